@@ -87,27 +87,28 @@ static void assert_line(const pl_need_line *line, uint64_t bytes, uint64_t copy_
  * the live ones fragments; at worst 20 and a fifth. */
 static void needs_are_scaled(void **state) {
     (void)state;
-    const pl_overhead layout = {7, 10, 100};
-    pl_need_rule rule = {true, true, {20, 20, 100}, {0, 0, 0}};
-    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
+    const pl_overhead layout = {7, 10, 100, INT64_MIN};
+    const pl_code_bytes code = {301, 0};
+    pl_need_rule rule = {true, true, {20, 20, 100, 0}, {0, 0, 0}, NULL};
+    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, code, 50);
     assert_line(&line, 1001 + 7 + 101, 50 + 5, 1001, 50);
     rule.scales = (popliner_scales){1200000, 900000, 500000};
     /* 361.2 and 630 are 362 + 630 = 992; half of 7 + 99.2 rounded up is 53.5; 45 and 4.5 -> 5, of
      * which half is 2.5 */
-    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
+    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, code, 50);
     assert_line(&line, 992 + 54, 45 + 3, 992, 45);
     /* what makes it more is not certain: 301 + 630 */
-    line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 1001, 301, 50);
+    line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 1001, code, 50);
     /* 931 and 45, times 0.898: 836.04 and 40.41, down */
     assert_line(&line, 836, 40, 836, 40);
     /* 992 + (20 + 199) / 2 = 1101.5, 45 + 9 / 2 = 49.5; each up, times 1.102, and up */
-    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, 301, 50);
+    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, code, 50);
     assert_line(&line, 1215, 56, 992, 45);
     rule.has_layout = false;
-    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
+    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, code, 50);
     assert_line(&line, 992, 45, 992, 45);
     rule.has_needs = false; /* PopLiner's model knows nothing of it */
-    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, 301, 50);
+    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, code, 50);
     assert_line(&line, 1001, 50, 1001, 50);
 }
 

@@ -146,17 +146,46 @@ typedef struct tile_layout {
     uint64_t unused;
     uint64_t fragmented;
     uint64_t live;
+    uint64_t code;        /* executable */
+    uint64_t group_bytes; /* of the groups of code but vertex state */
 } tile_layout;
+
+/* What code leaves of its last element, with the 16 bytes below it. */
+static uint64_t left(const popliner_profile *p, uint64_t code) {
+    uint64_t end = code + 16;
+    for (size_t i = p->num_elements; i-- > 0;)
+        if (p->element_offset[i] >= code + 16)
+            end = p->element_offset[i];
+    return code == 0 ? 0 : end - code;
+}
 
 static tile_layout layout_of(const popliner_profile *p, size_t tile) {
     uint64_t live = p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
     uint64_t total = p->tile_total_bytes[tile] < live ? live : p->tile_total_bytes[tile];
     uint64_t end = p->tile_total_including_gaps_bytes[tile];
-    return (tile_layout){end > total ? end - total : 0, total - live, live};
+    tile_layout result = {end > total ? end - total : 0, total - live, live, 0, 0};
+    uint64_t lowest = UINT64_MAX; /* of what is not executable */
+    for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++) {
+        uint8_t category = p->category[p->variable_category[v]];
+        bool is_code = category == PL_CATEGORY_VERTEX_CODE ||
+                       category == PL_CATEGORY_CONTROL_CODE ||
+                       category == PL_CATEGORY_INTERNAL_EXCHANGE_CODE;
+        bool runs = (p->variable_placing[v] & PL_PLACING_EXECUTABLE) != 0;
+        result.code += runs ? p->variable_size_bytes[v] : 0;
+        if (!runs && p->variable_size_bytes[v] > 0 && p->variable_offset[v] < lowest)
+            lowest = p->variable_offset[v];
+        if (is_code && p->class_always_live[p->variable_class[v]])
+            result.group_bytes += p->variable_size_bytes[v];
+    }
+    uint64_t by_code = left(p, result.code);
+    if (p->num_elements == 0 || by_code > result.unused || lowest < result.code + by_code)
+        result.code = by_code = 0;
+    result.unused -= by_code;
+    return result;
 }
 
 static tile_layout worst_layout(const popliner_profile *p) {
-    tile_layout worst = {0, 0, 0};
+    tile_layout worst = {0};
     uint64_t most_live = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
         most_live = layout_of(p, tile).live > most_live ? layout_of(p, tile).live : most_live;
@@ -172,6 +201,15 @@ static tile_layout worst_layout(const popliner_profile *p) {
         }
     }
     return worst;
+}
+
+/* Returns the executable bytes of a stage on a tile. */
+static uint64_t code_of(const pl_stage_meter *meter, const popliner_stage_memory *stage,
+                        const tile_layout *l, size_t tile) {
+    uint64_t bytes = l->code;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        bytes += group == PL_VERTEX_STATE ? 0 : pl_stage_code_bytes(meter, stage, group, tile);
+    return l->code == 0 || bytes < l->group_bytes ? 0 : bytes - l->group_bytes;
 }
 
 /* The need of a tile of B bytes and so many copies of K bytes. */
@@ -309,16 +347,19 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
             rest + accumulators[tile] +
             ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);
         expected -= freed[tile] < expected ? freed[tile] : expected;
-        const tile_layout none = {0, 0, 0};
+        const tile_layout none = {0};
         tile_layout own = layout_of(p, tile);
+        uint64_t code = code_of(meter, &plain, &own, tile);
         needs->bytes[POPLINER_NEED_EXPECTED][tile] =
             lay_out(has_layout ? &own : &none, expected, copies[POPLINER_NEED_EXPECTED],
-                    kept[POPLINER_NEED_EXPECTED], false);
+                    kept[POPLINER_NEED_EXPECTED], false) +
+            (has_layout && own.live > 0 ? left(p, code) : 0);
         needs->layout[tile] = needs->bytes[POPLINER_NEED_EXPECTED][tile] - expected -
                               copies[POPLINER_NEED_EXPECTED] * kept[POPLINER_NEED_EXPECTED];
         needs->bytes[POPLINER_NEED_MOST][tile] =
             lay_out(&worst, rest + accumulators[tile] + buffered_peak, copies[POPLINER_NEED_MOST],
-                    kept[POPLINER_NEED_MOST], true);
+                    kept[POPLINER_NEED_MOST], true) +
+            left(p, share(code, 1102, 1000));
     }
     pl_stage_memory_clear(&plain);
     free(live.touched);

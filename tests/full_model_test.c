@@ -603,6 +603,8 @@ static void keeps_every_rule(void **state) {
     static uint32_t classes[VARIABLES] = {0, 1, 2, 3, 4, 4, 4, 4, 4, 4, 1};
     static uint8_t category[VARIABLES] = {DATA,  DATA,    DATA,     DATA, DATA, CODE,
                                           STATE, CONTROL, EXCHANGE, DATA, DATA};
+    static uint8_t placing[VARIABLES]; /* none is executable */
+    static uint32_t offsets[VARIABLES];
     static uint64_t tile_variables[] = {0, VARIABLES};
     static uint64_t list_start[] = {0, 1, 4, 6};
     static uint32_t list_variable[] = {4, 0, 1, 2, 3, 5};
@@ -622,6 +624,8 @@ static void keeps_every_rule(void **state) {
     p.variable_class = classes;
     p.variable_unlowered = unlowered;
     p.variable_category = category;
+    p.variable_placing = placing;
+    p.variable_offset = offsets;
     p.tile_variables_start = tile_variables;
     /* Operation i runs at step i. Operation 0 touches the 90 bytes that are always live; 1 those of
      * 1000, 10 and 500; 3 those of 7, and the 120 of code, which are code all the same; nothing

@@ -121,6 +121,7 @@ golden_case made_case(void) {
     static uint64_t tile_variables[] = {0, 5};
     static pl_string category_names[] = {5};
     static uint8_t variable_categories[] = {0, 0, 0, 0, 0};
+    static uint8_t placing[] = {0, 0, 0, 0, 0}; /* no code */
     static uint8_t known_categories[] = {PL_CATEGORY_VARIABLE};
     /* of the tile: 90 always live and 1007 at step 0; 20 bytes fragment, and nobody uses 40 */
     static uint64_t always_live_bytes[] = {90};
@@ -179,6 +180,7 @@ golden_case made_case(void) {
         .variable_class = variable_classes,
         .variable_unlowered = unlowered,
         .variable_category = variable_categories,
+        .variable_placing = placing,
         .tile_variables_start = tile_variables,
         .tile_total_bytes = total_bytes,
         .tile_total_including_gaps_bytes = end_bytes,

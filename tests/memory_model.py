@@ -28,8 +28,11 @@ GROUPS = {
     "exchange_code": ("internalExchangeCode",),
     "control_code": ("controlCode",),
 }
+LOW_GROUPS = ("vertex_code", "exchange_code", "control_code")  # executable, below all data
 GROUP_OF = {category: group for group, names in GROUPS.items() for category in names}
 STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
+EXECUTABLE = 8  # in the bitset of a variable
+RESERVED = 16  # bytes at the beginning of each tile
 SPREAD = Fraction(34, 1000)  # how much the largest tile of a stage changes with the planning
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
 BUFFERED_SCHEDULES = ("popart", "tf-grouped")
@@ -200,10 +203,19 @@ class Model:
         self.always = [{} for _ in zeros]  # tile: {(touch, trained, is it `variable`): bytes}
         self.live = [{} for _ in zeros]  # tile: {(touch, forward, backward, fed, class): bytes}
         self.by_tile = [[] for _ in zeros]
-        for var, tile, size, number, category, unlowered in sql.execute(
-                "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id "
+        executable, of_groups = list(zeros), list(zeros)
+        lowest_data = [sys.maxsize] * self.num_tiles
+        for var, tile, size, number, category, unlowered, bitset, address in sql.execute(
+                "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id, "
+                "bitset, offset "
                 "FROM vars_info WHERE bitset IS NULL OR bitset & 1 ORDER BY var_id"):
             category, name = categories.get(category, ""), names.get(unlowered, "")
+            if (bitset or 0) & EXECUTABLE:
+                executable[tile] += size
+            elif size:
+                lowest_data[tile] = min(lowest_data[tile], address)
+            if is_always[number] and GROUP_OF.get(category) in LOW_GROUPS:
+                of_groups[tile] += size
             if is_always[number] and category == "variable" and "accum" in name.lower():
                 self.has_accumulators = True
             if category in GROUP_OF:
@@ -220,6 +232,14 @@ class Model:
                 key = (touch, self.forward.get(var, 0), self.backward.get(var, 0),
                        var in self.programs.fed, number)
             table[key] = table.get(key, 0) + size
+        sql.row_factory = sqlite3.Row
+        target = sql.execute("SELECT * FROM target_info").fetchone()
+        sql.row_factory = None
+        columns = target.keys() if target else ()
+        self.elements = varints(target["memoryElementOffsets"]) \
+            if "memoryElementOffsets" in columns else []
+        # executable bytes that are not of the groups; None if the tile does not follow the rule
+        self.more_executable = [None] * self.num_tiles
         self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
         self.live_bytes = [0] * self.num_tiles
         for tile, total, end, always, most in sql.execute(
@@ -229,7 +249,19 @@ class Model:
             self.live_bytes[tile] = live
             if live > 0:
                 total = max(total, live)
-                self.layouts[tile] = (max(0, end - total), Fraction(total - live, live))
+                holes = max(0, end - total)
+                self.layouts[tile] = (holes, Fraction(total - live, live))
+                left = self.left_by_code(executable[tile])
+                if self.elements and executable[tile] and holes >= left and (
+                        lowest_data[tile] >= executable[tile] + left):
+                    self.layouts[tile] = (holes - left, self.layouts[tile][1])
+                    self.more_executable[tile] = executable[tile] - of_groups[tile]
+
+    def left_by_code(self, executable):
+        """Up to the first element without code, and the bytes that are reserved below the code."""
+        end = RESERVED + executable
+        begin = min((e for e in self.elements if e >= end), default=end)
+        return begin - executable if executable else 0
 
     def is_live(self, number, step):
         return any(begin <= step < end for begin, end in self.ranges.get(number, ()))
@@ -380,6 +412,11 @@ class Model:
                 result[group] = min(explained[group][tile], truth)
                 result["unexplained_always_live"] += max(
                     0, truth - self.explained_by_all[group][tile])
+            result["executable"] = 0
+            if self.more_executable[tile] is not None:
+                result["executable"] = max(0, self.more_executable[tile] + sum(
+                    result[g] + max(0, self.truth[g][tile] - self.explained_by_all[g][tile])
+                    for g in LOW_GROUPS))
             for (touch, trained, is_variable), size in self.always[tile].items():
                 result["variables"] += size if touch & mask else 0
                 result["parameters"] += size if is_variable and touch & mask else 0
@@ -423,6 +460,7 @@ class Model:
         once = tile["by_model"] + holes + ceil(tile["by_model"] * ratio)
         copy = tile["copy"] + ceil(tile["copy"] * ratio)
         total = ceil(once * factor) + tile["copies"] * ceil(copy * factor)
+        total += self.left_by_code(ceil(tile["executable"] * factor))
         return {**tile, "total": total, "layout": total - tile["total"]}
 
     def at_least(self, stages, schedule, recompute, effects):

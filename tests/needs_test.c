@@ -13,23 +13,26 @@
 
 enum { TILES = 6 };
 
+/* No variable is known to be executable. */
+#define NO_CODE INT64_MIN
+
 /* Tiles of a profile, as the compiler accounts for them. */
 static const struct {
     uint64_t always_live, peak, total, total_including_gaps;
     pl_overhead layout; /* by hand */
 } tiles[TILES] = {
     /* 30 of 1000 fragment; 70 that nobody uses */
-    {400, 600, 1030, 1100, {70, 30, 1000}},
+    {400, 600, 1030, 1100, {70, 30, 1000, NO_CODE}},
     /* all is in use */
-    {400, 600, 1000, 1000, {0, 0, 1000}},
+    {400, 600, 1000, 1000, {0, 0, 1000, NO_CODE}},
     /* a total below what is live counts as that: 5 behind it are not used */
-    {400, 600, 900, 1005, {5, 0, 1000}},
+    {400, 600, 900, 1005, {5, 0, 1000, NO_CODE}},
     /* a highest address below the total: nothing unused */
-    {10, 90, 108, 104, {0, 8, 100}},
+    {10, 90, 108, 104, {0, 8, 100, NO_CODE}},
     /* of a tile that holds nothing nothing can be told */
-    {0, 0, 50, 900, {850, 50, 0}},
+    {0, 0, 50, 900, {850, 50, 0, NO_CODE}},
     /* nor does one without gaps tell of any */
-    {0, 0, 0, 0, {0, 0, 0}},
+    {0, 0, 0, 0, {0, 0, 0, NO_CODE}},
 };
 
 static popliner_profile make_profile(size_t num_tiles) {
@@ -56,6 +59,7 @@ static void assert_layout(pl_overhead actual, pl_overhead expected) {
     assert_int_equal(actual.unused_bytes, expected.unused_bytes);
     assert_int_equal(actual.fragmented_bytes, expected.fragmented_bytes);
     assert_int_equal(actual.live_bytes, expected.live_bytes);
+    assert_true(actual.more_executable_bytes == expected.more_executable_bytes);
 }
 
 static void tiles_are_as_the_compiler_laid_them_out(void **state) {
@@ -65,28 +69,109 @@ static void tiles_are_as_the_compiler_laid_them_out(void **state) {
         assert_layout(pl_overhead_of_tile(&p, i), tiles[i].layout);
 }
 
+/* Of the executable variables only 100 + 30 + 7 bytes of the first tile are known: 20 + 30 of the
+ * groups of code, which also have 5 that are not executable, and 100 - 20 + 7 of others. */
+static void code_is_that_of_executable_variables(void **state) {
+    (void)state;
+    enum { VERTEX_CODE, CONTROL_CODE, HOST_CODE, STATE, DATA };
+    uint8_t categories[] = {PL_CATEGORY_VERTEX_CODE, PL_CATEGORY_CONTROL_CODE, PL_CATEGORY_OTHER,
+                            PL_CATEGORY_VERTEX_INSTANCE_STATE, PL_CATEGORY_VARIABLE};
+    uint64_t starts[TILES + 1] = {0, 8, 8, 8, 8, 8, 8};
+    uint8_t always_live[] = {1, 0};
+    uint32_t classes[] = {0, 0, 0, 0, 0, 0, 1, 1};
+    uint8_t own[] = {VERTEX_CODE, VERTEX_CODE, CONTROL_CODE, HOST_CODE,
+                     STATE,       DATA,        DATA,         HOST_CODE};
+    uint32_t sizes[] = {20, 5, 30, 80, 400, 1000, 1000, 7};
+    uint8_t placing[] = {
+        PL_PLACING_EXECUTABLE, 2, PL_PLACING_EXECUTABLE, PL_PLACING_EXECUTABLE, 2, 3, 3,
+        PL_PLACING_EXECUTABLE};
+    uint32_t offsets[] = {0, 300, 0, 0, 160, 300, 300, 0}; /* of code they do not matter */
+    uint64_t elements[] = {0, 120, 160, 300};
+    popliner_profile p = make_profile(TILES);
+    p.num_variables = starts[1];
+    p.tile_variables_start = starts;
+    p.class_always_live = always_live;
+    p.variable_class = classes;
+    p.category = categories;
+    p.variable_category = own;
+    p.variable_size_bytes = sizes;
+    p.variable_placing = placing;
+    p.variable_offset = offsets;
+    /* without elements nothing is known */
+    assert_layout(pl_overhead_of_tile(&p, 0), (pl_overhead){70, 30, 1000, NO_CODE});
+    assert_layout(pl_overhead_of_tile(&p, 1), tiles[1].layout);
+    /* it ends at 16 + 137, so that data begins at 160: 7 more */
+    p.element_offset = elements;
+    p.num_elements = 4;
+    assert_layout(pl_overhead_of_tile(&p, 0), (pl_overhead){70 - 16 - 7, 30, 1000, 137 - 55});
+    /* data lies lower */
+    offsets[4] = 159;
+    assert_layout(pl_overhead_of_tile(&p, 0), (pl_overhead){70, 30, 1000, NO_CODE});
+    offsets[4] = 300;
+    /* data would begin at 300, and more be unused than is: the rule was not followed */
+    elements[2] = 300;
+    p.num_elements = 3;
+    assert_layout(pl_overhead_of_tile(&p, 0), (pl_overhead){70, 30, 1000, NO_CODE});
+    elements[2] = 160;
+    p.num_elements = 4;
+
+    const pl_need_rule rule = {
+        .has_needs = true, .has_layout = true, .worst = {0, 0, 1000, 0}, .profile = &p};
+    const pl_overhead layout = {0, 0, 1000, 137 - 55};
+    /* bytes of code, of these vertex state, and where data begins: 16 + code + 82 at least */
+    static const uint64_t codes[][3] = {
+        {62, 0, 160}, {63, 0, 300}, {463, 401, 160}, {202, 0, 300}, {203, 0, 16 + 82 + 203}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        const pl_code_bytes code = {codes[i][0], codes[i][1]};
+        const uint64_t executable_bytes = code.all - code.state + 82;
+        pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 2000, code, 0);
+        assert_int_equal(line.bytes, 2000 + codes[i][2] - executable_bytes);
+        assert_int_equal(line.live_bytes, 2000);
+    }
+    /* 144 executable bytes that begin at 16 end at an element; 10.2 % more, rounded up to 159, do
+     * not: 300 - 159 are added to 2204 */
+    pl_need_line line =
+        pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 2000, (pl_code_bytes){62, 0}, 0);
+    assert_int_equal(line.bytes, 2204 + 300 - 159);
+    line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 2000, (pl_code_bytes){62, 0}, 0);
+    assert_int_equal(line.bytes, 1796);
+    /* less of the groups than what is not executable in them */
+    const pl_overhead data = {0, 0, 1000, -50};
+    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_code_bytes){50, 0}, 0);
+    assert_int_equal(line.bytes, 2000);
+    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_code_bytes){51, 0}, 0);
+    assert_int_equal(line.bytes, 2000 + 120 - 1);
+}
+
+static pl_overhead worst_of(const popliner_profile *p) {
+    pl_overhead layouts[TILES] = {0};
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        layouts[tile] = pl_overhead_of_tile(p, tile);
+    return pl_overhead_worst(layouts, p->target.num_tiles);
+}
+
 /* Its two parts may be of different tiles; those without data do not count, and a share only of
  * tiles with half of the most live bytes. */
 static void the_worst_layout_is_of_all_tiles(void **state) {
     (void)state;
     popliner_profile p = make_profile(TILES);
     /* not the share of tile 3, 8 % of 100 bytes, but that of tile 0, and what is unused there */
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 30, 1000});
+    assert_layout(worst_of(&p), (pl_overhead){70, 30, 1000, 0});
     p.tile_always_live_bytes[3] += 399;
     p.tile_total_bytes[3] += 399 + 392; /* 800 of 499 */
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 30, 1000});
+    assert_layout(worst_of(&p), (pl_overhead){70, 30, 1000, 0});
     p.tile_always_live_bytes[3] += 1; /* half */
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 399, 500});
+    assert_layout(worst_of(&p), (pl_overhead){70, 399, 500, 0});
     p = make_profile(3);
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 30, 1000});
+    assert_layout(worst_of(&p), (pl_overhead){70, 30, 1000, 0});
     p.tile_total_bytes += 1;
     p.tile_total_including_gaps_bytes += 1;
     p.tile_always_live_bytes += 1;
     p.tile_not_always_live_peak_bytes += 1;
     p.target.num_tiles = 1;
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){0, 0, 1000});
+    assert_layout(worst_of(&p), (pl_overhead){0, 0, 1000, 0});
     p.target.num_tiles = 0;
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){0, 0, 0});
+    assert_layout(worst_of(&p), (pl_overhead){0, 0, 0, 0});
     /* of tiles without data alone */
     p = make_profile(TILES);
     p.target.num_tiles = 2;
@@ -94,44 +179,44 @@ static void the_worst_layout_is_of_all_tiles(void **state) {
     p.tile_total_including_gaps_bytes += 4;
     p.tile_always_live_bytes += 4;
     p.tile_not_always_live_peak_bytes += 4;
-    assert_layout(pl_overhead_worst(&p), (pl_overhead){0, 0, 0});
+    assert_layout(worst_of(&p), (pl_overhead){0, 0, 0, 0});
 }
 
 static void fragments_are_rounded_up(void **state) {
     (void)state;
-    const pl_overhead third = {100, 1, 3};
+    const pl_overhead third = {100, 1, 3, NO_CODE};
     static const uint64_t expected[] = {0, 1, 1, 1, 2, 2, 2, 3};
     for (uint64_t bytes = 0; bytes < sizeof expected / sizeof *expected; bytes++)
         assert_int_equal(pl_overhead_fragments(&third, bytes), expected[bytes]);
-    const pl_overhead more = {0, 7, 5}; /* more than is live */
+    const pl_overhead more = {0, 7, 5, NO_CODE}; /* more than is live */
     assert_int_equal(pl_overhead_fragments(&more, 1), 2);
     assert_int_equal(pl_overhead_fragments(&more, 5), 7);
     assert_int_equal(pl_overhead_fragments(&more, 11), 16); /* 15.4 */
-    const pl_overhead none = {100, 5, 0};
+    const pl_overhead none = {100, 5, 0, NO_CODE};
     assert_int_equal(pl_overhead_fragments(&none, 1000), 0);
     /* 2^40 bytes, of which a 2^20th part and 1 of 2^30 fragment: the product is beyond 64 bits */
-    const pl_overhead large = {0, (1u << 10) + 1, UINT64_C(1) << 30};
+    const pl_overhead large = {0, (1u << 10) + 1, UINT64_C(1) << 30, NO_CODE};
     assert_true(pl_overhead_fragments(&large, UINT64_C(1) << 40) ==
                 (UINT64_C(1) << 20) + (UINT64_C(1) << 10));
     assert_true(pl_overhead_fragments(&large, (UINT64_C(1) << 40) + 1) ==
                 (UINT64_C(1) << 20) + (UINT64_C(1) << 10) + 1);
     /* as many bytes as an IPU has tiles of a gigabyte, half of them again */
-    const pl_overhead half = {0, UINT64_C(500000001), UINT64_C(1000000002)};
+    const pl_overhead half = {0, UINT64_C(500000001), UINT64_C(1000000002), NO_CODE};
     assert_true(pl_overhead_fragments(&half, UINT64_C(1500000000003)) == UINT64_C(750000000002));
 }
 
 static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
                         uint64_t bytes, uint64_t copy_bytes) {
-    pl_need_line line = pl_need_of(rule, need, layout, 1000, 300, 150);
+    pl_need_line line = pl_need_of(rule, need, layout, 1000, (pl_code_bytes){300, 0}, 150);
     assert_int_equal(line.bytes, bytes);
     assert_int_equal(line.copy_bytes, copy_bytes);
 }
 
 static void needs_are_lines(void **state) {
     (void)state;
-    pl_need_rule rule = {.has_needs = true, .has_layout = true, .worst = {200, 1, 7}};
-    const pl_overhead layout = {40, 2, 32};
-    const pl_overhead unknown = {40, 2, 0};
+    pl_need_rule rule = {.has_needs = true, .has_layout = true, .worst = {200, 1, 7, 0}};
+    const pl_overhead layout = {40, 2, 32, NO_CODE};
+    const pl_overhead unknown = {40, 2, 0, NO_CODE};
     /* 1000 + 40 + 62.5; 150 + 9.375 */
     assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1103, 160);
     assert_need(&rule, POPLINER_NEED_EXPECTED, &unknown, 1000, 150);
@@ -146,22 +231,23 @@ static void needs_are_lines(void **state) {
     assert_need(&rule, POPLINER_NEED_LEAST, &layout, 898, 134);
     assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
     /* no tile tells of layouts: 10.2 % more alone, 165.3 rounded up */
-    rule.worst = (pl_overhead){0, 0, 0};
+    rule.worst = (pl_overhead){0};
     assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1102, 166);
     /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 10.2 %
      * more: 2975.4; 150 + 225 -> 375, 413.25 */
-    const pl_overhead empty = {40, 3, 2};
-    rule.worst = (pl_overhead){200, 1, 7};
+    const pl_overhead empty = {40, 3, 2, NO_CODE};
+    rule.worst = (pl_overhead){200, 1, 7, 0};
     assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
-    rule.worst = (pl_overhead){200, 0, 7};
+    rule.worst = (pl_overhead){200, 0, 7, 0};
     assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
     /* a model that knows of no needs */
-    rule = (pl_need_rule){.has_needs = false, .has_layout = true, .worst = {200, 1, 7}};
+    rule = (pl_need_rule){.has_needs = false, .has_layout = true, .worst = {200, 1, 7, 0}};
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         assert_need(&rule, (popliner_need)need, &layout, 1000, 150);
     /* nothing needs nothing more than what is never used */
     rule.has_needs = true;
-    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, 0, 0);
+    pl_need_line line =
+        pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, (pl_code_bytes){0}, 0);
     assert_int_equal(line.bytes, 40);
     assert_int_equal(line.copy_bytes, 0);
 }
@@ -170,9 +256,10 @@ static void needs_are_lines(void **state) {
 static void three_spreads_are_added(void **state) {
     (void)state;
     const pl_need_rule rule = {.has_needs = true};
-    const pl_overhead layout = {0, 0, 0};
+    const pl_overhead layout = {0};
     for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
-        pl_need_line line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, 0, bytes);
+        pl_need_line line =
+            pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, (pl_code_bytes){0}, bytes);
         double exact = (double)bytes * (1 + 3 * POPLINER_SPREAD);
         assert_true((double)line.bytes > exact - 1e-6 && (double)line.bytes < exact + 1);
         assert_int_equal(line.copy_bytes, line.bytes);
@@ -236,6 +323,7 @@ static void margins_are_in_spreads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_are_as_the_compiler_laid_them_out),
+        cmocka_unit_test(code_is_that_of_executable_variables),
         cmocka_unit_test(the_worst_layout_is_of_all_tiles),
         cmocka_unit_test(fragments_are_rounded_up),
         cmocka_unit_test(needs_are_lines),

@@ -24,6 +24,7 @@ static bool allocate(pl_account *account, const popliner_profile *p) {
         account->explained_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
     }
     account->fixed_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+    account->overheads = pl_arrays_new(own, num_tiles, sizeof *account->overheads);
     account->variable_flags = pl_arrays_new(own, p->num_variables, 1);
     account->unexplained_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
     return !own->failed;
@@ -107,12 +108,14 @@ static popliner_status sort_variables(pl_account *account, const popliner_profil
             }
         }
         account->unexplained_start[tile + 1] = count;
+        account->overheads[tile] = pl_overhead_of_tile(p, tile);
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             uint64_t truth = account->truth_bytes[group][tile];
             uint64_t explained = account->explained_bytes[group][tile];
             account->fixed_bytes[tile] += truth > explained ? truth - explained : 0;
         }
     }
+    account->worst_overhead = pl_overhead_worst(account->overheads, account->num_tiles);
     return POPLINER_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "base/growth.h"
 #include "memory/code.h"
 #include "memory/memory_model.h"
+#include "memory/needs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
@@ -34,6 +35,8 @@ typedef struct pl_account {
     uint64_t *truth_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *fixed_bytes;
+    pl_overhead *overheads;
+    pl_overhead worst_overhead; /* see pl_overhead_worst */
 
     /* [num_variables]: bits that say how a stage counts the variable. */
     uint8_t *variable_flags;
@@ -132,6 +135,11 @@ static inline uint64_t pl_account_fixed_code(const pl_account *account, int grou
     uint64_t truth_bytes = account->truth_bytes[group][tile];
     uint64_t explained_bytes = account->explained_bytes[group][tile];
     return truth_bytes > explained_bytes ? truth_bytes - explained_bytes : 0;
+}
+
+/* Returns the layout overhead of a tile. */
+static inline pl_overhead pl_account_overhead(const pl_account *account, size_t tile) {
+    return account->overheads == NULL ? (pl_overhead){0} : account->overheads[tile];
 }
 
 /* Returns the bytes of a tile that every stage has. */

@@ -395,8 +395,9 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     inputs->rule = (pl_need_rule){
         .has_needs = inputs->model->follows_account,
         .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
-        .worst = pl_overhead_worst(p),
+        .worst = inputs->account->worst_overhead,
         .scales = pipeline->calibration.earlier,
+        .profile = p,
     };
     inputs->last_rule = inputs->rule;
     inputs->last_rule.scales = pipeline->calibration.last;

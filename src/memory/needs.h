@@ -11,21 +11,26 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 
-/* Layout overhead: unused_bytes that are never used, and fragmented_bytes for every live_bytes;
- * none if these are 0. */
+/* Layout overhead of a tile: what code leaves of its last memory element, unused_bytes that are
+ * never used, and fragmented_bytes for every live_bytes; none if these are 0. */
 typedef struct pl_overhead {
-    uint64_t unused_bytes;
+    uint64_t unused_bytes; /* without what code leaves */
     uint64_t fragmented_bytes;
     uint64_t live_bytes;
+    /* of executable variables, minus that of the groups of code but vertex state: a stage has these
+     * in addition to its own code. INT64_MIN: code leaves nothing, as elements or executable
+     * variables are not known, or data lies lower than the rule allows */
+    int64_t more_executable_bytes;
 } pl_overhead;
 
-/* Returns the overhead of a tile of the profile, by the compiler's account. O(1). */
+/* Returns the overhead of a tile of the profile, by the compiler's account. O(variables of the
+ * tile), which need not be loaded. */
 pl_overhead pl_overhead_of_tile(const popliner_profile *profile, size_t tile);
 
 /* Returns the largest unused_bytes of any tile with live bytes, and the largest share of
- * fragmentation of any tile with at least half of the largest live bytes, rounded down.
- * O(tiles). */
-pl_overhead pl_overhead_worst(const popliner_profile *profile);
+ * fragmentation of any tile with at least half of the largest live bytes, rounded down, of
+ * overheads[num_tiles]. O(tiles). */
+pl_overhead pl_overhead_worst(const pl_overhead *overheads, size_t num_tiles);
 
 /* Returns the fragmentation of live_bytes in a layout, rounded up. */
 uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes);
@@ -35,8 +40,15 @@ typedef struct pl_need_rule {
     bool has_needs;  /* false: all three are what was measured, in a memory model without effects */
     bool has_layout; /* the expected estimate includes layout overhead */
     pl_overhead worst;
-    popliner_scales scales; /* of a calibration, or all 0 */
+    popliner_scales scales;          /* of a calibration, or all 0 */
+    const popliner_profile *profile; /* its memory elements count; NULL: none */
 } pl_need_rule;
+
+/* Code that was measured on a tile: that of all groups, and the part that is vertex state. */
+typedef struct pl_code_bytes {
+    uint64_t all;
+    uint64_t state;
+} pl_code_bytes;
 
 /* An estimate as a linear function of the number of copies. */
 typedef struct pl_need_line {
@@ -47,10 +59,14 @@ typedef struct pl_need_line {
     uint64_t live_copy_bytes;
 } pl_need_line;
 
-/* Returns an estimate for a tile with this layout, where `bytes` were measured, code_bytes of them
- * in the groups of code, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for.
- * O(1). */
+/* True if an estimate may become less when there is more code, as it leaves less of an element:
+ * with a calibration that scales this up. */
+bool pl_need_may_shrink(const pl_need_rule *rule);
+
+/* Returns an estimate for a tile with this layout, where `bytes` were measured, `code` of them in
+ * the groups of code, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for.
+ * O(memory elements). */
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
-                        uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes);
+                        uint64_t bytes, pl_code_bytes code, uint64_t copy_bytes);
 
 #endif

@@ -311,6 +311,15 @@ bool pl_placer_place(pl_placer *placer, size_t tile, const pl_lives *lives, pl_i
     return true;
 }
 
+uint64_t pl_placer_data_begin(const popliner_profile *p, uint64_t executable_bytes) {
+    const uint64_t end = RESERVED_BYTES + executable_bytes;
+    for (size_t i = 0; i < p->num_elements; i++) {
+        if (p->element_offset[i] >= end)
+            return p->element_offset[i];
+    }
+    return end;
+}
+
 void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *gap_bytes) {
     uint64_t used_bytes = 0;
     uint64_t before = RESERVED_BYTES; /* the end of what lies below */

@@ -42,6 +42,10 @@ void pl_placer_free(pl_placer *placer);
 bool pl_placer_place(pl_placer *placer, size_t tile, const pl_lives *lives, pl_item *items,
                      size_t count, uint64_t *end);
 
+/* Returns the lowest address of an element without code, if executable_bytes of code are on a tile;
+ * the end of the code if there is none. O(elements). */
+uint64_t pl_placer_data_begin(const popliner_profile *profile, uint64_t executable_bytes);
+
 /* Adds the bytes below the end of what was placed last to gap_bytes[POPLINER_NUM_GAPS], but for
  * live_bytes, which are live at the step with most. O(gaps). */
 void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *gap_bytes);

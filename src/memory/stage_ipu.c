@@ -322,15 +322,15 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
                      size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
                      popliner_stage_memory *memory) {
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
-        pl_overhead layout = pl_overhead_of_tile(meter->profile, tile);
+        pl_overhead layout = pl_account_overhead(&meter->account, tile);
         uint64_t *bytes = &memory->need_bytes[need][tile];
-        uint64_t code_bytes = 0;
+        pl_code_bytes code = {0, pl_stage_code_bytes(meter, memory, PL_VERTEX_STATE, tile)};
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            code_bytes += pl_stage_code_bytes(meter, memory, group, tile);
+            code.all += pl_stage_code_bytes(meter, memory, group, tile);
         uint64_t base = *bytes;
         if (need == POPLINER_NEED_EXPECTED)
             base -= freed_bytes[tile] < base ? freed_bytes[tile] : base;
-        pl_need_line line = pl_need_of(rule, need, &layout, base, code_bytes, copy_bytes[tile]);
+        pl_need_line line = pl_need_of(rule, need, &layout, base, code, copy_bytes[tile]);
         if (need == POPLINER_NEED_EXPECTED) {
             uint64_t counted_bytes = base + copies * copy_bytes[tile];
             uint64_t live_bytes = line.live_bytes + copies * line.live_copy_bytes;
@@ -380,8 +380,9 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     const pl_need_rule rule = {
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
-        .worst = pl_overhead_worst(meter->profile),
+        .worst = meter->account.worst_overhead,
         .scales = scales_for(meter, pipeline, stages, num_stages),
+        .profile = meter->profile,
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);

@@ -315,7 +315,7 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
         pl_passes_add_tile_cuts(meter->inputs->pass_usage, p, tile, meter->sent_forward,
                                 meter->sent_backward);
     }
-    meter->layout = pl_overhead_of_tile(p, tile);
+    meter->layout = pl_account_overhead(meter->inputs->account, tile);
     if (meter->inputs->keeps)
         pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage->usage, tile,
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);

@@ -236,11 +236,11 @@ typedef struct steady_bytes {
     size_t tile;
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
-    uint64_t counted_code_bytes; /* including unattributed code */
-    uint64_t data_bytes;         /* always live */
-    uint64_t fixed_bytes;        /* unattributed */
-    uint64_t stash_bytes;        /* one copy */
-    uint64_t freed_bytes;        /* part of it that is not live itself if there are copies */
+    pl_code_bytes counted_code; /* including unattributed code */
+    uint64_t data_bytes;        /* always live */
+    uint64_t fixed_bytes;       /* unattributed */
+    uint64_t stash_bytes;       /* one copy */
+    uint64_t freed_bytes;       /* part of it that is not live itself if there are copies */
     uint64_t accumulator_bytes;
 } steady_bytes;
 
@@ -250,7 +250,7 @@ static uint64_t steady_sum(const steady_bytes *s) {
 
 static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
                             const steady_bytes *s) {
-    return pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
+    return pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code, s->stash_bytes);
 }
 
 /* Adds the estimate of a tile to that of a stage. */
@@ -286,8 +286,10 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
         s.all_code_bytes += s.code_bytes[group];
-        s.counted_code_bytes += s.code_bytes[group] + pl_account_fixed_code(account, group, tile);
+        s.counted_code.all += s.code_bytes[group] + pl_account_fixed_code(account, group, tile);
     }
+    s.counted_code.state =
+        s.code_bytes[PL_VERTEX_STATE] + pl_account_fixed_code(account, PL_VERTEX_STATE, tile);
     return s;
 }
 
@@ -321,9 +323,11 @@ static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
     const bool has_all = need != POPLINER_NEED_LEAST;
     if (meter->sums != NULL || inputs->model->may_shrink || (!has_all && meter->has_unexplained))
         return false;
+    if (pl_need_may_shrink(&inputs->rule) || pl_need_may_shrink(&inputs->last_rule))
+        return false;
     uint64_t bytes = plain->bytes + steady_sum(s) + (has_all ? s->accumulator_bytes : 0);
     return need_of(meter, need, bytes, s).bytes > inputs->options->max_bytes &&
-           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->counted_code_bytes,
+           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->counted_code,
                       s->stash_bytes)
                    .bytes > inputs->options->max_bytes;
 }
