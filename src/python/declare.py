@@ -3,9 +3,12 @@ enumerations. The build runs it, so that the module matches the headers that it 
 
     python3 declare.py INCLUDE_DIRECTORY OUTPUT_DIRECTORY
 
+The members of a request become keywords of the functions that take one.
+
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import ast
 import os
 import re
 import sys
@@ -261,11 +264,42 @@ def write_enums(headers, path):
         file.write("".join(lines))
 
 
+def write_members(request, path):
+    """The fields of the class Request as a TypedDict, for type checkers."""
+    with open(request, encoding="utf-8") as file:
+        text = file.read()
+    body = ast.parse(text).body
+    imports = [ast.get_source_segment(text, it) for it in body
+               if isinstance(it, ast.ImportFrom) and it.module not in (None, "__future__")]
+    (members,) = [it for it in body if isinstance(it, ast.ClassDef) and it.name == "Request"]
+    fields = [(it.target.id, ast.get_source_segment(text, it.annotation)) for it in members.body
+              if isinstance(it, ast.AnnAssign)]
+    used = {name for _, annotation in fields for name in re.findall(r"\w+", annotation)}
+    own = {it.name if isinstance(it, ast.ClassDef) else it.targets[0].id for it in body
+           if isinstance(it, (ast.Assign, ast.ClassDef))}
+    with open(path, "w", encoding="utf-8") as out:
+        out.write('"""The keywords of functions that take a request, written from request.py."""\n\n'
+                  "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n")
+        for line in imports:
+            out.write(line + "\n")
+        out.write(f"from .request import {', '.join(sorted(own & used))}\n\n"
+                  "if TYPE_CHECKING:\n    from typing_extensions import TypedDict, Unpack\nelse:\n"
+                  "    from typing import TypedDict\n\n    class Unpack:\n"
+                  '        """For older Pythons: any keyword."""\n\n'
+                  "        def __class_getitem__(cls, item):\n            return Any\n\n\n"
+                  "class Members(TypedDict, total=False):\n"
+                  '    """The members of Request, by name."""\n\n')
+        for name, annotation in fields:
+            out.write(f"    {name}: {annotation}\n")
+
+
 def main():
     include, output = sys.argv[1:]
     headers = Headers(os.path.join(include, "popliner"))
     write_declarations(headers, os.path.join(output, "_declared.py"))
     write_enums(headers, os.path.join(output, "enums.py"))
+    write_members(os.path.join(os.path.dirname(os.path.abspath(__file__)), "popliner",
+                               "request.py"), os.path.join(output, "_members.py"))
 
 
 main()

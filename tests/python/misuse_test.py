@@ -75,7 +75,13 @@ class Misuse(unittest.TestCase):
 
     def arguments(self, chance, name, function):
         given = {}
-        for it in inspect.signature(function).parameters.values():
+        parameters = inspect.signature(function, follow_wrapped=False).parameters
+        if "time_limit_seconds" in parameters:  # those of a request are shown
+            parameters = {name: it for name, it in parameters.items() if name not in MEMBERS}
+            for member in chance.sample(sorted(MEMBERS), chance.randrange(4)):
+                given[member] = junk(chance)
+            given.setdefault("time_limit_seconds", 0.1)
+        for it in parameters.values():
             if it.kind == it.VAR_KEYWORD:
                 for member in chance.sample(sorted(MEMBERS), chance.randrange(4)):
                     given[member] = junk(chance)

@@ -90,13 +90,26 @@ class Wheel(unittest.TestCase):
         self.assertEqual(done.stderr, b"")
         self.assertIn(done.stdout.decode()[:40], guide)
         if shutil.which("mypy") is not None:
-            user = os.path.join(common.scratch(), "user.py")
+            user = os.path.join(common.scratch(), "script.py")
             with open(user, "w", encoding="utf-8") as file:
                 file.write(USER)
-            done = subprocess.run(["mypy", "--strict", "--python-executable", pip[0], user],
-                                  capture_output=True, check=False, env=CLEAN,
+            # before mypy 1.7 keywords are checked on demand
+            checker = ["mypy", "--strict", "--enable-incomplete-feature=Unpack",
+                       "--python-executable", pip[0], user]
+            done = subprocess.run(checker, capture_output=True, check=False, env=CLEAN,
                                   cwd=common.scratch())
             self.assertIn(b"Success", done.stdout, done.stdout.decode())
+            # keywords that there are not, and types that they have not
+            wrong = ['costs.solve(max_stages=3)', 'costs.solve(num_ipus="3")',
+                     'popliner.solve(costs, objective="cycles")']
+            with open(user, "a", encoding="utf-8") as file:
+                file.write("\n".join(wrong) + "\n")
+            first = USER.count("\n") + 1
+            done = subprocess.run(checker, capture_output=True, check=False, env=CLEAN,
+                                  cwd=common.scratch())
+            found = re.findall(r"script\.py:(\d+): error", done.stdout.decode())
+            self.assertEqual(found, [str(first + i) for i in range(len(wrong))],
+                             done.stdout.decode())
         command = os.path.join(environment, "bin", "popliner")
         done = subprocess.run([command, "--version"], capture_output=True, check=False, env=CLEAN)
         self.assertEqual((done.returncode, done.stdout.decode()), (0, common.run("--version")))

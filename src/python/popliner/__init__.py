@@ -15,7 +15,7 @@ docs/python.md is a map. The module is libpopliner, by ctypes; `popliner.path` i
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
-from . import costs, enums, records, request
+from . import changes, costs, enums, records, request, together
 from ._installed import VERSION as __version__
 from ._library import path
 from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
@@ -48,3 +48,5 @@ __all__ = [
     "write_file",
 ]
 __all__ += enums.__all__
+
+request.show_members(Analysis, Costs, costs, changes, together)

@@ -12,6 +12,7 @@ import weakref
 from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
+from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
 from . import records as r
@@ -227,7 +228,7 @@ class Analysis(Owner):
                 return decoded(path.value)
             room *= 4
 
-    def load_rest(self, request: Optional[Request] = None, **members: Any) -> None:
+    def load_rest(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
         """Loads what is missing of a loaded analysis: the lowered variables, and, if anything is
         said of a request, the stages that were stored for it."""
         if request is None and not members:
@@ -236,7 +237,7 @@ class Analysis(Owner):
         asked = self._ask(request, members)
         self._call(library.popliner_analysis_load_rest, ctypes.byref(asked.request))
 
-    def prepare(self, request: Optional[Request] = None, **members: Any) -> None:
+    def prepare(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
         """Prepares what solving for a request needs in addition to the units."""
         asked = self._ask(request, members)
         self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request))
@@ -260,7 +261,7 @@ class Analysis(Owner):
         return asked
 
     def measure(self, stages: Iterable[Any], request: Optional[Request] = None,
-                **members: Any) -> r.Measurement:
+                **members: Unpack[Members]) -> r.Measurement:
         """Measures the memory of one IPU that runs these stages (usually one): each (first unit,
         last unit), or (first unit, last unit, stages to the end)."""
         asked = self._ask(request, members)
@@ -288,7 +289,7 @@ class Analysis(Owner):
         finally:
             library.popliner_stage_memory_free(result)
 
-    def costs(self, request: Optional[Request] = None, **members: Any) -> Costs:
+    def costs(self, request: Optional[Request] = None, **members: Unpack[Members]) -> Costs:
         """What every stage of the chain would cost. Solving for these asks for the same limits as
         solving for the profile, unless others are given."""
         return self._costs(self._ask(request, members), taken(request, members))
@@ -314,7 +315,7 @@ class Analysis(Owner):
         result._take(costs, chain.labels, defaults=defaults, counted=counted)
         return result
 
-    def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
+    def solve(self, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:
         """The best split. Members of the request may be given by name:
 
             analysis.solve(num_ipus=2, require="layers:1..")
@@ -327,7 +328,7 @@ class Analysis(Owner):
         return Answer(certificate, self.chain(asked.request.memory_model).labels, asked)
 
     def evaluate(self, split: Union[str, Iterable[int]], request: Optional[Request] = None,
-                 **members: Any) -> Answer:
+                 **members: Unpack[Members]) -> Answer:
         """Measures a given split: the first units after its cuts, or the names of the last layers
         of all stages but the last, with '|' between them, as the command has it: "1|2". It is looked
         at whether it fits; nothing is proven."""
@@ -352,7 +353,7 @@ class Analysis(Owner):
         return [size(unit, "a unit after a cut") for unit in listed(split, "the split")]
 
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
-              title: Optional[str] = None, **members: Any) -> Sweep:
+              title: Optional[str] = None, **members: Unpack[Members]) -> Sweep:
         """The best splits for several values of a member of the request that is a number, like
         "num_ipus". What stages cost is measured once."""
         numbers = [number(value, what) for value in listed(values, "values")]
@@ -365,14 +366,14 @@ class Analysis(Owner):
             return costs.sweep(what, numbers, title=title)
 
     def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
-               request: Optional[Request] = None, **members: Any) -> Pareto:
+               request: Optional[Request] = None, **members: Unpack[Members]) -> Pareto:
         """All best compromises between the first two objectives: "memory,traffic"."""
         with self.costs(request, **members) as costs:
             return costs.pareto(objectives)
 
     def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
                        chunks: int = 1, bandwidth: Optional[Bandwidth] = None,
-                       request: Optional[Request] = None, **members: Any) -> Replicas:
+                       request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
         """How many stages and replicas: see Costs.solve_replicas. Parameters are those that the
         profile trains."""
         asked = self._ask(request, members, spreads=False)
@@ -399,7 +400,7 @@ class Analysis(Owner):
                               free=library.popliner_diagnosis_free, turn=handle.turn, kept=handle))
 
     def compare(self, split: Union[str, Iterable[int]], compiled: Sequence["Analysis"],
-                request: Optional[Request] = None, **members: Any) -> Comparison:
+                request: Optional[Request] = None, **members: Unpack[Members]) -> Comparison:
         """Compares the stages of a split with what was compiled: `compiled[k]` is an analysis of
         the IPU of stage k alone."""
         asked = self._ask(request, members)
@@ -504,7 +505,8 @@ class Analysis(Owner):
 
     def page(self, request: Optional[Request] = None, *, answer: Optional[Answer] = None,
              title: Optional[str] = None, words: Optional[Words] = None,
-             changes: Optional[Changes] = None, paths: bool = False, **members: Any) -> str:
+             changes: Optional[Changes] = None, paths: bool = False,
+             **members: Unpack[Members]) -> str:
         """The profile, and a plan of it, as one HTML page for a browser: docs/page.md. `changes`
         are those of this analysis, as what is now, and another. The page names the files that were
         read; with `paths` by the paths that they were read by."""
@@ -533,7 +535,7 @@ class Analysis(Owner):
             turns = (held.turn,)
         return self._text(library.popliner_page_text, ctypes.byref(o), turns=turns)
 
-    def prepare_page(self, request: Optional[Request] = None, **members: Any) -> None:
+    def prepare_page(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
         """Measures what solving for a request and its page both need: before solving, where a page
         will be made of the plan. It changes no answer."""
         asked = self._ask(request, members)

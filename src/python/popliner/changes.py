@@ -9,6 +9,7 @@ import ctypes
 import json
 from typing import Any, Dict, Optional, Sequence, Tuple
 
+from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
 from . import records as r
@@ -155,7 +156,8 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
                             for i, it in enumerate(self)])
 
 
-def read_calibration(path: Path, request: Optional[Request] = None, **members: Any) -> Request:
+def read_calibration(path: Path, request: Optional[Request] = None,
+                     **members: Unpack[Members]) -> Request:
     """A request with the correction that Comparison.json_text (or --compiled) wrote, and with
     what it was made for: the schedule, the way of recomputing, effects and accumulators."""
     q = begin(c.popliner_request)

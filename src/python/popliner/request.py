@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import inspect
 import re
 from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
                     Union)
@@ -121,6 +122,24 @@ class Request:
 
 
 MEMBERS = frozenset(field.name for field in dataclasses.fields(Request))
+
+
+def show_members(*owners: Any) -> None:
+    """Lets help() and completion see the members of a request as keywords of the functions of
+    these classes, or modules, that take one."""
+    usual = Request()
+    for owner in owners:
+        for name, function in list(vars(owner).items()):
+            if not inspect.isfunction(function) or name.startswith("_"):
+                continue
+            signature = inspect.signature(function)
+            own = [it for it in signature.parameters.values() if it.kind != it.VAR_KEYWORD]
+            if len(own) == len(signature.parameters):
+                continue
+            more = [inspect.Parameter(it.name, inspect.Parameter.KEYWORD_ONLY,
+                                      default=getattr(usual, it.name), annotation=it.type)
+                    for it in dataclasses.fields(Request) if it.name not in signature.parameters]
+            setattr(function, "__signature__", signature.replace(parameters=[*own, *more]))
 
 
 def taken(request: Optional[Request], members: Mapping[str, Any],

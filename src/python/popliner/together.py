@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
 from ._calling import make_text, member, text
@@ -229,7 +230,7 @@ class _Group:
 
 
 def solve_together(analyses: Mapping[str, Analysis], request: Optional[Request] = None,
-                   **members: Any) -> Together:
+                   **members: Unpack[Members]) -> Together:
     """The one split that fits in every profile and is best over all of them, as for training and
     inference: {"training": popliner.read(...), "inference": popliner.read(...)}. They have to have
     the same layers. Memory and cycles are the most of any, bytes over the cuts are added up."""
@@ -244,7 +245,7 @@ def solve_together(analyses: Mapping[str, Analysis], request: Optional[Request] 
 
 
 def evaluate_together(analyses: Mapping[str, Analysis], split: str,
-                      request: Optional[Request] = None, **members: Any) -> Together:
+                      request: Optional[Request] = None, **members: Unpack[Members]) -> Together:
     """What each stage of a split needs in every profile: the names of the last layers of all
     stages but the last, with '|' between them, "1|2", or "whole"."""
     group = _Group(analyses, taken(request, members))

@@ -13,6 +13,7 @@ import json
 from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
+from .._members import Members, Unpack
 from .. import _declared as c
 from .. import _html
 from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, array_of,
@@ -492,7 +493,7 @@ class Costs(Owner):
             call(library.popliner_costs_check_pipeline, handle.pointer, ctypes.byref(p),
                  turns=(handle.turn,))
 
-    def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
+    def solve(self, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:
         """The best split. Members of the request may be given by name."""
         asked = self._ask(request, members)
         handle = self._held()
@@ -535,18 +536,19 @@ class Costs(Owner):
         return self._certify(plan, asked, library.popliner_variants_texts(variants.pointer))
 
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
-              title: Optional[str] = None, **members: Any) -> Sweep:
+              title: Optional[str] = None, **members: Unpack[Members]) -> Sweep:
         """The best splits for several values of a member of the request that is a number, like
         "num_ipus" or "mem_per_tile". `title` is the head of its column."""
         asked = self._ask(request, members)
         head = what if title is None else title
         text(head, "title")
         numbers = [number(value, what) for value in listed(values, "values")]
-        answers = [self.solve(request, **{**members, "without_second_proof": True, what: value}) for value in numbers]
+        answers = [self.solve(request, **{**members, "without_second_proof": True, what: value})
+                   for value in numbers]
         return Sweep(head, numbers, answers, Naming(self, asked))
 
     def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
-               request: Optional[Request] = None, **members: Any) -> Pareto:
+               request: Optional[Request] = None, **members: Unpack[Members]) -> Pareto:
         """All best compromises between the first two objectives: "memory,cycles"."""
         asked = self._ask(request, {**members, "objectives": objectives}, spreads=False)
         handle = self._held()
@@ -559,7 +561,7 @@ class Costs(Owner):
                        parameters: Optional[WeightFunction] = None,
                        bandwidth: Optional[Bandwidth] = None,
                        costs_for: Optional[Callable[[int, int], "Costs"]] = None,
-                       request: Optional[Request] = None, **members: Any) -> Replicas:
+                       request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
         """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in each
         pipeline, or `batch` of all together; without either, one micro-batch. `parameter_bytes` of
         each unit are added up over the replicas, which exchange so many bytes in so many cycles:
@@ -589,7 +591,8 @@ class Costs(Owner):
         return Replicas(replicas, Naming(self, asked))
 
     def write(self, path: Path, request: Optional[Request] = None, *,
-              format: Union[ProgramFormat, str] = ProgramFormat.LP, **members: Any) -> None:
+              format: Union[ProgramFormat, str] = ProgramFormat.LP,
+              **members: Unpack[Members]) -> None:
         """Writes the integer program of the first objective into a file, as CPLEX LP or free
         MPS."""
         asked = self._ask(request, members)
@@ -677,7 +680,7 @@ def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: i
     return o
 
 
-def solve(costs: Costs, request: Optional[Request] = None, **members: Any) -> Answer:
+def solve(costs: Costs, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:
     """The best split for some costs: as Costs.solve."""
     if not isinstance(costs, Costs):
         raise TypeError(f"the costs are {costs!r}, and no Costs")
@@ -691,7 +694,7 @@ def has_glpk() -> bool:
 
 
 def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
-               **members: Any) -> Answer:
+               **members: Unpack[Members]) -> Answer:
     """The best split where each stage may be run in any of several ways, each with costs of the
     same chain, by name: the choices are in the answer's json(). The cuts are those of the
     first."""
