@@ -107,8 +107,9 @@ static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *v
     popliner_status status = POPLINER_OK;
     for (size_t k = 0; status == POPLINER_OK && k < 3; ++k) {
         place = pl_place("units[%zu].%s", unit, keys[k]);
-        status = add_times(r, &place, json_object_get(value, keys[k]), own);
-        if (k == 1 && json_object_get(value, "inputs") != NULL)
+        const json_t *times = json_object_get(value, keys[k]);
+        status = add_times(r, &place, times, own);
+        if (k == 1 && times != NULL && json_object_get(value, "inputs") != NULL)
             r->recompute_cycles[unit] = largest(own, r->num_samples);
     }
     place = pl_place("units[%zu].%s", unit, keys[has_cycles ? 0 : 1]);
