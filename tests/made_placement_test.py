@@ -152,7 +152,7 @@ def main():
     source = random.Random(29)
     models = [["--tiles", "4", "--layers", "2", "--hidden", "1024", "--sequence", "128"],
               ["--tiles", "4", "--layers", "3", "--hidden", "64", "--training"]]
-    models += [drawn(source) for _ in range(20 if everything else 2)]
+    models += [drawn(source) for _ in range(20 if everything else 1)]
     overfull = 0
     with tempfile.TemporaryDirectory() as directory:
         for options in models:

@@ -311,7 +311,7 @@ def check_refusals():
     path = os.path.join(scratch, "nowhere", "page.html")
     result = subprocess.run([popliner, "-q", sample, "--output", f"page={path}"],
                             capture_output=True)
-    assert result.returncode == 3 and b"--output page=" in result.stderr, result
+    assert result.returncode == 3 and b"--output page=" in cases.joined(result.stderr), result
 
 
 def check_stage_tiles(words):

@@ -281,8 +281,11 @@ def main():
         report = os.path.join(scratch, "report")
         subprocess.run([mkprofile, *REPORT.split(), "--output", report], check=True)
         check_design(popliner, report)
-        check_numbers(popliner, report)
-        check_terminals(popliner, report)
+        # the rest asks a stored analysis, which is read in a fraction of the time
+        stored = os.path.join(scratch, "stored")
+        subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
+        check_numbers(popliner, stored)
+        check_terminals(popliner, stored)
 
 
 if __name__ == "__main__":

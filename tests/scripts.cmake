@@ -5,7 +5,6 @@ set(sample ${PROJECT_SOURCE_DIR}/data/sample)
 set(docs ${PROJECT_SOURCE_DIR}/docs)
 set(shared ${PROJECT_SOURCE_DIR}/../shared/data) # beside the project, if it is there
 set(popliner $<TARGET_FILE:popliner>)
-set(mkprofile $<TARGET_FILE:popliner-mkprofile>)
 
 # Registers a script in Python, in shell, or in JavaScript, which page_test.sh runs; the rest is for
 # popliner_register. What a script builds is built by the generator of this build.

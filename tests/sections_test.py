@@ -1335,7 +1335,7 @@ def main():
             folders.remove(folder)
     sample = folders[0]
     # the quick run has each section of the sample, or of one that is made
-    parts = [SECTIONS] * 3 if every else [SECTIONS[::2], SECTIONS[1::2], SECTIONS[2::3]]
+    parts = [SECTIONS] * 3 if every else [SECTIONS[::3], SECTIONS[1::3], SECTIONS[2::3]]
     if not every:
         folders = folders[:1]
     else:  # every third, the real one at the end among them

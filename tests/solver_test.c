@@ -353,7 +353,8 @@ static void finds_wrong_claims(void **state) {
     uint64_t seed = 13;
     size_t num_refuted = 0;
     size_t num_too_good = 0;
-    for (size_t instance = 0; instance < 200; ++instance) {
+    const size_t num_instances = test_takes_all() ? 200 : 40;
+    for (size_t instance = 0; instance < num_instances; ++instance) {
         size_t n = 2 + random_below(&seed, 9);
         popliner_costs *costs = random_costs(instance % 2 == 0 ? SHARING : TIES, n, &seed);
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -378,8 +379,8 @@ static void finds_wrong_claims(void **state) {
         pl_problem_free(&problem);
         popliner_costs_free(costs);
     }
-    assert_in_range(num_refuted, 100, 500);
-    assert_in_range(num_too_good, 400, 600);
+    assert_in_range(num_refuted, num_instances / 2, 5 * num_instances / 2);
+    assert_in_range(num_too_good, 2 * num_instances, 3 * num_instances);
 }
 
 /* Cuts that differ by one byte at 2^50 look the same to GLPK: the splits that it cannot tell apart

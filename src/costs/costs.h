@@ -23,7 +23,7 @@ typedef struct pl_peak_parts {
 /* Returns the parts of a stage. `user` is that of the shared peaks. */
 typedef pl_peak_parts (*pl_peak_parts_function)(const void *user, const popliner_interval *stage);
 
-/* What a unit is for frameworks that place layers by kind. Those that are no layer do not count. */
+/* The kind of a unit, for frameworks that place layers by kind; only layers count there. */
 typedef enum pl_unit_kind {
     PL_UNIT_KIND_OTHER,
     PL_UNIT_KIND_LAYER,

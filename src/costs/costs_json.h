@@ -51,7 +51,7 @@ typedef struct pl_costs_json {
     size_t *variant_interval;
     size_t variant_capacity;
     uint64_t *kv_bytes;  /* [num_units], or NULL; the table takes it */
-    uint8_t *unit_kinds; /* likewise */
+    uint8_t *unit_kinds; /* [num_units], or NULL; the table takes it */
     pl_peak_line *lines; /* [num_regions], scratch for an interval of a pipeline; else NULL */
 } pl_costs_json;
 
