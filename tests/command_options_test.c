@@ -106,7 +106,7 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         "--require", "place:a\\=b=0", "--mem-per-tile", "0=1,3=5", "--ipu-speed",
         "0=0.001,3=2,1=1000", "--layer-name-regex", "x(\\d)", "--bandwidth",
         "64K,0-1=34.6,5-4=0.000000001");
-    assert_refused(&run, 3, "missing.pop: cannot be read");
+    assert_refused(&run, 3, "missing.pop: no such file");
 }
 
 static void refuses_wrong_values_before_costs_are_read(void **state) {
@@ -208,7 +208,7 @@ static void refuses_options_that_no_action_uses(void **state) {
             run_command(&run, arguments);
             if (is_used) {
                 assert_int_equal(run.status, 3);
-                assert_contains(run.err, "missing.pop: cannot be read");
+                assert_contains(run.err, "missing.pop: no such file");
             } else if (uses[i].is_only_warned_of && !actions[k].is_new) {
                 assert_int_equal(run.status, 3);
                 snprintf(message, sizeof message, "WARNING %s does nothing here: ", uses[i].option);
@@ -221,7 +221,7 @@ static void refuses_options_that_no_action_uses(void **state) {
         }
     /* one that uses it is enough */
     RUN(&run, missing, "--solve", "--diagnose", "--layers=0..0", "--solver=ilp");
-    assert_refused(&run, 3, "missing.pop: cannot be read");
+    assert_refused(&run, 3, "missing.pop: no such file");
     RUN(&run, missing, "--layers=0", "--memory-totals", "--evaluate=0", "--layer-breakdown");
     assert_refused(&run, 2,
                    "--layers: not used by --evaluate, --memory-totals and --layer-breakdown; it is "

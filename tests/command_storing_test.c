@@ -318,7 +318,7 @@ static void refuses_what_is_no_stored_analysis(void **state) {
     (void)state;
     const char *file = in_scratch("file");
     RUN(&run, file, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "file: cannot be read");
+    assert_refused(&run, 3, "file: no such file");
     test_write_bytes(file, "", 0);
     RUN(&run, file, "--load-from-file", "--solve");
     assert_refused(&run, 3, "file: is empty, expected a stored analysis");
@@ -552,7 +552,7 @@ static void failures_leave_no_analysis(void **state) {
     (void)state;
     const char *stored = in_scratch("stored");
     RUN(&run, in_scratch("missing"), "--save-to-file", stored);
-    assert_refused(&run, 3, "missing: cannot be read");
+    assert_refused(&run, 3, "missing: no such file");
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), 500000);
     RUN(&run, in_scratch("profile.pop"), "--save-to-file", stored);
     assert_int_equal(run.status, 3);

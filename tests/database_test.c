@@ -39,7 +39,7 @@ static void expect_refused(const char *path, const char *words) {
 
 static void says_why_a_file_is_no_database(void **state) {
     char *path = test_path(*state, "missing.pop");
-    expect_refused(path, "No such file");
+    expect_refused(path, "no such file or directory");
     free(path);
 
     path = test_path(*state, "directory.pop");

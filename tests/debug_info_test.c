@@ -957,7 +957,7 @@ static void refuses_what_is_no_file(void **state) {
     assert_null(info);
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, path));
-    assert_non_null(strstr(error.message, "No such file"));
+    assert_non_null(strstr(error.message, "no such file"));
     assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     mkdir(path, 0700);
     assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, &error), POPLINER_ERROR_INPUT);

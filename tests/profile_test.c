@@ -1032,7 +1032,7 @@ static void gives_every_exchange_its_variables(void **state) {
 
 static void refuses_what_is_no_profile(void **state) {
     char *path = test_path(*state, "profile.pop");
-    expect_refused(path, (const char *const[3]){"No such file"}, "missing");
+    expect_refused(path, (const char *const[3]){"no such file"}, "missing");
     mkdir(path, 0700);
     expect_refused(path, (const char *const[3]){"directory", "profile.pop"}, "directory");
     free(path);

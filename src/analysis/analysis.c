@@ -124,8 +124,7 @@ static popliner_status keep_file(pl_analysis_file *file, const char *path, popli
     if (path == NULL)
         return POPLINER_OK;
     if (stat(path, &info) != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(errno));
+        return pl_fail_reading(error, path);
     file->size_bytes = (uint64_t)info.st_size;
     return copy_text(path, &file->name) ? POPLINER_OK : pl_fail_memory(error, "the files");
 }

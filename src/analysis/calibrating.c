@@ -404,7 +404,7 @@ enum { MILLION = 1000000 };
 static popliner_status fail_reading(const char *path, popliner_error *error) {
     if (errno == ENOMEM)
         return pl_fail_memory(error, "the calibration");
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    return pl_fail_reading(error, path);
 }
 
 /* Reads the whole file, or enough to see that it is no calibration. */

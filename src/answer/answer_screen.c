@@ -170,6 +170,11 @@ static void add_large_unit(const popliner_certificate *c, pl_text *bold, pl_text
     pl_text_format(plain, "%s that may hold it has more than ", devices_of(c, 1));
     pl_text_add_grouped(plain, why->limit_bytes);
     pl_text_add(plain, ".");
+    if (why->enough_bytes > why->unit_bytes && c->input.options->num_ipu_limits == 0) {
+        pl_text_add(plain, " A split of the whole model needs ");
+        pl_text_add_grouped(plain, why->enough_bytes);
+        pl_text_add(plain, ".");
+    }
 }
 
 /* Of what does not fit. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/failure.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,13 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
     fill(error, POPLINER_ERROR_INPUT, reason, format, arguments);
     va_end(arguments);
     return POPLINER_ERROR_INPUT;
+}
+
+popliner_status pl_fail_reading(popliner_error *error, const char *path) {
+    return errno == ENOENT
+               ? pl_fail(error, POPLINER_ERROR_INPUT, "%s: no such file or directory", path)
+               : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                         strerror(errno));
 }
 
 popliner_status(pl_fail_memory)(popliner_error *error, const char *what) {

@@ -212,15 +212,47 @@ static const char *on_ipus(hint_list *list, const trial *t) {
 
 /* ---- where it fits ---- */
 
-static popliner_status add_schedule(session *s, const request *r, hint_list *list,
+/* Solves for the fewest IPUs, with what `t` asks otherwise. */
+static popliner_status solve_for_ipus(trial *t, popliner_error *error) {
+    static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY};
+    enum { MOST_IPUS = 16 };
+    if (t->r->solver.num_ipus >= MOST_IPUS)
+        return POPLINER_OK;
+    t->solver.num_ipus = MOST_IPUS;
+    t->solver.objectives = fewest;
+    t->solver.num_objectives = sizeof fewest / sizeof *fewest;
+    return solve(t, error);
+}
+
+/* Adds an option that counts more memory: if that does not fit, with more IPUs. `otherwise` is for a
+ * question that was not answered; `after` follows a result that fits. */
+static popliner_status add_stricter(trial *t, const char *option, const char *otherwise,
+                                    const char *after, bool fits_now, hint_list *list,
+                                    popliner_error *error) {
+    popliner_status status = solve(t, error);
+    if (status != POPLINER_OK || !t->is_known || t->fits) {
+        const char *words = words_of(list, t, on_ipus(list, t));
+        add(list, "Try", option, *words != '\0' ? keep(list, "%s%s", words, after) : otherwise);
+        return status;
+    }
+    trial more = *t;
+    more.is_known = false;
+    status = solve_for_ipus(&more, error);
+    if (status == POPLINER_OK && more.is_known && more.fits)
+        add(list, fits_now ? "Try" : "Enough",
+            keep(list, "%s %s %zu", option, t->s->names.num_ipus, more.num_ipus),
+            keep(list, "%s%s", words_of(list, &more, ""), after));
+    else
+        add(list, "Not enough", option, words_of(list, t, ""));
+    return status;
+}
+
+static popliner_status add_schedule(session *s, const request *r, bool fits_now, hint_list *list,
                                     popliner_error *error) {
     trial t = begin(s, r, NULL);
     t.asked.schedule = POPLINER_SCHEDULE_POPART;
-    popliner_status status = solve(&t, error);
-    const char *words = words_of(list, &t, on_ipus(list, &t));
-    add(list, "Try", "--schedule popart",
-        *words != '\0' ? words : "count the activations that stages keep");
-    return status;
+    return add_stricter(&t, "--schedule popart", "count the activations that stages keep", "",
+                        fits_now, list, error);
 }
 
 static popliner_status add_fewer(session *s, const request *r, const popliner_costs *costs,
@@ -273,19 +305,17 @@ static popliner_status add_need(session *s, const request *r,
         (own.verdict != POPLINER_FITS_LIKELY && own.verdict != POPLINER_FITS_PERHAPS))
         return POPLINER_OK;
     t.asked.need = POPLINER_NEED_MOST;
-    popliner_status status = solve(&t, error);
-    const char *words = words_of(list, &t, on_ipus(list, &t));
-    add(list, "Try", "--need at-most",
-        *words != '\0' ? keep(list, t.fits ? "%s at most" : "needs %s", words)
-                       : "count what a stage needs at most");
-    return status;
+    return add_stricter(&t, "--need at-most", "count what a stage needs at most", " at most", true,
+                        list, error);
 }
 
-static void add_output(const session *s, hint_list *list) {
-    if (s->analysis != NULL)
+/* A plan that needs no other option. */
+static void add_output(const session *s, const request *r, hint_list *list) {
+    if (s->analysis != NULL && r->solver.num_mapped_stages == 0)
         add(list, "Try", "--output optimum", "the plan for Optimum (--help frameworks: others)");
     else
-        add(list, "Try", "--output torch", "the plan for PyTorch (--help frameworks: others)");
+        add(list, "Try", "--output pipeline",
+            "the plan as JSON (--help frameworks: for a framework)");
 }
 
 /* ---- where it does not ---- */
@@ -459,7 +489,7 @@ popliner_status hints_for_solve(session *s, const request *r,
         return finish(list, status, error);
     }
     if (lacks_schedule)
-        status = add_schedule(s, r, list, error);
+        status = add_schedule(s, r, own->status != POPLINER_PLAN_INFEASIBLE, list, error);
     if (own->status == POPLINER_PLAN_INFEASIBLE) {
         if (status == POPLINER_OK)
             status = add_more(s, r, costs, own->infeasibility, list, error);
@@ -476,7 +506,7 @@ popliner_status hints_for_solve(session *s, const request *r,
         status = add_cycles(s, r, own, costs, list, error);
     if (status == POPLINER_OK)
         status = add_need(s, r, certificate, list, error);
-    add_output(s, list);
+    add_output(s, r, list);
     return finish(list, status, error);
 }
 
@@ -488,7 +518,7 @@ popliner_status hints_for_evaluate(session *s, const request *r,
     trial t = begin(s, r, NULL);
     popliner_status status = POPLINER_OK;
     if (lacks_schedule)
-        status = add_schedule(s, r, list, error);
+        add(list, "Try", "--schedule popart", "count the activations that stages keep");
     t.solver.num_ipus = num_stages;
     t.asked.stage_recomputes = NULL;
     t.asked.num_stage_recomputes = 0;

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,17 +14,25 @@
 #include "popliner/utilities.h"
 
 void log_begin(log_state *log, popliner_level least_level) {
-    *log = (log_state){.least_level = least_level};
+    *log = (log_state){.least_level = least_level,
+                       .is_coloured = terminal_of(STDERR_FILENO).has_colour};
 }
 
 /* ---- lines ---- */
 
-size_t log_prefix(char *prefix, size_t size, popliner_level level, time_t now) {
+size_t log_prefix(const log_state *log, char prefix[LOG_PREFIX_SIZE], popliner_level level,
+                  time_t now) {
     static const char *const words[] = {
         [POPLINER_LEVEL_DEBUG] = "debug: ",
         [POPLINER_LEVEL_INFO] = "",
         [POPLINER_LEVEL_WARNING] = "warning: ",
         [POPLINER_LEVEL_ERROR] = "error: ",
+    };
+    static const char *const colours[] = {
+        [POPLINER_LEVEL_DEBUG] = "",
+        [POPLINER_LEVEL_INFO] = "",
+        [POPLINER_LEVEL_WARNING] = "\x1b[1;33m",
+        [POPLINER_LEVEL_ERROR] = "\x1b[1;31m",
     };
     static const char *const names[] = {
         [POPLINER_LEVEL_DEBUG] = "DEBUG",
@@ -33,11 +42,15 @@ size_t log_prefix(char *prefix, size_t size, popliner_level level, time_t now) {
     };
     char clock_text[16] = "";
     struct tm local;
-    if (isatty(STDERR_FILENO) == 1)
-        return (size_t)snprintf(prefix, size, "%s", words[level]);
+    if (isatty(STDERR_FILENO) == 1) {
+        const char *colour = log->is_coloured ? colours[level] : "";
+        snprintf(prefix, LOG_PREFIX_SIZE, "%s%s%s", colour, words[level],
+                 *colour == '\0' ? "" : "\x1b[0m");
+        return strlen(words[level]);
+    }
     if (localtime_r(&now, &local) != NULL)
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-    return (size_t)snprintf(prefix, size, "%s %-7s ", clock_text, names[level]);
+    return (size_t)snprintf(prefix, LOG_PREFIX_SIZE, "%s %-7s ", clock_text, names[level]);
 }
 
 /* Adds a text without what would break the line or what a terminal obeys: names come from files. */
@@ -56,11 +69,11 @@ static bool is_on_screen(const log_state *log, popliner_level level) {
 }
 
 void log_unbroken(const log_state *log, popliner_level level, const char *head, const char *text) {
-    char prefix[40];
+    char prefix[LOG_PREFIX_SIZE];
     char shown[POPLINER_PRINTABLE_SIZE];
     if (log->is_mute || level < log->least_level || is_on_screen(log, level))
         return;
-    log_prefix(prefix, sizeof prefix, level, time(NULL));
+    log_prefix(log, prefix, level, time(NULL));
     progress_erase();
     fprintf(stderr, "%s%s", prefix, head);
     while (*text != '\0') {
@@ -72,7 +85,7 @@ void log_unbroken(const log_state *log, popliner_level level, const char *head, 
 
 static void on_message(void *user, popliner_level level, const char *text) {
     const log_state *log = user;
-    char prefix[40];
+    char prefix[LOG_PREFIX_SIZE];
     const terminal shown = terminal_of(STDERR_FILENO);
     words_line line = {.columns = shown.is_terminal && shown.width < WORDS_LINE_COLUMNS
                                       ? shown.width
@@ -84,7 +97,7 @@ static void on_message(void *user, popliner_level level, const char *text) {
         log_unbroken(log, level, "", text);
         return;
     }
-    line.indent = log_prefix(prefix, sizeof prefix, level, time(NULL));
+    line.indent = log_prefix(log, prefix, level, time(NULL));
     progress_erase();
     fputs(prefix, stderr);
     if (log->about != NULL) {

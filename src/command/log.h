@@ -16,15 +16,20 @@ typedef struct log_state {
     popliner_level least_level; /* messages below it are dropped */
     bool is_mute; /* log_message tells nothing; what the library tells, perhaps once, is told */
     const char *about; /* the file that messages are about, before each; NULL: not said */
+    bool is_coloured;  /* on a terminal */
 } log_state;
 
+/* Begins a log whose words "error:" and "warning:" have a colour where the terminal has colours. */
 void log_begin(log_state *log, popliner_level least_level);
 
 /* Returns a listener that writes into `log`, which must outlive it, and shows progress. */
 popliner_listener log_listener(log_state *log);
 
-/* Writes what a line begins with, which is of the time `now`, and returns how long that is. */
-size_t log_prefix(char *prefix, size_t size, popliner_level level, time_t now);
+/* Writes what a line begins with, which is of the time `now`, and returns how many columns that
+ * takes. */
+enum { LOG_PREFIX_SIZE = 40 };
+size_t log_prefix(const log_state *log, char prefix[LOG_PREFIX_SIZE], popliner_level level,
+                  time_t now);
 
 /* Writes a message of two parts as one line, however long, as PopLiner 1.0.0 does. */
 void log_unbroken(const log_state *log, popliner_level level, const char *head, const char *text);

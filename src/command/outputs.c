@@ -22,6 +22,26 @@ static popliner_status make_original(session *s, popliner_table table, popliner_
     return popliner_report_table(s->analysis, table, model, format, text, error);
 }
 
+/* Adds a line for people: which memory model this is, and where the full one is. */
+static popliner_status add_model(const session *s, popliner_table table, char **text,
+                                 popliner_error *error) {
+    static const char *const full[] = {
+        [POPLINER_TABLE_MEMORY_TOTALS] = "tiles", [POPLINER_TABLE_OPERATIONS] = "operations",
+        [POPLINER_TABLE_LAYERS] = "layers",       [POPLINER_TABLE_AFFINITY] = "pairs",
+        [POPLINER_TABLE_COMMUNICATION] = "pairs",
+    };
+    growing_text made = {0};
+    if (session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER) != POPLINER_MEMORY_MODEL_POPLINER)
+        return POPLINER_OK;
+    text_add(&made, *text);
+    text_add(&made, "PopLiner 1.0.0's memory model. --output ");
+    text_add(&made, full[table]);
+    text_add(&made, " has the full one, and more columns.\n");
+    free(*text);
+    *text = made.text;
+    return made.failed ? fail_memory(error, "a table") : POPLINER_OK;
+}
+
 /* The original's few lines and, unless its model was asked for, the compiler's account in full. */
 static popliner_status make_totals(session *s, popliner_format format, char **text,
                                    popliner_error *error) {
@@ -65,7 +85,12 @@ static popliner_status make_section(session *s, const wanted_output *w,
                                                                           : POPLINER_PLOT_PLAN;
         return popliner_plot_text(s->analysis, plot, model, certificate, &how, text, error);
     }
-    return popliner_section_text(s->analysis, section, model, certificate, format, text, error);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT && w->path == NULL;
+    popliner_status status =
+        popliner_section_text(s->analysis, section, model, certificate,
+                              is_screen ? POPLINER_FORMAT_TSV : format, text, error);
+    return status == POPLINER_OK && is_screen ? screen_table(s, NULL, SIZE_MAX, text, error)
+                                              : status;
 }
 
 /* The stages of a split; of a file of costs what it tells of them. */
@@ -80,7 +105,11 @@ static popliner_status make_stages(session *s, const wanted_output *w,
     };
     if (s->analysis != NULL)
         return make_section(s, w, certificate, format, text, error);
-    return popliner_certificate_text(certificate, forms[format], text, error);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT && w->path == NULL;
+    popliner_status status = popliner_certificate_text(
+        certificate, is_screen ? POPLINER_CERTIFICATE_TSV : forms[format], text, error);
+    return status == POPLINER_OK && is_screen ? screen_table(s, NULL, SIZE_MAX, text, error)
+                                              : status;
 }
 
 /* ---- plans for frameworks ---- */
@@ -203,15 +232,19 @@ static popliner_status make(session *s, const wanted_output *w, const material *
                             popliner_error *error) {
     const output *what = w->what;
     const popliner_format format = options_format_of(&s->options, w);
+    popliner_status status = POPLINER_OK;
     switch (what->kind) {
     case OUTPUT_SECTION:
         return make_section(s, w, NULL, format, text, error);
     case OUTPUT_PLAN:
         return make_stages(s, w, m->certificate, format, text, error);
     case OUTPUT_ORIGINAL:
-        return what->number == POPLINER_TABLE_MEMORY_TOTALS
-                   ? make_totals(s, format, text, error)
-                   : make_original(s, (popliner_table)what->number, format, text, error);
+        status = what->number == POPLINER_TABLE_MEMORY_TOTALS
+                     ? make_totals(s, format, text, error)
+                     : make_original(s, (popliner_table)what->number, format, text, error);
+        return status == POPLINER_OK && format == POPLINER_FORMAT_TEXT && w->path == NULL
+                   ? add_model(s, (popliner_table)what->number, text, error)
+                   : status;
     case OUTPUT_FRAMEWORK:
         return make_plan(s, what, m, text, error);
     case OUTPUT_REPORT:

@@ -7,6 +7,7 @@
 #include "command/answer.h"
 #include "command/outputs.h"
 #include "command/progress.h"
+#include "command/screen.h"
 #include "command/session.h"
 #include "command/values.h"
 #include "popliner/replicas.h"
@@ -106,6 +107,25 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
     return summary->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 
+enum { HEADLINE_SIZE = 200 };
+
+/* What the best number of stages and replicas gives. */
+static void write_headline(const popliner_replicas_summary *summary,
+                           const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
+    if (summary->best == SIZE_MAX) {
+        snprintf(text, HEADLINE_SIZE, "No pipeline was found.");
+        return;
+    }
+    const popliner_replicas_candidate *best = &summary->candidates[summary->best];
+    snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
+             best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
+             best->num_ipus == 1 ? "IPU" : "IPUs",
+             (unsigned long long)best->num_replicas * best->micro_batches,
+             (double)best->step_cycles / (double)names->cycles_per_time_unit,
+             names->time_unit == NULL ? "cycles" : names->time_unit,
+             summary->is_proven ? ", which is the best" : "");
+}
+
 static popliner_status tell(session *s, const request *r, popliner_replicas *replicas,
                             const popliner_certificate_input *names, popliner_error *error) {
     const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
@@ -116,14 +136,9 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
                     "Stopped: another number of stages or replicas may be better.");
     if (best == NULL)
         return tell_failure(s, r, replicas, names, error);
-    double time = (double)best->step_cycles / (double)names->cycles_per_time_unit;
-    log_message(&s->log, POPLINER_LEVEL_INFO,
-                "SUCCESS: %zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
-                best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines",
-                best->num_ipus, best->num_ipus == 1 ? "IPU" : "IPUs",
-                (unsigned long long)best->num_replicas * best->micro_batches, time,
-                names->time_unit == NULL ? "cycles" : names->time_unit,
-                summary->is_proven ? ", which is the best" : "");
+    char headline[HEADLINE_SIZE];
+    write_headline(summary, names, headline);
+    log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
     return POPLINER_OK;
 }
 
@@ -136,8 +151,15 @@ typedef struct candidates {
 static popliner_status make_candidates(session *s, const void *of, popliner_format format,
                                        char **text, popliner_error *error) {
     const candidates *own = of;
-    (void)s;
-    return popliner_report_replicas(own->replicas, own->names, format, text, error);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT;
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(own->replicas);
+    char headline[HEADLINE_SIZE];
+    write_headline(summary, own->names, headline);
+    popliner_status status = popliner_report_replicas(
+        own->replicas, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
+    return status == POPLINER_OK && is_screen
+               ? screen_table(s, headline, summary->best, text, error)
+               : status;
 }
 
 /* Prints the candidates, and tells of them. */

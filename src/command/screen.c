@@ -3,6 +3,7 @@
 
 #include "command/commands.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "command/hints.h"
@@ -61,6 +62,16 @@ popliner_status screen_evaluate(session *s, const request *r,
         status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
                                         &screen, text, error);
     hints_free(&hints);
+    return status;
+}
+
+popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
+                             popliner_error *error) {
+    const popliner_plot_options screen = screen_options(s);
+    char *table = *text;
+    popliner_status status =
+        popliner_screen_table(headline, table, marked_row, "--format tsv", &screen, text, error);
+    free(table);
     return status;
 }
 

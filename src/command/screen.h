@@ -24,6 +24,11 @@ popliner_status screen_evaluate(session *s, const request *r,
                                 const popliner_certificate *certificate, char **text,
                                 popliner_error *error);
 
+/* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.
+ * Errors: MEMORY. */
+popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
+                             popliner_error *error);
+
 /* Prints the overview of the profile: as text what it is, and whether it fits one IPU; else the
  * table summary. Errors: those of evaluating. */
 popliner_status screen_overview(session *s, popliner_error *error);

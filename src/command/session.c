@@ -65,9 +65,10 @@ static void on_alarm(int number) {
 
 /* What does not ask is ended. The log tells when that will be. */
 static void set_alarm(void) {
-    char prefix[40];
+    char prefix[LOG_PREFIX_SIZE];
+    const log_state plain = {0};
     unsigned seconds = (unsigned)fmin(ceil(fmax(seconds_left(), 0)), 1e8) + SECONDS_TO_ANSWER;
-    log_prefix(prefix, sizeof prefix, POPLINER_LEVEL_ERROR, time(NULL) + (time_t)seconds);
+    log_prefix(&plain, prefix, POPLINER_LEVEL_ERROR, time(NULL) + (time_t)seconds);
     /* on a terminal it takes the place of the progress */
     const bool is_terminal = isatty(STDERR_FILENO) == 1;
     int length =
@@ -352,6 +353,8 @@ void session_begin(session *s) {
     log_begin(&s->log, o->quiet     ? POPLINER_LEVEL_WARNING
                        : o->verbose ? POPLINER_LEVEL_DEBUG
                                     : POPLINER_LEVEL_INFO);
+    if (o->color != COLOUR_AUTO)
+        s->log.is_coloured = o->color == COLOUR_ALWAYS;
     s->listener = (popliner_listener)POPLINER_LISTENER_INIT;
     s->listener.user = s;
     s->listener.message = on_message;

@@ -2,11 +2,13 @@
 #include "command/solve.h"
 #include "popliner/utilities.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "command/answer.h"
 #include "command/outputs.h"
 #include "command/progress.h"
+#include "command/screen.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
@@ -27,8 +29,21 @@ typedef struct several {
 static popliner_status make_sweep(session *s, const void *of, popliner_format format, char **text,
                                   popliner_error *error) {
     const several *own = of;
-    (void)s;
-    return popliner_report_sweep(own->sweep, own->names, format, text, error);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT;
+    const size_t count = own->sweep->num_values;
+    char headline[100] = "None of these fits.";
+    size_t first = 0;
+    while (first < count &&
+           popliner_plan_get_summary(own->sweep->plans[first])->status == POPLINER_PLAN_INFEASIBLE)
+        first++;
+    if (first < count)
+        snprintf(headline, sizeof headline, "The first that fits: --%s %llu.", own->sweep->what,
+                 (unsigned long long)own->sweep->values[first]);
+    popliner_status status = popliner_report_sweep(
+        own->sweep, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
+    return status == POPLINER_OK && is_screen
+               ? screen_table(s, headline, first < count ? first : SIZE_MAX, text, error)
+               : status;
 }
 
 popliner_status sweep_print(session *s, const popliner_costs *costs,
@@ -119,8 +134,19 @@ static void tell_points(session *s, const popliner_pareto_summary *summary) {
 static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const several *own = of;
-    (void)s;
-    return popliner_report_pareto(own->pareto, own->names, format, text, error);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT;
+    const popliner_pareto_summary *summary = popliner_pareto_get_summary(own->pareto);
+    char headline[160];
+    snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s%s.",
+             summary->num_points, summary->num_points == 1 ? "" : "s",
+             popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
+             popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
+             summary->is_complete ? ", proven to be all" : "; there may be more");
+    popliner_status status = popliner_report_pareto(
+        own->pareto, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
+    return status == POPLINER_OK && is_screen
+               ? screen_table(s, headline, summary->num_points > 0 ? 0 : SIZE_MAX, text, error)
+               : status;
 }
 
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,

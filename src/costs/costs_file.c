@@ -47,7 +47,7 @@ void popliner_costs_file_free(popliner_costs_file *file) {
 static popliner_status fail_reading(const char *path, popliner_error *error) {
     if (errno == ENOMEM)
         return pl_fail_memory(error, "the file of costs");
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    return pl_fail_reading(error, path);
 }
 
 /* Reads the whole file and adds a NUL. Other than a regular file, a pipe may be endless: its length

@@ -326,8 +326,7 @@ static popliner_status find_file(pl_database *database, const char *path, const 
                                  popliner_error *error) {
     struct stat info;
     if (stat(path, &info) != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(errno));
+        return pl_fail_reading(error, path);
     if (S_ISDIR(info.st_mode))
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, expected %s", path,
                        expected);
@@ -339,8 +338,7 @@ static popliner_status find_file(pl_database *database, const char *path, const 
     /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
         return errno == ENOMEM ? pl_fail_memory(error, "a file name")
-                               : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
-                                         path, strerror(errno));
+                               : pl_fail_reading(error, path);
     database->path = pl_copy_string(path, strlen(path));
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }

@@ -324,8 +324,7 @@ popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
     /* without O_NONBLOCK opening a pipe would wait for a writer */
     w.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (w.file < 0 || fstat(w.file, &about) != 0) {
-        status =
-            pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+        status = pl_fail_reading(error, path);
         goto done;
     }
     if (!S_ISREG(about.st_mode) || about.st_size == 0) {

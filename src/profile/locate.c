@@ -100,8 +100,7 @@ popliner_status popliner_reports_find(const char *directory, popliner_reports **
     popliner_status status = POPLINER_OK;
     if (count < 0)
         status = errno == ENOMEM ? pl_fail_memory(error, "file names")
-                                 : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
-                                           directory, strerror(errno));
+                                 : pl_fail_reading(error, directory);
     for (int i = 0; i < count; i++) {
         if (status == POPLINER_OK && !add_report(found, directory, entries[i]->d_name))
             status = pl_fail_memory(error, "file names");
@@ -214,8 +213,7 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
     *found_profile = NULL;
     *found_debug = NULL;
     if (stat(path, &info) != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(errno));
+        return pl_fail_reading(error, path);
     if (S_ISDIR(info.st_mode))
         *found_profile = join(path, "", "profile.pop");
     else

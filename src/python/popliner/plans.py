@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 
 from . import _declared as c
 from . import _html
-from ._calling import (Handle, MessageFunction, Owner, call, file_name, make_text, member, number,
-                       screen, text)
+from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, file_name, make_text,
+                       member, number, screen, size, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Objective, PlanStatus, ProgramFormat, Proof,
                     Verdict)
@@ -318,6 +318,13 @@ class Several(Tabled, Sequence[Plan]):
     """Several plans, with a table of them."""
 
     _plans: Tuple[Plan, ...]
+
+    def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
+               marked_row: Optional[int] = None) -> str:
+        """The table for people, with a sign before one of its rows."""
+        return make_text(library.popliner_screen_table, None, self.tsv().encode(),
+                         SIZE_MAX if marked_row is None else size(marked_row, "marked_row"), b"",
+                         screen(width, is_ascii, has_colour))
 
     def __len__(self) -> int:
         return len(self._plans)

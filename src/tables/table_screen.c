@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/growth.h"
+#include "base/layout.h"
+#include "base/numbers.h"
+#include "base/text.h"
+
+/* Texts are shortened to these numbers of characters before details, then other columns, are left
+ * out. */
+enum { LEAST_NAME = 16, MOST_NAME = 32 };
+
+typedef struct column {
+    const char *name; /* [name_length], with '_' between its words */
+    size_t name_length;
+    size_t width; /* of the values, then of the column */
+    size_t whole_width;
+    bool is_text;
+    bool is_id; /* without commas */
+    bool is_left_out;
+} column;
+
+/* A table of tab-separated values. */
+typedef struct table {
+    const char *rows; /* after the line of names */
+    column *columns;
+    size_t num_columns;
+    size_t num_lines; /* of the head: words of names are below each other */
+} table;
+
+/* ---- reading ---- */
+
+static size_t field_length(const char *field) {
+    return strcspn(field, "\t\n");
+}
+
+/* The next field of the row, or the next row. */
+static const char *after(const char *field, size_t length) {
+    return field + length + (field[length] != '\0');
+}
+
+static bool is_number(const char *field, size_t length) {
+    const char *const digits = "0123456789";
+    const size_t sign = length > 0 && *field == '-';
+    size_t end = sign + strspn(field + sign, digits);
+    if (end > sign && end < length && field[end] == '.')
+        end += 1 + strspn(field + end + 1, digits);
+    return end > sign && end == length;
+}
+
+static bool is_named(const column *c, const char *name) {
+    return strlen(name) == c->name_length && memcmp(name, c->name, c->name_length) == 0;
+}
+
+/* Adds the value of a field: a number with commas between thousands. */
+static void add_value(pl_text *text, const column *c, const char *field, size_t length) {
+    const size_t sign = length > 0 && *field == '-';
+    const size_t digits = strspn(field + sign, "0123456789");
+    pl_text_add(text, "");
+    if (c->is_text || c->is_id || digits == 0 || digits > 18) {
+        pl_text_append(text, field, length);
+        return;
+    }
+    pl_text_append(text, field, sign);
+    pl_text_add_grouped(text, strtoull(field + sign, NULL, 10));
+    pl_text_append(text, field + sign + digits, length - sign - digits);
+}
+
+/* How wide the longest word of a name is. */
+static size_t longest_word(const column *c) {
+    size_t longest = 0;
+    for (size_t at = 0; at < c->name_length;) {
+        size_t length = 0;
+        while (at + length < c->name_length && c->name[at + length] != '_')
+            length++;
+        longest = length > longest ? length : longest;
+        at += length + 1;
+    }
+    return longest;
+}
+
+/* Reads the names and measures the values. False without memory. */
+static bool read_table(const char *text, table *t) {
+    size_t count = 1;
+    for (const char *c = text; *c != '\0' && *c != '\n'; c++)
+        count += *c == '\t';
+    t->columns = calloc(count, sizeof *t->columns);
+    if (t->columns == NULL)
+        return false;
+    t->num_columns = count;
+    for (size_t i = 0; i < count; i++) {
+        column *c = &t->columns[i];
+        c->name = text;
+        c->name_length = field_length(text);
+        c->is_id = is_named(c, "debug_context");
+        text = after(text, c->name_length);
+    }
+    t->rows = text;
+    for (size_t i = 0; *text != '\0'; i++) {
+        column *c = &t->columns[i % count];
+        const size_t length = field_length(text);
+        c->is_text = c->is_text || (length > 0 && !is_number(text, length));
+        text = after(text, length);
+    }
+    bool done = true;
+    text = t->rows;
+    for (size_t i = 0; *text != '\0' && done; i++) {
+        column *c = &t->columns[i % count];
+        const size_t length = field_length(text);
+        pl_text value = {0};
+        add_value(&value, c, text, length);
+        done = !value.failed;
+        const size_t width = done ? pl_layout_width_of(value.data) : 0;
+        c->width = width > c->width ? width : c->width;
+        free(value.data);
+        text = after(text, length);
+    }
+    return done;
+}
+
+/* ---- fitting ---- */
+
+/* Details, which are left out first. */
+static bool is_detail(const column *c) {
+    static const char *const details[] = {"index",
+                                          "kind",
+                                          "parent",
+                                          "parent_step",
+                                          "debug_context",
+                                          "debug_path",
+                                          "inputs",
+                                          "rule",
+                                          "called",
+                                          "cycles_source",
+                                          "first_step",
+                                          "last_step",
+                                          "num_steps",
+                                          "num_repeats",
+                                          "vertex_code_bytes",
+                                          "vertex_state_bytes",
+                                          "variables_bytes",
+                                          "stash_bytes",
+                                          "exchange_code_bytes",
+                                          "control_code_bytes",
+                                          "buffer_bytes",
+                                          "layout_bytes",
+                                          "unexplained_bytes",
+                                          "accumulator_bytes",
+                                          "correction_bytes",
+                                          "used"};
+    static const char categories[] = "category_";
+    bool found =
+        c->name_length > strlen(categories) && memcmp(c->name, categories, strlen(categories)) == 0;
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+        found = found || is_named(c, details[i]);
+    return found;
+}
+
+static size_t width_of_all(const table *t, size_t mark) {
+    size_t width = mark;
+    for (size_t i = 0; i < t->num_columns; i++)
+        width += t->columns[i].is_left_out ? 0 : t->columns[i].width + 2;
+    return width < 2 ? 0 : width - 2;
+}
+
+static size_t least_width(const column *c, size_t least) {
+    const size_t word = longest_word(c);
+    return word > least ? word : least;
+}
+
+/* Shortens texts to `least` characters, as far as that is necessary. */
+static void shorten(table *t, size_t mark, size_t screen, size_t least) {
+    for (size_t i = 0; i < t->num_columns; i++) {
+        column *c = &t->columns[i];
+        const size_t all = width_of_all(t, mark);
+        const size_t own = least_width(c, least);
+        if (c->is_left_out || !c->is_text || c->width <= own || all <= screen)
+            continue;
+        c->width = c->width - own < all - screen ? own : c->width - (all - screen);
+    }
+}
+
+/* Leaves out columns from the right, as far as that is necessary. */
+static size_t leave_out(table *t, size_t mark, size_t screen, bool only_details) {
+    size_t count = 0;
+    for (size_t i = t->num_columns; i-- > 1 && width_of_all(t, mark) > screen;) {
+        column *c = &t->columns[i];
+        if (c->is_left_out || (only_details && !is_detail(c)))
+            continue;
+        c->is_left_out = true;
+        count++;
+    }
+    return count;
+}
+
+/* Makes the table fit the screen. Returns how many columns are left out. */
+static size_t fit(table *t, size_t mark, size_t screen) {
+    for (size_t i = 0; i < t->num_columns; i++)
+        t->columns[i].width = least_width(&t->columns[i], t->columns[i].width);
+    for (size_t i = 0; i < t->num_columns; i++)
+        t->columns[i].whole_width = t->columns[i].width;
+    shorten(t, mark, screen, MOST_NAME);
+    size_t count = leave_out(t, mark, screen, true);
+    shorten(t, mark, screen, LEAST_NAME);
+    count += leave_out(t, mark, screen, false);
+    for (size_t i = 0; i < t->num_columns; i++) { /* what room remains is for texts */
+        column *c = &t->columns[i];
+        const size_t all = width_of_all(t, mark);
+        const size_t room = all < screen ? screen - all : 0;
+        if (!c->is_left_out)
+            c->width += c->whole_width - c->width < room ? c->whole_width - c->width : room;
+    }
+    return count;
+}
+
+/* ---- writing ---- */
+
+/* Adds line `line` of a name that is broken between words, as few lines as its width allows.
+ * Returns the number of its lines. */
+static size_t add_name(pl_text *text, const column *c, size_t line) {
+    size_t num_lines = 0;
+    for (size_t at = 0; at < c->name_length; num_lines++) {
+        size_t end = at;
+        for (size_t next = at; next < c->name_length;) {
+            size_t to = next;
+            while (to < c->name_length && c->name[to] != '_')
+                to++;
+            if (to - at > c->width && end > at)
+                break;
+            end = to;
+            next = to + 1;
+        }
+        if (num_lines == line)
+            pl_text_append(text, c->name + at, end - at);
+        at = end + 1;
+    }
+    return num_lines;
+}
+
+static void write_head(table *t, pl_grid *grid, bool has_mark) {
+    for (size_t i = 0; i < t->num_columns; i++) {
+        pl_text none = {0};
+        const size_t own =
+            t->columns[i].is_left_out ? 0 : add_name(&none, &t->columns[i], SIZE_MAX);
+        t->num_lines = own > t->num_lines ? own : t->num_lines;
+        free(none.data);
+    }
+    for (size_t line = 0; line < t->num_lines; line++) {
+        if (has_mark)
+            pl_grid_text(grid, "");
+        for (size_t i = 0; i < t->num_columns; i++) {
+            pl_text name = {0};
+            pl_text_add(&name, "");
+            const size_t own = add_name(&name, &t->columns[i], SIZE_MAX);
+            if (!t->columns[i].is_left_out && line + own >= t->num_lines)
+                add_name(&name, &t->columns[i], line + own - t->num_lines);
+            if (t->columns[i].is_left_out)
+                free(name.data);
+            else
+                pl_grid_made(grid, name);
+        }
+    }
+}
+
+static void write_rows(const table *t, pl_grid *grid, bool has_mark, size_t marked_row) {
+    const char *text = t->rows;
+    for (size_t row = 0; *text != '\0'; row++) {
+        if (has_mark)
+            pl_grid_text(grid, row == marked_row ? ">" : "");
+        for (size_t i = 0; i < t->num_columns && *text != '\0'; i++) {
+            const size_t length = field_length(text);
+            pl_text value = {0};
+            if (!t->columns[i].is_left_out) {
+                add_value(&value, &t->columns[i], text, length);
+                pl_grid_made(grid, value);
+            }
+            text = after(text, length);
+        }
+        if (row == marked_row)
+            pl_grid_mark_row(grid);
+    }
+}
+
+static bool write_table(table *t, bool has_mark, size_t marked_row, pl_layout *layout) {
+    size_t count = 0;
+    pl_grid_column *columns = calloc(t->num_columns + 1, sizeof *columns);
+    if (columns == NULL)
+        return false;
+    if (has_mark)
+        columns[count++] = (pl_grid_column){.kind = PL_GRID_WORDS};
+    for (size_t i = 0; i < t->num_columns; i++)
+        if (!t->columns[i].is_left_out)
+            columns[count++] =
+                (pl_grid_column){.kind = t->columns[i].is_text ? PL_GRID_NAME : PL_GRID_RIGHT,
+                                 .gap = i == 0 && !has_mark ? 0
+                                        : i == 0            ? 1
+                                                            : 2,
+                                 .most_width = t->columns[i].is_text ? t->columns[i].width : 0};
+    pl_grid grid = {.columns = columns, .num_columns = count};
+    write_head(t, &grid, has_mark);
+    write_rows(t, &grid, has_mark, marked_row);
+    pl_grid_write(&grid, SIZE_MAX, "", layout);
+    free(columns);
+    return true;
+}
+
+popliner_status popliner_screen_table(const char *headline, const char *rows, size_t marked_row,
+                                      const char *more, const popliner_plot_options *screen,
+                                      char **text, popliner_error *error) {
+    const bool has_mark = marked_row != SIZE_MAX;
+    pl_layout layout;
+    table t = {0};
+    *text = NULL;
+    pl_layout_begin(&layout, screen);
+    if (headline != NULL) {
+        pl_layout_sentence(&layout, PL_TINT_BOLD, headline, "");
+        pl_layout_empty_line(&layout);
+    }
+    bool done = read_table(rows, &t);
+    const size_t num_left_out = done ? fit(&t, has_mark ? 2 : 0, layout.screen.width) : 0;
+    done = done && write_table(&t, has_mark, marked_row, &layout);
+    if (num_left_out > 0) {
+        pl_text note = {0};
+        pl_text_format(&note, "%zu more column%s%s%s", num_left_out, num_left_out == 1 ? "" : "s",
+                       *more == '\0' ? "" : ": ", more);
+        pl_layout_sentence(&layout, PL_TINT_NONE, "", note.failed ? "" : note.data);
+        layout.text.failed = layout.text.failed || note.failed;
+        free(note.data);
+    }
+    layout.text.failed = layout.text.failed || !done;
+    free(t.columns);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+}
