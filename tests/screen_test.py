@@ -29,7 +29,14 @@ QUESTIONS = [SOLVE, TOO_FEW, EVALUATE, CONTRADICTION, ["--solve", "--num-ipus", 
              ["--diagnose"], SOLVE + ["--mem-per-tile", "200K"],
              ["--solve", "--schedule", "popart", "--device-map", "0,1,0,1"],
              SOLVE + ["--memory-model", "popliner"], ["--evaluate", "whole"],
-             SOLVE + ["--recompute", "auto"]]
+             SOLVE + ["--recompute", "auto"], []]
+# Tables: each fits the terminal, and its numbers are those of a pipe.
+RANGE = ["--solve", "--num-ipus", "1..5", "--schedule", "popart"]
+TABLES = [RANGE, ["--solve", "--pareto", "memory,traffic", "--schedule", "popart"],
+          ["--output", "layers"], SOLVE + ["--output", "plan"], ["--output", "operations"],
+          ["--solve", "--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"],
+          ["--output", "tiles"], ["--output", "variables"], ["--output", "checks"],
+          ["--output", "programs"], ["--output", "liveness"], ["--output", "summary"]]
 ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = " ▏▎▍▌▋▊▉█"
 
@@ -46,6 +53,18 @@ def environment(**changes):
     return own
 
 
+def read_all(terminal):
+    shown = b""
+    while True:
+        try:
+            read = os.read(terminal, 65536)
+        except OSError:  # the other side was closed
+            read = b""
+        if not read:
+            return shown.decode()
+        shown += read
+
+
 def on_terminal(command, width, **changes):
     """What a terminal of this width shows of standard output; the log; the exit status."""
     ours, theirs = pty.openpty()
@@ -53,18 +72,10 @@ def on_terminal(command, width, **changes):
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
                           env=environment(**changes)) as process:
         os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                read = os.read(ours, 65536)
-            except OSError:  # the other side was closed
-                break
-            if not read:
-                break
-            shown += read
+        shown = read_all(ours)
         log = process.stderr.read().decode()
     os.close(ours)
-    return shown.decode().replace("\r\n", "\n"), log, process.returncode
+    return shown.replace("\r\n", "\n"), log, process.returncode
 
 
 def in_pipe(command):
@@ -275,6 +286,169 @@ def check_numbers(popliner, report):
     check_diagnosis(text, found, "--diagnose")
 
 
+# ---- tables ------------------------------------------------------------------------------------
+
+
+def is_shown(field, shown):
+    """Whether a cell shows a field: numbers have commas, long texts lack their middle."""
+    parts = re.split(r"…|\.\.\.", shown)
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", shown)
+    return field in (shown, plain) or (len(parts) == 2 and len(field) > len(shown) - 2 and
+                                       field.startswith(parts[0]) and field.endswith(parts[1]))
+
+
+def check_row(line, fields, what):
+    """All cells of a line are fields, in their order. Returns how many."""
+    cells = re.split(" {2,}", re.sub("^> *", "", line).strip())
+    at = 0
+    for cell in cells:
+        while at < len(fields) and not is_shown(fields[at], cell):
+            at += 1
+        check(at < len(fields), what, "no field, or not in order:", cell, line, fields)
+        at += 1
+    return len(cells)
+
+
+def check_table(text, rows, width, what):
+    """`rows` are those of a pipe, with names."""
+    lines = text.splitlines()
+    check(max(map(len, lines)) <= max(width, 60), what, text)
+    check(not any(line.endswith(" ") for line in lines), what, text)
+    note = re.match(r"(\d+) more columns?: --format tsv$", lines[-1])
+    body = lines[-len(rows):-1] if note else lines[-len(rows) + 1:]
+    most = 0
+    for line, fields in zip(body, rows[1:]):
+        most = max(most, check_row(line, fields, what))
+    used = sum(any(row[i] for row in rows[1:]) for i in range(len(rows[0])))
+    check(most <= used and (most < used) >= bool(note and int(note[1]) > len(rows[0]) - used), what,
+          note, most, used, text)
+    head = " ".join(lines[:len(lines) - len(body) - bool(note)]).replace("_", " ").split()
+    for i, name in enumerate(rows[0]):  # of every column that is shown, the name is there
+        if not note and any(row[i] for row in rows[1:]):
+            check(all(word in head for word in name.split("_")), what, name, text)
+
+
+def check_tables(popliner, report):
+    for question in cases.some(TABLES, 3):
+        command = [popliner, report, "-q", *question]
+        printed = in_pipe([*command, "--format", "tsv"])
+        rows = [line.split("\t") for line in printed.splitlines()]
+        for width in (60, 80, 100):
+            text, _, status = on_terminal(command, width, NO_COLOR="1")
+            what = (question, width)
+            check(status in (0, 1), what, status)
+            check_table(text, rows, width, what)
+            plain, _, _ = on_terminal(command, width, LC_ALL="C", NO_COLOR="1")
+            check(plain.isascii(), what, plain)
+            check_table(plain, rows, width, what)
+            coloured, _, _ = on_terminal(command, width)
+            check(ESCAPES.sub("", coloured) == text, what, coloured)
+        if ".." not in " ".join(question):
+            continue
+        marked = [line for line in text.splitlines() if line.startswith(">")]
+        fitting = [row for row in rows[1:] if row[1] == "optimal"]
+        check(len(marked) == bool(fitting), question, text)
+        if fitting:
+            check_row(marked[0], fitting[0], question)
+            check(text.startswith(f"The first that fits: --{rows[0][0]} {fitting[0][0]}.\n\n"),
+                  question, text)
+        else:
+            check(text.startswith("None of these fits.\n"), question, text)
+
+
+# ---- changes that would help ---------------------------------------------------------------------
+
+
+def check_hints(popliner, report):
+    """What is under Try and Enough was measured: pasted, it gives these bytes and this verdict."""
+    for question in cases.some((["--solve", "--num-ipus", "2", "--mem-per-tile", "660K"], TOO_FEW,
+                                ["--solve", "--num-ipus", "3"], ["--solve"],
+                                ["--solve", "--mem-per-tile", "300K"]), 2):
+        text, _, _ = on_terminal([popliner, report, "-q", *question], 100, NO_COLOR="1")
+        label = ""
+        count = 0
+        for line in text.splitlines():
+            hint = re.match(r"(Try|Enough|Not enough)? +(--\S.*?)(?: {2,}(.*))?$", line)
+            if not hint:
+                continue
+            label = hint[1] or label
+            numbers = re.search(r"([\d,]+) bytes", hint[3] or "")
+            if hint[2].startswith("--mem-per-tile") or not numbers:
+                continue
+            words = hint[2].split()
+            kept = [word for word, before in zip(question, ["", *question])
+                    if not ("--num-ipus" in words and "--num-ipus" in (word, before))]
+            answer = json.loads(in_pipe([popliner, report, *kept, *words, "--format", "json"]))
+            what = (question, line)
+            check(grouped(answer["totals"]["memory"]) == numbers[1], what, answer["totals"])
+            check((answer["status"] == "infeasible") == (label == "Not enough"), what,
+                  answer["status"])
+            count += 1
+        check(count > 0, question, text)
+
+
+# ---- the log -------------------------------------------------------------------------------------
+
+
+def log_on_terminal(command, **changes):
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=theirs, env=environment(**changes)) as process:
+        os.close(theirs)
+        shown = read_all(ours)
+    os.close(ours)
+    return shown
+
+
+def check_log(popliner, report):
+    """Words of the log have a colour, by the same rules as reports."""
+    missing = [popliner, report + "-none"]
+    trains = [popliner, report, "--solve", "--num-ipus", "3"]
+    for command, word, colour in ((missing, "error:", "\x1b[1;31m"),
+                                  (trains, "warning:", "\x1b[1;33m")):
+        for options, changes, has_colour in (
+                ([], {}, True), ([], {"NO_COLOR": "1"}, False), ([], {"NO_COLOR": ""}, True),
+                ([], {"TERM": "dumb"}, False), (["--color", "never"], {}, False),
+                (["--color", "always"], {"NO_COLOR": "1", "TERM": "dumb"}, True)):
+            shown = log_on_terminal([*command, *options], **changes)
+            check(word in shown, command, options, changes, repr(shown))
+            check((colour + word in shown) == has_colour, command, options, changes, repr(shown))
+            check(has_colour or "\x1b[1" not in shown, command, options, changes, repr(shown))
+    shown = ESCAPES.sub("", log_on_terminal(missing))
+    check(shown == f"error: {missing[1]}: no such file or directory\r\n", repr(shown))
+
+
+def check_originals(popliner, report):
+    """On a terminal, tables of PopLiner 1.0.0 say which memory model they have."""
+    for option, full in (("--layer-breakdown", "layers"), ("--memory-affinity", "pairs")):
+        command = [popliner, report, "-q", option]
+        text, _, _ = on_terminal(command, 100)
+        check(text.endswith(f"PopLiner 1.0.0's memory model. --output {full} has the full one, and "
+                            f"more columns.\n"), text)
+        check("memory model" not in in_pipe(command), command)
+        text, _, _ = on_terminal([*command, "--memory-model", "full"], 100)
+        check("memory model" not in text, command, text)
+
+
+def check_comparison(popliner, mkprofile, report, scratch):
+    """The change of the largest tile comes first, in the verdict and in the table."""
+    other = os.path.join(scratch, "other")
+    subprocess.run([mkprofile, *REPORT.replace("--hidden 128", "--hidden 120").split(), "--output",
+                    other], check=True)
+    command = [popliner, report, "-q", "--compare", other, "--fail-on", "growth=0%"]
+    growth = json.loads(in_pipe([*command, "--format", "json"]))["growth"]
+    before, now = grouped(growth["before"]), grouped(growth["now"])
+    for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
+        text, _, status = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
+        check(status == 1 and max(map(len, text.splitlines())) <= width, width, text)
+        check(locale != "C" or text.isascii(), text)
+        words = " ".join(text.split())
+        check(words.startswith(f"Larger by {growth['percent']:.2f} %: the largest tile holds {now} "
+                               f"bytes, before {before}."), growth, text)
+        row = next(line for line in text.splitlines() if re.match(r" *[\d,]+ +[-+\d]", line))
+        check(f"{now} " in row and row.endswith("largest tile, live"), growth, text)
+
+
 def main():
     popliner, mkprofile = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as scratch:
@@ -286,6 +460,11 @@ def main():
         subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
         check_numbers(popliner, stored)
         check_terminals(popliner, stored)
+        check_tables(popliner, stored)
+        check_hints(popliner, stored)
+        check_log(popliner, stored)
+        check_originals(popliner, stored)
+        check_comparison(popliner, mkprofile, stored, scratch)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_TRAFFIC] = {"traffic", "% over the cuts", "fewer bytes over its cuts",
                                     PL_OBJECTIVE_SUM, PL_UNIT_CUTS, PL_GOAL_FEWEST_CUT_BYTES, false,
                                     false, true, OF(cut_bytes, max_cut_bytes)},
-    [POPLINER_OBJECTIVE_IPUS] = {"ipus", "%", "fewer of them", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
+    [POPLINER_OBJECTIVE_IPUS] = {"ipus", "%", "fewer in use", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
                                  PL_GOAL_FEWEST_STAGES, false, true, true, OF(num_ipus, max_ipus)},
     /* must not lead: a single IPU has no spread */
     [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",

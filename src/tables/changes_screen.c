@@ -150,8 +150,13 @@ static void write_table(const popliner_changes *c, const char *more, pl_layout *
         qsort(listed, count, sizeof *listed, compare_changes);
         pl_layout_empty_line(layout);
     }
+    const popliner_change *const deciding = &c->items[c->deciding];
+    for (size_t i = 0; i < count; i++) /* the change that the verdict is about comes first */
+        if (listed[i] == deciding)
+            add_row(c, deciding, &grid);
     for (size_t i = 0; i < count; i++)
-        add_row(c, listed[i], &grid);
+        if (listed[i] != deciding)
+            add_row(c, listed[i], &grid);
     if (count > 0)
         pl_grid_write(&grid, SHOWN, more, layout);
     free(listed);
