@@ -47,6 +47,10 @@ bool test_takes_case(size_t index, size_t every) {
     return index % every == 0 || test_takes_all();
 }
 
+bool test_takes_random_case(size_t index, size_t quick_every, size_t full_every) {
+    return chosen == FULL ? index % full_every == 0 : test_takes_case(index, quick_every);
+}
+
 bool test_replays(const char *kind, uint64_t *seed) {
     if (replayed_kind == NULL || strcmp(replayed_kind, kind) != 0)
         return false;

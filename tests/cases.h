@@ -25,6 +25,10 @@ bool test_is_nightly(void);
  * every `every`, from the first on. */
 bool test_takes_case(size_t index, size_t every);
 
+/* The same for random instances, of which one of every `full_every` is enough for the full run; the
+ * nightly run takes all. The test needs a form for the nightly run. */
+bool test_takes_random_case(size_t index, size_t quick_every, size_t full_every);
+
 /* Whether the test was started for a single instance, of this kind; then its seed is told. */
 bool test_replays(const char *kind, uint64_t *seed);
 

@@ -569,7 +569,10 @@ static void check_chain(const golden_case *c, const popliner_chain *chain, size_
                         .accumulators =
                             wide != 0 ? POPLINER_ACCUMULATORS_FP32 : POPLINER_ACCUMULATORS_NONE,
                     };
-                    if (number++ % (test_takes_all() ? every / 10 : every) == 0)
+                    if (number++ % (test_is_nightly()  ? every / 10
+                                    : test_takes_all() ? every / 4
+                                                       : every) ==
+                        0)
                         check_pipeline(&n, &pipeline, random);
                 }
     naive_end(&n);
