@@ -281,7 +281,9 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
  * *certificate before the analysis. Errors: those of popliner_analysis_chain and of popliner_solve;
  * with AUTO also USAGE for what popliner_variants_solve rejects, and for a profile without cycles
  * of computing or of a forward pass. Cost: that of popliner_analysis_costs and popliner_solve; with
- * AUTO two measurements. */
+ * AUTO two measurements. The second request for a schedule and a recomputation measures all stages
+ * in detail, up to some hundred units, so that further ones cost little more than popliner_solve,
+ * whatever their limits, objectives and constraints. */
 popliner_status popliner_analysis_solve(popliner_analysis *analysis,
                                         const popliner_request *request,
                                         popliner_certificate **certificate, popliner_error *error);

@@ -30,9 +30,12 @@ typedef struct pl_model_parts {
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
     bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages were loaded from the file */
-    popliner_diagnosis *diagnosis;       /* of all operations */
-    bool told_not_stored;                /* that they had to be measured was reported, once */
-    bool told_training;                  /* what a training pipeline needs was reported, once */
+    /* The last pipelines that were asked for, and whether there was one. */
+    popliner_pipeline asked[PL_NUM_STAGE_PLACES];
+    bool was_asked[PL_NUM_STAGE_PLACES];
+    popliner_diagnosis *diagnosis; /* of all operations */
+    bool told_not_stored;          /* that they had to be measured was reported, once */
+    bool told_training;            /* what a training pipeline needs was reported, once */
 } pl_model_parts;
 
 /* A file that was read. */

@@ -131,6 +131,30 @@ static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_err
     return status;
 }
 
+/* Measures all stages with their details when a pipeline is asked for again, and keeps them: further
+ * requests with other limits, objectives and constraints then measure nothing. The first request
+ * does not, because details take longer than the peaks that it needs. */
+popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
+    pl_model_parts *parts = &t->analysis->models[t->model];
+    const size_t place = pl_stages_place(&t->pipeline);
+    const popliner_pipeline *before = &parts->asked[place];
+    const popliner_pipeline *now = &t->pipeline;
+    const bool is_again = parts->was_asked[place] && before->schedule == now->schedule &&
+                          before->recompute == now->recompute && before->effects == now->effects &&
+                          before->accumulators == now->accumulators &&
+                          before->copies.rule == now->copies.rule;
+    parts->asked[place] = *now;
+    parts->was_asked[place] = true;
+    if (!is_again || t->stages != NULL || pl_is_calibrated(&now->calibration) ||
+        !pl_analysis_can_keep_stages(popliner_chain_num_units(t->chain)))
+        return POPLINER_OK;
+    popliner_status status =
+        pl_analysis_keep_stages(t->analysis, t->model, now, false, ", asked for again", error);
+    if (status == POPLINER_OK && pl_details_serve(&parts->stages[place]->key, now))
+        t->stages = parts->stages[place];
+    return status;
+}
+
 static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
     if (t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
@@ -138,7 +162,9 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
     bool without_reasons = o->without_reasons;
     if (t->is_greedy)
         return solve_greedily(t, plan, error);
-    popliner_status status = pl_task_measure_costs(t, pl_limits_largest(o), error);
+    popliner_status status = pl_task_keep_if_again(t, error);
+    if (status == POPLINER_OK)
+        status = pl_task_measure_costs(t, pl_limits_largest(o), error);
     o->without_reasons = true; /* reasons need stages that were not measured */
     if (status == POPLINER_OK)
         status = solve_costs(t, plan, error);

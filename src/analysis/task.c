@@ -419,6 +419,8 @@ static popliner_status costs_in_turn(popliner_analysis *analysis, const popliner
                                      popliner_costs **costs, popliner_error *error) {
     pl_task t = {0};
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
+    if (status == POPLINER_OK && t.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        status = pl_task_keep_if_again(&t, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(&t, UINT64_MAX, error);
     if (status == POPLINER_OK)

@@ -75,17 +75,18 @@ static popliner_status tell_ipu(const popliner_certificate *c, popliner_recomput
     const pl_certificate_input *in = &c->input;
     popliner_pipeline pipeline = in->pipeline;
     pipeline.recompute = recompute;
-    if (in->meter != NULL) {
+    const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
+                                          ? in->stages_of_ways[recompute]
+                                          : in->stage_details;
+    const bool is_known = details != NULL && num_stages == 1;
+    if (in->meter != NULL && !is_known) {
         popliner_status status =
             pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
         return status == POPLINER_OK
                    ? pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error)
                    : status;
     }
-    const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
-                                          ? in->stages_of_ways[recompute]
-                                          : in->stage_details;
-    if (details == NULL || num_stages > 1)
+    if (!is_known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
     *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);

@@ -38,8 +38,8 @@ typedef struct pl_certificate_input {
     const pl_messages *warnings[2];
 
     /* Where the costs come from, which has to outlive the certificate: the first three or none.
-     * With a meter each stage is measured, and checked; without it details tell what it would
-     * measure, where every stage has an IPU to itself. The last ones are for making it. */
+     * Details tell what a stage needs that has an IPU to itself; other stages are measured, and
+     * checked, which needs a meter. The last ones are for making it. */
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;

@@ -306,6 +306,39 @@ class Pipelines(unittest.TestCase):
         # 2 and 2 units take 30, the last 4 of them 40; 3, 3 and 2 would take 45
         self.assertEqual([stage.cycles for stage in answer.stages], [30, 30, 40])
 
+class Again(unittest.TestCase):
+    """A profile that is asked again and again, against one that is read for each request."""
+
+    def test_answers_are_the_same(self):
+        generator = random.Random(31)
+        sample = os.path.join(common.ROOT, "data", "sample")
+        logging.getLogger("popliner").setLevel(logging.CRITICAL)
+        self.addCleanup(logging.getLogger("popliner").setLevel, logging.NOTSET)
+        with popliner.read(sample) as reused:
+            for _ in range(60 if common.takes_all() else 24):
+                request = {
+                    "schedule": generator.choice(["none", "popart", "tf-grouped"]),
+                    "recompute": generator.choice(["none", "none", "full", "auto"]),
+                    "effects": generator.choice([0, 7]), "require": "layers:1..",
+                    "need": generator.choice(["expected", "at-most"]),
+                    "objectives": generator.choice(["", "cycles,memory", "balance,memory"]),
+                    "num_ipus": generator.randint(1, 4),
+                    "mem_per_tile": generator.choice([None, generator.randint(9000, 45000)]),
+                    "device_map": generator.choice([(), (), (0, 1, 0)])}
+                if not request["objectives"]:
+                    del request["objectives"]
+                if request["recompute"] == "auto":
+                    request["device_map"] = ()
+                with popliner.read(sample) as fresh:
+                    texts = []
+                    for analysis in (reused, fresh):
+                        try:
+                            with analysis.solve(**request) as answer:
+                                texts.append(answer.json_text())
+                        except popliner.Error as error:
+                            texts.append(str(error))
+                    self.assertEqual(*texts, request)
+
 
 if __name__ == "__main__":
     common.main()
