@@ -317,7 +317,7 @@ class Configurations(unittest.TestCase):
         return read_source(write("config/config.json", config), **options)
 
     def test_published_numbers_of_parameters(self):
-        """The totals that the models' own tensors have, as their pages say."""
+        """The totals that the models' safetensors files have by their metadata."""
         for config, parameters in ((LLAMA, 8030261248), (MIXTRAL, 46702792704),
                                    (DEEPSEEK, 671026419200), (GPT2, 124439808),
                                    (QWEN2, 7615616512), (QWEN3, 8190735360),
