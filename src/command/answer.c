@@ -126,7 +126,7 @@ static uint64_t limit_of(const request *r, size_t ipu) {
 }
 
 /* Where IPUs differ, the largest tile of all does not say which of them is too small: the first few
- * are told. */
+ * are reported. */
 static popliner_status tell_ipus_above_limits(session *s, const request *r,
                                               popliner_certificate *certificate,
                                               popliner_error *error) {
@@ -189,8 +189,8 @@ static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size
     }
 }
 
-/* Why a single constraint, or none at all, leaves no split: it is told by its name alone; and what
- * it is that costs of a file forbid. */
+/* Explains why a single constraint, or none at all, leaves no split: the name of the constraint,
+ * and the stages that costs of a file forbid. */
 static popliner_status tell_contradiction(session *s, const request *r,
                                           popliner_certificate *certificate,
                                           const popliner_costs *costs, popliner_error *error) {
@@ -271,7 +271,7 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
     return status;
 }
 
-/* Whether as few IPUs as possible were asked for, in whatever place. */
+/* True if the fewest IPUs are an objective, in any position. */
 static bool wants_few_ipus(const popliner_plan *plan) {
     const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
     for (size_t i = 0; i < summary->num_values; i++)
@@ -280,13 +280,13 @@ static bool wants_few_ipus(const popliner_plan *plan) {
     return false;
 }
 
-/* Says that a split has fewer stages than somebody asked for. */
+/* Reports that a split has fewer stages than the user requested. */
 static popliner_status tell_unused_ipus(session *s, const request *r,
                                         popliner_certificate *certificate, popliner_error *error) {
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     const size_t requested = r->solver.num_ipus;
     const size_t num_used = popliner_plan_get_summary(plan)->num_stages;
-    /* nobody asked for the 16 that are usual; the original's algorithm says it all the same, and
+    /* the default of 16 was not requested; the algorithm of the original reports it anyway, and
      * always of "IPUs" */
     const bool is_original = s->options.solver == SOLVER_GREEDY;
     const bool was_requested = s->options.num_ipus.number > 0 || is_original;
@@ -366,7 +366,7 @@ popliner_status answer_explain(session *s, const request *r, popliner_certificat
     return tell_obstacles(s, r, certificate, costs, error);
 }
 
-/* What the answer is made of. */
+/* The parts of an answer. */
 typedef struct solved {
     const request *request;
     const popliner_certificate *certificate;

@@ -1,5 +1,4 @@
-/* What the command can be asked to do, a function each. They print the answer and tell the log of
- * it.
+/* The actions of the command, one function each. They print the answer and log it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_COMMANDS_H
@@ -14,8 +13,8 @@ popliner_status diagnose_and_print(session *s, popliner_error *error);
 /* --evaluate */
 popliner_status evaluate_and_print(session *s, popliner_error *error);
 
-/* What --evaluate and --solve would print the stages of; NULL if there is nothing to split, which
- * is a soft failure, as it is if nothing fits. The caller frees it. */
+/* Makes the answer whose stages --evaluate and --solve would print; NULL if there is nothing to
+ * split, which is a soft failure, as it is if nothing fits. The caller frees it. */
 popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
                                      popliner_error *error);
 popliner_status solve_certificate(session *s, popliner_certificate **certificate,
@@ -57,15 +56,15 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error);
 /* Zero-initialise; free with split_free, also after an error. */
 typedef struct given_split {
     request request;
-    size_t *first_units; /* [num_cuts]: the units behind the cuts */
+    size_t *first_units; /* [num_cuts]: the units after the cuts */
     size_t num_cuts;
     popliner_recompute *recomputes; /* of each stage, or NULL */
 } given_split;
 
 void split_free(given_split *split);
 
-/* What --evaluate asks, in terms of these units, or with NULL of those of the profile that was
- * read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
+/* Takes the request of --evaluate, in terms of these units, or with NULL of those of the profile
+ * that was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
 popliner_status split_take(session *s, const unit_list *units, given_split *split,
                            popliner_error *error);
 

@@ -1,4 +1,4 @@
-/* --compare: the profile that is read, now, beside another one, before.
+/* --compare: the profile that is read, now, and another one, before.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/changes.h"
@@ -16,7 +16,7 @@
 
 /* ---- the other side ---- */
 
-/* The same options, but those that say what is read, and what is written beside the answer. */
+/* Copies the options, except for those of input and of files that are written. */
 static void begin_other(session *other, const session *s) {
     *other = (session){.options = s->options, .calibration = s->calibration, .is_other = true};
     options *o = &other->options;
@@ -191,7 +191,7 @@ static popliner_status make_text(session *s, const void *of, popliner_format for
                                  error);
 }
 
-/* What may grow by how much. */
+/* Collects the limits of growth. */
 static size_t take_bounds(const options *o, popliner_growth_bound *bounds) {
     size_t count = 0;
     for (int i = 0; i < POPLINER_NUM_GROWTHS; i++)

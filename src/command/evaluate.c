@@ -256,7 +256,7 @@ static popliner_status check_num_stages(const options *o, const request *r, size
     return POPLINER_OK;
 }
 
-/* The units behind the cuts of a split that is given by the last layers of all stages but the
+/* Finds the units after the cuts of a split that is given by the last layers of all stages but the
  * last. */
 static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
                                    size_t *num_cuts, popliner_error *error) {
@@ -283,8 +283,8 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
     return POPLINER_OK;
 }
 
-/* What each stage recomputes, if that was said: an array to be freed, else NULL. The option was
- * checked. */
+/* Makes the ways of recomputing of each stage, if they were given: an array to be freed, else NULL.
+ * The option was checked. */
 static popliner_status parse_recomputes(const options *o, request *r, size_t num_stages,
                                         popliner_recompute **recomputes, popliner_error *error) {
     size_t count = 1;
@@ -325,7 +325,7 @@ popliner_status split_take(session *s, const unit_list *units, given_split *spli
     popliner_status status = session_limit(s, &limit_bytes, error);
     if (status == POPLINER_OK)
         status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    r->solver.method = POPLINER_METHOD_AUTO; /* whatever --solve beside it uses */
+    r->solver.method = POPLINER_METHOD_AUTO; /* also with --solve */
     if (status == POPLINER_OK && units != NULL)
         status = request_name_list(r, units, error);
     if (status == POPLINER_OK && units == NULL)
@@ -390,7 +390,7 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
     return status;
 }
 
-/* What an evaluation is made of. */
+/* The parts of an evaluation. */
 typedef struct evaluated {
     const request *request;
     const popliner_certificate *certificate;

@@ -20,7 +20,7 @@ bool help_topic_at(int i, kind_word *word);
 /* Prints the help on one of these; "" is the overview of 33 lines. */
 void help_print(FILE *stream, const char *topic);
 
-/* What the manual page ends with. */
+/* The end of the manual page. */
 extern const char help_on_profiles[];
 extern const char help_on_exit[];
 

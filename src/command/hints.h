@@ -1,4 +1,4 @@
-/* What would help: options to paste, each with what it was measured to give.
+/* Changes that would help: options to paste, each with its measured result.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_HINTS_H
@@ -21,8 +21,8 @@ typedef struct hint_list {
 
 void hints_free(hint_list *list);
 
-/* Solves with options that are a little different, silently. The table is there already, so it takes
- * no longer than the answer itself did, whoever gave it. Changes some of the options. */
+/* Solves with options that are a little different, silently. The table is there already, so it
+ * takes no longer than the answer itself did, whoever gave it. Changes some of the options. */
 popliner_status hints_solve_again(session *s, const popliner_costs *costs,
                                   popliner_solver_options *changed, popliner_plan **plan,
                                   popliner_error *error);

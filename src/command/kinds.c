@@ -13,7 +13,7 @@
 #include "popliner/solver.h"
 #include "popliner/utilities.h"
 
-/* What else than growth --fail-on is for. */
+/* Rules of --fail-on other than growth. */
 enum { FAIL_ON_UNEXPLAINED = POPLINER_NUM_GROWTHS, FAIL_ON_CONTRADICTION };
 
 _Static_assert(sizeof(popliner_format) == sizeof(int) && sizeof(solver_choice) == sizeof(int),
@@ -382,7 +382,7 @@ const value_kind kind_recompute = {
         {"auto", POPLINER_RECOMPUTE_AUTO, "the best for each stage, memory against cycles", NULL},
         {.name = NULL}}};
 
-/* What --effects has beside the effects. */
+/* Words of --effects that are no effects. */
 enum { EFFECTS_OF_ACCUMULATORS = POPLINER_EFFECTS_ALL + 1, EFFECTS_ALL };
 
 static const value_kind sizes_of_accumulators = {
@@ -752,7 +752,7 @@ static bool no_output(const char *text, size_t length, problem *why) {
     return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
 }
 
-/* What follows "liveness:": a tile or "always", or both with ',' between them. */
+/* Reads the text after "liveness:": a tile or "always", or both with ',' between them. */
 static bool parse_liveness(const char *text, wanted_output *w, problem *why) {
     static const char always[] = "always";
     do {

@@ -14,9 +14,9 @@
 
 typedef struct log_state {
     popliner_level least_level; /* messages below it are dropped */
-    bool is_mute; /* log_message tells nothing; what the library tells, perhaps once, is told */
-    const char *about; /* the file that messages are about, before each; NULL: not said */
-    bool is_coloured;  /* on a terminal */
+    bool is_mute;               /* drops messages of the command, but not those of the library */
+    const char *about;          /* the file that messages are about, before each; NULL: not said */
+    bool is_coloured;           /* on a terminal */
 } log_state;
 
 /* Begins a log whose words "error:" and "warning:" have a colour where the terminal has colours. */

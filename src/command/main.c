@@ -59,7 +59,7 @@ static void warn_of_unused(session *s) {
         session_warn(s, "--%s was given twice: %s counts, not %s.", o->option, o->value, o->before);
 }
 
-/* Refuses what one side of the run cannot do. The log is told when it does it. */
+/* Rejects options that one side of the run cannot serve. */
 static popliner_status check_side(session *s, popliner_error *error) {
     const options *o = &s->options;
     const bool failed_softly = s->failed_softly;

@@ -42,7 +42,7 @@ typedef struct value_kind {
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
     bool (*parse)(const char *text, const option *row, void *field, problem *why);
-    /* Of a list by IPU: reads the value of one, and what messages call it. */
+    /* For a list by IPU: reads the value of an IPU; its name in messages. */
     const char *(*take)(const char *text, popliner_bandwidth *amount);
     const char *what;
     size_t
@@ -66,7 +66,7 @@ extern const value_kind kind_flag, kind_text, kind_split, kind_read, kind_report
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
     char letter;            /* '\0': none */
-    const char *name;       /* of the config file's key, too */
+    const char *name;       /* also of the config file's key */
     const char *value;      /* how the help calls it */
     size_t offset;          /* of its member of the options */
     const char *topics;     /* of the help, with blanks between them */
@@ -77,22 +77,22 @@ struct option {
     const char *cancels; /* the option that it stands against: of both the last one counts */
     const char *output;  /* it asks for this one, of --output; its value, if any, is the file */
     unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */
-    copied copied;       /* in which words of the page it is told */
+    copied copied;       /* the words of the page that contain it */
 };
 
-/* Options that are only warned of beside actions that PopLiner 1.0.0 had: it took them with
+/* Options that only cause a warning with actions of PopLiner 1.0.0, which took them with
  * anything, so there are scripts that do. */
 #define OR_WARNED (1u << 31)
 
-/* As they are if nothing is given, but for the percentages of growth. */
+/* The defaults, except for the percentages of growth. */
 extern const options options_usual;
 
 extern const option option_table[];
 extern const size_t num_options;
 
-/* What goes with what. Its sides are options, with blanks between them; "slack recompute=auto": of
- * some options values with this word count alone. The words "several", "range", "list" and "single"
- * are for values that look like that; "costs" is a file of costs. */
+/* A relation between options. Its sides are options, with blanks between them; "slack
+ * recompute=auto": of some options values with this word count alone. The words "several", "range",
+ * "list" and "single" are for values that look like that; "costs" is a file of costs. */
 typedef struct option_relation {
     const char *subject;
     /* _OWN: what a file says serves many runs, so it waits */
@@ -120,7 +120,7 @@ void options_list_uses(unsigned actions, char *text, size_t size);
 /* Adds an output that is wanted; false without memory. */
 bool options_add_output(wanted_list *list, const wanted_output *w);
 
-/* Settles what depends on several options, and refuses those that say nothing beside each other.
+/* Settles what depends on several options, and rejects those that have no effect together.
  * Errors: USAGE. */
 popliner_status options_check(options *o, popliner_error *error);
 

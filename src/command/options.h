@@ -36,7 +36,7 @@ typedef struct asked_ipus {
     value_range range; /* instead */
 } asked_ipus;
 
-/* What is said of an IPU, or of the link of two. */
+/* The value of an IPU, or of the link between two. */
 typedef struct ipu_value {
     size_t ipu;
     size_t second_ipu;         /* of a link; else SIZE_MAX */
@@ -91,7 +91,7 @@ typedef struct asked_growths {
 typedef struct asked_failures {
     asked_growths growth;
     double unexplained_percent;
-    bool contradiction; /* a profile that contradicts itself is refused */
+    bool contradiction; /* an inconsistent profile is rejected */
 } asked_failures;
 
 typedef struct asked_layers {
@@ -106,7 +106,7 @@ typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_c
 
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
-/* What a file of --config says, word by word, as on a command line: the names of files, then
+/* The contents of a file of --config, word by word, as on a command line: the names of files, then
  * "--name" and "--name=value". */
 typedef struct config {
     char **words;
@@ -114,7 +114,7 @@ typedef struct config {
     size_t num_files; /* that many at the beginning are names of files */
 } config;
 
-/* What can be done, as bits. */
+/* Actions, as bits. */
 enum {
     SOLVE = 1 << 0,
     EVALUATE = 1 << 1,
@@ -123,7 +123,7 @@ enum {
     TOTALS = 1 << 4,
     BREAKDOWNS = 1 << 5,
     LAYER_PAIRS = 1 << 6,
-    TABLES = 1 << 7, /* plots and traces, too */
+    TABLES = 1 << 7, /* also plots and traces */
     PAGE = 1 << 8,
     PLANS = 1 << 9, /* for frameworks */
     STORE = 1 << 10,
@@ -134,7 +134,7 @@ enum {
     SPLITS = SOLVE | EVALUATE | PAGE,
 };
 
-/* What an option was given that may be given more than once. */
+/* The values of an option that may be repeated. */
 typedef struct repeated {
     const char **texts;
     size_t count;
@@ -163,7 +163,7 @@ typedef struct wanted_list {
     size_t count;
 } wanted_list;
 
-/* What --format takes beside the library's formats. */
+/* A value of --format that is not a format of the library. */
 enum { FORMAT_PLOT = POPLINER_FORMAT_TEXT + 1 };
 
 enum { MAX_UNUSED = 2 };
@@ -197,7 +197,7 @@ typedef struct asked_rules {
 /* As --ipu: not said. */
 #define ALL_IPUS SIZE_MAX
 
-/* What the user asked for. Texts belong to argv, or to `config`. */
+/* The request of the user. Texts belong to argv, or to `config`. */
 typedef struct options {
     const char *profile;     /* or a directory, or a saved analysis */
     const char *debug;       /* NULL: look for it */
@@ -222,7 +222,7 @@ typedef struct options {
     const char *modules; /* names separated by ','; one has {} for the name of a layer */
     const char *compare; /* the profile or stored analysis before; NULL: none */
 
-    popliner_format format; /* TEXT for a terminal, else TSV, unless it was asked for */
+    popliner_format format; /* TEXT for a terminal, else TSV, unless it was given */
     bool has_format;        /* it was */
     colour_choice color;
     solver_choice solver;
@@ -248,7 +248,7 @@ typedef struct options {
     popliner_need need;
     double time_limit_seconds; /* 0: none */
     uint64_t max_memory_bytes; /* 0: none */
-    const value_range *sweep;  /* what a table is asked for of; NULL: none */
+    const value_range *sweep;  /* the values of a table; NULL: none */
     const char *pareto;        /* as the objectives: two, and those that decide between equals */
     popliner_layer_order layer_order;
     const char *layer_name_regex;
@@ -264,9 +264,9 @@ typedef struct options {
     bool version;
 
     given given;
-    unsigned actions; /* that were asked for */
+    unsigned actions; /* that were requested */
 
-    /* What was given that nothing which is done uses: to be warned of. */
+    /* Options without effect, which cause a warning. */
     const char *unused[MAX_UNUSED];
     size_t num_unused;
     overridden overridden; /* the last one */
@@ -308,7 +308,7 @@ typedef struct option_path {
  * O(options). */
 const option_path *options_path_at(const options *o, size_t i, option_path *path);
 
-/* The words of a page that an option is told in: what is read, which tiles of it, what counts as
+/* The words of a page that contain an option: what is read, which tiles of it, what counts as
  * memory, the pipeline, the constraints. */
 typedef enum copied {
     COPIED_NOT,

@@ -1,4 +1,4 @@
-/* What does not go together, and what nothing that is done uses.
+/* Rejects options that exclude each other, and those without effect.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
@@ -53,11 +53,11 @@ static bool has_word(const char *value, const char *word, size_t length) {
     }
     for (; value != NULL; value = strchr(value, ','), value += value != NULL)
         if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
-            return true; /* strchr finds the end, too */
+            return true; /* strchr also finds the end */
     return false;
 }
 
-/* The same of any value of a list from `first` on, else of the last one. */
+/* Like the function above, for any value of a list from `first` on, else for the last one. */
 static bool any_has_word(const option *own, const repeated *texts, size_t first, const char *word,
                          size_t length) {
     for (size_t i = own->kind->is_list ? first : texts->count - 1; i < texts->count; i++)
@@ -66,12 +66,12 @@ static bool any_has_word(const option *own, const repeated *texts, size_t first,
     return false;
 }
 
-/* What stands for a file of costs. */
+/* The words for a file of costs. */
 static const option costs_row = {.name = "costs"};
 
 /* Finds the first option that was given of a list such as "slack recompute=auto": of some options
  * values with this word count alone; "report=several" is several reports together. Returns its row,
- * NULL if none was given; *word is what is behind its '=', `length` characters, 0 for none. */
+ * NULL if none was given; *word is the text after its '=', `length` characters, 0 for none. */
 static const option *find_given(const options *o, const char *list, bool is_own, const char **word,
                                 size_t *length) {
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
@@ -102,7 +102,7 @@ static const option *find_given(const options *o, const char *list, bool is_own,
     return NULL;
 }
 
-/* The same without regard to the word: the name, NULL if none was given. */
+/* Ignores the word: returns the name, NULL if none was given. */
 static const char *first_given(const options *o, const char *list) {
     const char *word;
     size_t length;
@@ -112,10 +112,10 @@ static const char *first_given(const options *o, const char *list) {
 
 /* ---- relations ---- */
 
-/* What asks for a table with a row for each value. */
+/* Options that request a table with a row for each value. */
 #define RANGES "num-ipus=range mem-per-tile=range"
 
-/* What goes with what. The sentence is made: only the reason is written. */
+/* Relations between options. The sentence is made from the row, which only has the reason. */
 const option_relation option_relations[] = {
     {"solver=popliner", NOT,
      "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
@@ -283,7 +283,7 @@ bool options_add_output(wanted_list *list, const wanted_output *w) {
 
 /* ---- what goes together ---- */
 
-/* What goes with a file of costs: solving alone. */
+/* Rejects actions other than solving for a file of costs. */
 static popliner_status check_costs(const options *o, popliner_error *error) {
     const char *other = o->load_from_file     ? "load-from-file"
                         : o->evaluate != NULL ? "evaluate"
@@ -308,7 +308,7 @@ static bool is_of_split(const options *o, const output *what) {
                                       : what->kind != OUTPUT_REPORT && (what->implied & SOLVE) != 0;
 }
 
-/* What has no single split whose stages could be shown, or written for a framework. */
+/* Returns the option whose answer has no single split to show, or to write for a framework. */
 #define SEVERAL RANGES " pareto total-ipus compiled"
 #define NO_PLAN "compare " RANGES " pareto compiled"
 
@@ -337,7 +337,7 @@ static popliner_status check_output(const options *o, const output *what, poplin
     return POPLINER_OK;
 }
 
-/* Whether an output has the format that is asked for. */
+/* True if an output has the requested format. */
 static popliner_status check_format_of(const options *o, const wanted_output *w,
                                        popliner_error *error) {
     static const char *const names[] = {"tsv", "csv", "json", "text", "plot"};
@@ -446,7 +446,7 @@ static void settle_effects(options *o) {
         o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
 }
 
-/* What relations do not say of solving. */
+/* Checks options of solving that relations do not cover. */
 static popliner_status check_solving(const options *o, popliner_error *error) {
     if (o->device_map.interleaved > 1 && o->total_ipus > 0 && o->solver == SOLVER_DP)
         return fail_usage(error, "--solver dp: not with --device-map %s, whose stages share IPUs",
@@ -541,9 +541,9 @@ static popliner_status check_together(const options *o, popliner_error *error) {
         for (size_t k = 0; k < o->reports.count; k++)
             if (i != k && (strcmp(o->reports.texts[i], "all") == 0 ||
                            (i < k && strcmp(o->reports.texts[i], o->reports.texts[k]) == 0)))
-                return fail_usage(error,
-                                  "--report %s: is given beside --report %s; leave out one of them",
-                                  o->reports.texts[i], o->reports.texts[k]);
+                return fail_usage(
+                    error, "--report %s: is given together with --report %s; leave out one of them",
+                    o->reports.texts[i], o->reports.texts[k]);
     if (!options_are_together(o))
         return POPLINER_OK;
     for (size_t i = 0; i < o->outputs.count; i++)
@@ -563,7 +563,7 @@ static popliner_status check_together(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Whether all that is printed can be printed in the format that was asked for. */
+/* True if everything that is printed has the requested format. */
 static popliner_status check_format(const options *o, popliner_error *error) {
     const bool is_json = o->format == POPLINER_FORMAT_JSON;
     if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||

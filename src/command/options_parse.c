@@ -13,7 +13,7 @@
 
 /* ---- the file of --config: a JSON object whose keys are the names of options ---- */
 
-/* What the words of an option look like. */
+/* The syntax of options. */
 typedef struct config_rule {
     bool is_known;
     bool is_flag;
@@ -22,7 +22,7 @@ typedef struct config_rule {
     char sign;        /* between key and value of an object */
 } config_rule;
 
-/* What is made ready while the file is gone through. */
+/* The state while the file is read. */
 typedef struct reader {
     const char *path;
     config *result;
@@ -90,7 +90,7 @@ static bool append_scalar(growing_text *w, const json_t *value, bool is_name) {
 }
 
 /* Appends "value", or "key=value" for what is in an object. Of rules, which have ':' instead, the
- * value may be a list or an object, too. */
+ * value may also be a list or an object. */
 static bool append_item(growing_text *w, const char *key, json_t *value, const config_rule *rule) {
     const bool is_rule = rule->sign == ':' && key != NULL;
     const char *inner;
@@ -209,9 +209,9 @@ static popliner_status read_object(const reader *r, json_t **root) {
 }
 
 /* Reads the file. `rule_of` describes an option by its name. true is an option without a value,
- * false takes it back; null is an option that is not given; a list is what the rule says; an object stands for
- * the list of its "key=value". The keys "input" and "debug" name the files, in this order.
- * Errors: INPUT, for a file that cannot be read or is no such object; USAGE for a key that
+ * false takes it back; null is an option that is not given; a list is what the rule says; an object
+ * stands for the list of its "key=value". The keys "input" and "debug" name the files, in this
+ * order. Errors: INPUT, for a file that cannot be read or is no such object; USAGE for a key that
  * `rule_of` does not know: its message has only the place, the caller says which option is near. */
 static popliner_status config_read(const char *path, config_rule (*rule_of)(const char *name),
                                    config *result, popliner_error *error) {
@@ -324,9 +324,9 @@ static void take_back(const option *o, options *result) {
     g->num_of_file[place] = 0;
 }
 
-/* Notes that an option was given. Lists add up, and of two other values the last one counts, as with
- * PopLiner 1.0.0, so that a script can add its own after others'; the user is told of it, unless the
- * first is that of a file. */
+/* Notes that an option was given. Lists add up, and of two other values the last one counts, as
+ * with PopLiner 1.0.0, so that a script can add its own after others'; a message reports it, unless
+ * the first is that of a file. */
 static popliner_status note(const option *o, const char *value, bool is_own, options *result,
                             popliner_error *error) {
     given *g = &result->given;
@@ -398,7 +398,7 @@ static popliner_status take_value(const option *o, const char *value, options *r
                : fail_usage(error, "--%s %s: %s", o->name, value, why.text);
 }
 
-/* What is known of the arguments before them. */
+/* The state after the arguments so far. */
 typedef struct parsing {
     options *result;
     bool is_file;    /* the arguments are those of a file */
@@ -424,7 +424,7 @@ static const char *argument_name(const char *argument, char text[80]) {
     return text;
 }
 
-/* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL behind the
+/* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL after the
  * last. */
 static popliner_status take_argument(parsing *p, const char *argument, const char *next,
                                      int *num_taken, popliner_error *error) {
@@ -529,7 +529,7 @@ static const option *row_of(size_t offset) {
     return o;
 }
 
-/* What goes through an option's values in the arguments stands against its value in the file. */
+/* Values of an option in the arguments override its value in the file. */
 static void set_aside(options *result) {
     static const struct {
         size_t winner;
@@ -604,8 +604,8 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
     return status == POPLINER_OK ? options_check(result, error) : status;
 }
 
-/* The value of an option as JSON, NULL without memory: numbers as such, of lists a list. Outputs that
- * are options themselves are left out. */
+/* The value of an option as JSON, NULL without memory: numbers as such, of lists a list. Outputs
+ * that are options themselves are left out. */
 static json_t *json_of(const option *o, const repeated *texts) {
     static const char own[] = "config";
     json_t *list = json_array();

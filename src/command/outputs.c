@@ -15,7 +15,7 @@
 
 /* ---- tables ---- */
 
-/* What is measured stage by stage is in PopLiner's model unless another was asked for. */
+/* Tables of 1.0.0 are in PopLiner's model unless another one was requested. */
 static popliner_status make_original(session *s, popliner_table table, popliner_format format,
                                      char **text, popliner_error *error) {
     const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
@@ -42,7 +42,7 @@ static popliner_status add_model(const session *s, popliner_table table, char **
     return made.failed ? fail_memory(error, "a table") : POPLINER_OK;
 }
 
-/* The original's few lines and, unless its model was asked for, the compiler's account in full. */
+/* Makes the few lines of the original and, unless its model was requested, the compiler's account. */
 static popliner_status make_totals(session *s, popliner_format format, char **text,
                                    popliner_error *error) {
     char *lines = NULL;
@@ -114,7 +114,7 @@ static popliner_status make_stages(session *s, const wanted_output *w,
 
 /* ---- plans for frameworks ---- */
 
-/* What the library is to know, from the options. Zero-initialise; free with free_asked. */
+/* Options of the library, from those of the command. Zero-initialise; free with free_asked. */
 typedef struct asked {
     char *copy; /* of --modules, with NULs between the names */
     const char **modules;
@@ -160,7 +160,7 @@ static popliner_status take_asked(asked *a, const options *o, popliner_error *er
     return o->modules == NULL ? POPLINER_OK : take_modules(a, o->modules, error);
 }
 
-/* Of a format that needs the path of a layer its name alone is one. */
+/* A format that needs the path of a layer takes its name as one. */
 static void name_layers(asked *a, const options *o, popliner_emit_format format) {
     if (o->modules != NULL && a->options.layer_path == NULL &&
         popliner_emit(&a->options, format, NULL, NULL) == POPLINER_ERROR_USAGE)
@@ -224,7 +224,7 @@ static popliner_status make_plan(session *s, const output *what, const material 
 
 /* ---- making ---- */
 
-/* What outputs of the profile alone are made of. */
+/* For outputs of the profile alone. */
 static const material nothing;
 
 /* Makes the text of an output that is no file of its own kind. */

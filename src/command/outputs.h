@@ -13,14 +13,14 @@
 #include "popliner/emit.h"
 #include "popliner/replicas.h"
 
-/* What an action answers, made as text: `of` is what `make` takes. */
+/* Makes the answer of an action as text: `of` is the argument of `make`. */
 typedef struct maker {
     popliner_status (*make)(session *s, const void *of, popliner_format format, char **text,
                             popliner_error *error);
     const void *of;
 } maker;
 
-/* What the outputs of an action are made of. */
+/* The material of the outputs of an action. */
 typedef struct material {
     unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE */
     maker report;
@@ -48,7 +48,7 @@ popliner_status outputs_of_profile(session *s, popliner_error *error);
  * unwritten. */
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error);
 
-/* Writes the page, if one was asked for and none was written. It begins with the split of the
+/* Writes the page, if one was requested and none was written. It begins with the split of the
  * certificate, or with the best one if that is NULL, and shows the comparison if there is one. */
 popliner_status write_page(session *s, const popliner_certificate *certificate,
                            const popliner_changes *changes, popliner_error *error);

@@ -23,7 +23,7 @@ static bool is_shown(const char *character, const char **next) {
 /* A word of a command line, within quotes if a shell would change it. What a terminal obeys is
  * escaped: pasted as it is, it would end the word or the line before the shell sees any quote. A
  * shell that does not know $'...' takes another word, but runs nothing, for the quotes within are
- * escaped, too. model.js has the same. */
+ * also escaped. model.js has this function. */
 static void add_quoted(growing_text *w, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:,=+@%";
@@ -71,7 +71,7 @@ static void copy_option(void *user, const char *name, const char *value) {
 }
 
 /* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
- * more, so effects are told. */
+ * more, so effects are named. */
 static growing_text command_words(const options *o) {
     growing_text w = {0};
     text_add(&w, "popliner");

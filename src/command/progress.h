@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a process does, in this order. */
+/* The phases of a process, in this order. */
 typedef enum progress_phase {
     PHASE_READING,
     PHASE_STORING,

@@ -13,7 +13,7 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
-/* What is asked for, but for costs and parameters. The bandwidth was checked. */
+/* The request, except for costs and parameters. The bandwidth was checked. */
 static popliner_replicas_options ask(const session *s, const request *r,
                                      uint64_t cycles_per_time_unit) {
     const options *o = &s->options;
@@ -32,7 +32,7 @@ static popliner_replicas_options ask(const session *s, const request *r,
 
 /* ---- telling ---- */
 
-/* What would have been asked of one pipeline. `map` is room for all its stages. */
+/* The request for one pipeline. `map` is room for all its stages. */
 static popliner_solver_options options_of(const session *s, const request *r, size_t num_ipus,
                                           size_t *map) {
     popliner_solver_options o = r->solver;
@@ -109,7 +109,7 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
 
 enum { HEADLINE_SIZE = 200 };
 
-/* What the best number of stages and replicas gives. */
+/* Writes the throughput of the best number of stages and replicas. */
 static void write_headline(const popliner_replicas_summary *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
     if (summary->best == SIZE_MAX) {
@@ -142,7 +142,7 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     return POPLINER_OK;
 }
 
-/* What the candidates are, and how their units are called. */
+/* The candidates, and the names of their units. */
 typedef struct candidates {
     const popliner_replicas *replicas;
     const popliner_certificate_input *names;

@@ -30,7 +30,7 @@ typedef struct group {
     report_names names;
     member *members; /* [names.count] */
     size_t tightest; /* the member whose limit is taken: with --reserve gaps the least */
-    /* What is in any chain: the layers, which all have, and what comes before and behind them. */
+    /* The units of any chain: the layers, which all have, and the units before and after them. */
     unit_list units;
 } group;
 
@@ -314,7 +314,7 @@ static bool are_kept(const group *g, const options *o) {
     return false;
 }
 
-/* What a schedule means to which report. */
+/* Applies a schedule to the reports that it is for. */
 static void tell_schedule(session *s, const group *g) {
     const options *o = &s->options;
     if (!options_keep_activations(o))
@@ -332,7 +332,7 @@ static void tell_schedule(session *s, const group *g) {
                         o->schedule.text, g->members[i].name);
 }
 
-/* The same for a member, whose units may be others: of the solver's options the limits alone. */
+/* Makes the request for a member, whose units may be others: it only has the solver's limits. */
 static popliner_request own_request(const popliner_request *asked, size_t max_stages,
                                     popliner_solver_options *limits) {
     popliner_request own = *asked;
@@ -358,7 +358,7 @@ static popliner_status measure_all(group *g, const request *r, popliner_error *e
     return status;
 }
 
-/* What a stage needs in a member, so far from the end; each has something in it. */
+/* Returns the need of a stage in a member, at this distance from the end; none is empty. */
 static uint64_t own_peak(const member *m, size_t first, size_t last, size_t stages_to_end) {
     size_t own_first = 0;
     size_t own_last = 0;
@@ -411,8 +411,8 @@ static popliner_status combine_interval(const group *g, size_t first, size_t las
     return status;
 }
 
-/* What all members send over a cut. One that lacks the unit behind it has an empty stage there, and
- * no such split is looked at. */
+/* Returns the bytes that all members send over a cut. A member that lacks the unit after it has an
+ * empty stage there, and no such split is tried. */
 static uint64_t combined_cut(const group *g, size_t unit) {
     uint64_t cut = 0;
     for (size_t i = 0; i < g->names.count; i++) {
@@ -474,7 +474,7 @@ static popliner_status solve(session *s, const request *r, const popliner_costs 
 
 /* ---- the split in each ---- */
 
-/* A split: [num_cuts] are the units of the group behind its cuts. */
+/* A split: [num_cuts] are the units of the group after its cuts. */
 typedef struct cuts {
     const size_t *first_units;
     size_t num_cuts;

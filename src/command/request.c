@@ -35,8 +35,8 @@ static popliner_status copies_parse(const options *o, popliner_copies *copies,
                : fail_usage(error, "--schedule %s: %s", o->schedule.text, told.message);
 }
 
-/* Puts the copies of --schedule into what is asked for, if it is given; the device map has to be there. Errors:
- * USAGE, which names the option that is missing. */
+/* Puts the copies of --schedule into the request, if it is given; the device map has to be there.
+ * Errors: USAGE, which names the option that is missing. */
 static popliner_status copies_take(request *r, const options *o, popliner_error *error) {
     popliner_copies *copies = &r->asked.copies;
     size_t num_mapped = r->solver.num_mapped_stages;
@@ -46,7 +46,7 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
     copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch.samples;
     size_t num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
-    /* with --total-ipus these are told again for each pipeline */
+    /* with --total-ipus these are set again for each pipeline */
     copies->num_stages = num_mapped > 0 ? num_mapped : chunks * num_ipus;
     copies->num_ipus = num_mapped > 0 ? count_ipus(r) : num_ipus;
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
@@ -66,7 +66,7 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
 }
 
 /* Keeps the number of stages to those that a list of copies is for: the usual number becomes
- * smaller, one that was asked for is refused. Errors: USAGE. */
+ * smaller, one that was requested is rejected. Errors: USAGE. */
 static popliner_status copies_limit(request *r, const options *o, popliner_error *error) {
     size_t num_mapped = r->solver.num_mapped_stages;
     size_t known =
@@ -74,7 +74,7 @@ static popliner_status copies_limit(request *r, const options *o, popliner_error
     size_t wanted = num_mapped > 0 ? num_mapped : o->num_ipus.number;
     if (known < wanted)
         return fail_usage(error,
-                          "--schedule %s: is for %zu stages, but %s%zu stages are asked for; give "
+                          "--schedule %s: is for %zu stages, but %s%zu stages are requested; give "
                           "a number for each, or end with ',...' if it goes on like that",
                           o->schedule.text, known, num_mapped > 0 ? "" : "up to ", wanted);
     size_t max_ipus = o->total_ipus > 0 ? known / options_chunks(o) : known;
@@ -294,7 +294,7 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
     return POPLINER_OK;
 }
 
-/* With --total-ipus: what comes behind the throughput. */
+/* With --total-ipus: the objectives after the throughput. */
 static popliner_status parse_behind_throughput(request *r, const char *text,
                                                popliner_error *error) {
     static const char first[] = "throughput";
@@ -308,7 +308,7 @@ static popliner_status parse_behind_throughput(request *r, const char *text,
                                 : parse_objectives(r, "objective", text + length + 1, error);
 }
 
-/* Those that were asked for, if any were. */
+/* Takes the requested objectives, if there are any. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
     if (o->total_ipus > 0)
         return parse_behind_throughput(r, o->objective, error);
@@ -327,7 +327,7 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
 
 /* The names of the units, runs of numbers as "0 to 3": "there are Head, 0 to 3, Tail". */
 static const char *list_units(const request *r, char text[200]) {
-    const size_t room = 60; /* of a line, behind the value */
+    const size_t room = 60; /* of a line, after the value */
     size_t length = (size_t)snprintf(text, 200, "there are ");
     for (size_t unit = 0; unit < r->num_units;) {
         size_t last = unit;

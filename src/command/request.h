@@ -1,4 +1,4 @@
-/* What the library is asked: the options of the command line in terms of units.
+/* The request to the library: the options of the command line in terms of units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_REQUEST_H_NEW
@@ -8,7 +8,7 @@
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
 
-/* What is said of single IPUs, or of the links between two. */
+/* Values of single IPUs, or of the links between two. */
 typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
 
 /* Zero-initialise; free with request_free. */
@@ -37,7 +37,7 @@ popliner_status request_check(const options *o, popliner_error *error);
  * that does not go with stages that share an IPU; MEMORY. */
 popliner_status request_take_map(request *r, const options *o, popliner_error *error);
 
-/* What is known before the units are: the memory model (`otherwise`, unless the user chose one),
+/* Sets the members that need no units: the memory model (`otherwise`, unless the user chose one),
  * the schedule, the device map. Errors: USAGE, MEMORY. */
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
@@ -80,13 +80,13 @@ bool request_has_ipu(const request *r, size_t ipu);
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file_info *file, popliner_error *error);
 
-/* Begins a request in the memory model that was asked for, or `otherwise`, and completes it for the
+/* Begins a request in the requested memory model, or `otherwise`, and completes it for the
  * units of the profile that was read. Free with request_free, also after an error. Errors: as for
  * its parts, and those of popliner_analysis_prepare. */
 popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
                                    popliner_error *error);
 
-/* What a certificate of an answer for these costs is made of, but for the plan. */
+/* Makes the input of a certificate for these costs, except for the plan. */
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
                                                      const popliner_costs *costs);
 

@@ -285,7 +285,7 @@ static popliner_status store(request *r, ipu_list list, const by_ipu *values,
             limits[o->num_ipu_limits++] = (popliner_ipu_limit){v->ipu, v->amount.bytes};
         else if (list == LIST_LINKS)
             links[o->num_ipu_links++] = (popliner_ipu_link){v->ipu, v->second_ipu, v->amount};
-        else if (v->amount.bytes != POPLINER_SPEED_ONE) /* the usual one needs not be told */
+        else if (v->amount.bytes != POPLINER_SPEED_ONE) /* the usual speed is left out */
             speeds[o->num_ipu_speeds++] = (popliner_ipu_speed){v->ipu, v->amount.bytes};
     }
     if (list == LIST_LIMITS)

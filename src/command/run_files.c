@@ -99,7 +99,7 @@ static bool has_report(const popliner_reports *all, const char *name) {
     return i < all->count;
 }
 
-/* Takes those that are asked for. */
+/* Selects the requested reports. */
 static popliner_status take(const options *o, const popliner_reports *all, report_names *found,
                             popliner_error *error) {
     const bool takes_all = options_are_together(o) && o->reports.count == 1;
@@ -129,7 +129,7 @@ popliner_status report_names_find(const options *o, report_names *found, popline
         S_ISDIR(info.st_mode) ? popliner_reports_find(o->profile, &all, error) : POPLINER_OK;
     if (status == POPLINER_OK && (all == NULL || all->count == 0))
         status = fail(error, POPLINER_ERROR_INPUT,
-                      "--report %s: %.300s is no directory with reports: none of its "
+                      "--report %s: %.300s is not a directory with reports: none of its "
                       "sub-directories holds a profile.pop",
                       asked[0], o->profile);
     if (status == POPLINER_OK)
@@ -138,7 +138,7 @@ popliner_status report_names_find(const options *o, report_names *found, popline
     return status;
 }
 
-/* What SQLite keeps beside a database. */
+/* Files that SQLite writes next to a database. */
 static const char *const parts[] = {"-wal", "-journal", "-shm"};
 enum { NUM_PARTS = sizeof parts / sizeof *parts };
 
@@ -233,7 +233,7 @@ static bool is_same_place(const place *a, const place *b) {
 typedef enum file_kind { FILE_READ, FILE_WRITTEN, FILE_STREAM } file_kind;
 
 typedef struct run_file {
-    file_kind kind;     /* a stream is written, too */
+    file_kind kind;     /* a stream is also written */
     const char *option; /* NULL: none gave it */
     const char *value;  /* of the option; NULL: the path */
     bool is_stored;     /* it replaces the file of that name, whatever it is */
@@ -289,7 +289,7 @@ static void add_stream(file_list *list, file_kind kind, int number, const char *
     }
 }
 
-/* A database, and what SQLite keeps beside it. */
+/* A database, and the files that SQLite writes next to it. */
 static void add_database(file_list *list, const char *option, const char *what, const char *path) {
     add(list, FILE_READ, option, what, strdup(path));
     for (size_t i = 0; i < NUM_PARTS; i++)
@@ -409,7 +409,7 @@ static popliner_status check_not_read(const file_list *list, const options *o, c
     return POPLINER_OK;
 }
 
-/* Refuses a file that SQLite would take for one that belongs to a database beside it. */
+/* Rejects a file that SQLite would take for a part of a database in the same directory. */
 static popliner_status check_not_part(const run_file *f, popliner_error *error) {
     struct stat info;
     char *at = follow_links(f->path);
@@ -422,7 +422,7 @@ static popliner_status check_not_part(const run_file *f, popliner_error *error) 
         at[length - own_length] = '\0';
         if (stat(at, &info) == 0 && S_ISREG(info.st_mode))
             status =
-                fail_usage(error, "--%s %s: would be taken for a part of %s, beside which it is",
+                fail_usage(error, "--%s %s: would be taken for a part of %s, in the same directory",
                            f->option, value_of(f), at);
         at[length - own_length] = parts[i][0];
     }
@@ -471,7 +471,7 @@ static popliner_status check_stored_file(const run_file *f, popliner_error *erro
     if (directory == NULL)
         status = fail_memory(error, "file names");
     else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
-        status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s is no directory", f->option,
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s is not a directory", f->option,
                       value_of(f), directory);
     else if (access(directory, W_OK | X_OK) != 0)
         status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: its directory %s: %s", f->option,

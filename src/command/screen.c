@@ -93,7 +93,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     s->options.evaluate = "whole";
     popliner_status status = evaluate_certificate(s, &whole, error);
     s->options.evaluate = NULL;
-    s->failed_softly = false; /* it is told, not asked for */
+    s->failed_softly = false; /* the verdict was not requested */
     if (status == POPLINER_OK)
         status = popliner_screen_overview(s->analysis, whole, hints, sizeof hints / sizeof *hints,
                                           &how, &text, error);

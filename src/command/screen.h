@@ -1,4 +1,4 @@
-/* Reports for people: used on a terminal, or where text is asked for.
+/* Reports for people: used on a terminal, or with --format text.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_SCREEN_H
@@ -13,7 +13,7 @@
 /* True if the report is for people, so that the log need not repeat it. */
 bool screen_is_used(const session *s);
 
-/* What standard output can show. --color goes before the terminal and NO_COLOR. */
+/* Returns the capabilities of standard output. --color overrides the terminal and NO_COLOR. */
 popliner_plot_options screen_options(const session *s);
 
 /* Makes the report of --solve or --evaluate; the caller frees *text. `costs` may be NULL. Errors:

@@ -27,7 +27,7 @@ static const double LEAST_SECONDS_TO_SOLVE = 5;
 /* The library asks within this time of its end, where it does ask. */
 enum { SECONDS_TO_ANSWER = 2 };
 
-/* What the sanitizers of compilers map is more than any limit. */
+/* Sanitizers of compilers map more than any limit. */
 #if defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SANITIZER 1
@@ -63,7 +63,7 @@ static void on_alarm(int number) {
     _exit(1);
 }
 
-/* What does not ask is ended. The log tells when that will be. */
+/* Ends work that does not poll. The log reports when. */
 static void set_alarm(void) {
     char prefix[LOG_PREFIX_SIZE];
     const log_state plain = {0};
@@ -431,7 +431,7 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
             s->options.profile);
     return fail(
         error, POPLINER_ERROR_INPUT,
-        "%s: contradicts itself in %zu %s (see the warnings), which --fail-on contradiction does "
+        "%s: is inconsistent in %zu %s (see the warnings), which --fail-on contradiction does "
         "not allow; compile again, or leave out --fail-on contradiction",
         s->options.profile, num_breaches, num_breaches == 1 ? "relation" : "relations");
 }

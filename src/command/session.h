@@ -1,4 +1,4 @@
-/* What one run of the command works on: its options, its log, its limits, and the analysis.
+/* The state of one run of the command: its options, its log, its limits, and the analysis.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_SESSION_H_NEW
@@ -15,7 +15,7 @@
 #include "popliner/error.h"
 #include "popliner/solver.h"
 
-/* Zero-initialise but for the log and the limit. */
+/* Zero-initialise except for the log and the limit. */
 typedef struct interrupts {
     double max_seconds; /* for which it may be; 0: without a limit */
     bool are_caught;
@@ -73,30 +73,30 @@ void session_begin(session *s);
 void session_free(session *s);
 
 /* Reads the profile and the debug information, or the stored analysis, and finds operations and
- * layers. Errors: with --fail-on contradiction INPUT for a profile that contradicts itself. */
+ * layers. Errors: with --fail-on contradiction INPUT for an inconsistent profile. */
 popliner_status session_open(session *s, popliner_error *error);
 
-/* What is known of the profile that was read. */
+/* Returns the facts of the profile that was read. */
 popliner_profile_info session_profile(const session *s);
 
-/* How many relations do not hold in the profile, of which the log was told. */
+/* The number of relations that do not hold in the profile; each was logged. */
 size_t session_num_breaches(const session *s);
 
 /* The memory model that the user chose, or `otherwise`. */
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);
 
 /* The most memory that a stage may use on a tile: --mem-per-tile or the profile's own, less
- * --reserve, which is told. */
+ * --reserve, which is logged. */
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
 
-/* What --reserve keeps free. */
+/* Returns the bytes that --reserve keeps free. */
 popliner_reserve session_reserve(const session *s);
 
-/* What that leaves of the memory of a tile. */
+/* Sets the memory of a tile that remains. */
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
 
-/* Warns of what is asked for, before there is an answer: in the log, and later by
+/* Warns of the request, before there is an answer: in the log, and later by
  * session_say_warnings in all that is made of the certificate. */
 void session_warn(session *s, const char *format, ...);
 popliner_status session_say_warnings(const session *s, popliner_certificate *certificate,
@@ -110,8 +110,8 @@ popliner_status session_say(session *s, popliner_certificate *certificate, popli
 /* Prints a text that the library made, and frees it. */
 popliner_status session_print(char *text, popliner_error *error);
 
-/* The same for a text that holds names byte by byte: what a terminal would obey is shown there as
- * popliner_printable_take shows it, while files and pipes get the bytes. */
+/* Like session_print, for a text that holds names byte by byte: what a terminal would obey is shown
+ * there as popliner_printable_take shows it, while files and pipes get the bytes. */
 popliner_status session_print_bytes(char *text, popliner_error *error);
 
 /* Whether all that was printed has arrived. */

@@ -19,7 +19,7 @@ size_t sweep_max_ipus(const session *s, size_t num_ipus) {
     return range->of_ipus && range->last > num_ipus ? (size_t)range->last : num_ipus;
 }
 
-/* What tables of several answers are made of. */
+/* The parts of a table of several answers. */
 typedef struct several {
     const popliner_sweep *sweep;
     const popliner_pareto *pareto;

@@ -86,8 +86,9 @@ static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
 }
 
 /* For how many stages the costs are to be known, or the chain of a graph is to be the best;
- * SIZE_MAX if the options leave that to the file. Why nothing fits is asked for more stages than
- * --num-ipus or a device map has, so where what a pipeline keeps counts, all are to be known. */
+ * SIZE_MAX if the options leave that to the file. The reason why nothing fits is found for more
+ * stages than --num-ipus or a device map has, so where what a pipeline keeps counts, all are to be
+ * known. */
 static size_t stages_to_know(const options *o, const request *r) {
     if (options_keep_activations(o))
         return SIZE_MAX;
@@ -215,7 +216,7 @@ static popliner_status solve_file_once(session *s, const request *r,
 
 /* ---- the overview of a file of costs ---- */
 
-/* What there is to say, none of it more than once. */
+/* Facts to report, each at most once. */
 typedef struct cost_facts {
     size_t num_units;
     size_t num_layers;
@@ -331,7 +332,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
 
 /* ---- a profile ---- */
 
-/* Whether an objective is asked for. */
+/* True if an objective was requested. */
 static bool wants(const request *r, popliner_objective objective) {
     for (size_t i = 0; i < r->solver.num_objectives; i++)
         if (r->solver.objectives[i] == objective)
@@ -374,7 +375,7 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
     return status;
 }
 
-/* Where links are told of, the others are those of a profile's cycles. */
+/* Where links are given, the others are those of a profile's cycles. */
 static popliner_status complete_links(const session *s, request *r, popliner_error *error) {
     popliner_solver_options *o = &r->solver;
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;

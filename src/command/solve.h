@@ -32,7 +32,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
                              popliner_error *error);
 
-/* ---- --total-ipus: how many stages, and how many pipelines beside each other ---- */
+/* ---- --total-ipus: how many stages, and how many replicas ---- */
 
 /* Reads the file of costs again for a pipeline. */
 typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pipeline,
@@ -44,7 +44,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error);
 
-/* The same for the profile of the session. */
+/* Like the function above, for the profile of the session. */
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error);
 
 #endif

@@ -13,7 +13,7 @@
 /* Fills *error and returns its status. */
 popliner_status fail(popliner_error *error, popliner_status status, const char *format, ...);
 
-/* The same for wrong usage, and for want of memory: "not enough memory for WHAT". */
+/* Fail for wrong usage, and for lack of memory: "not enough memory for WHAT". */
 popliner_status fail_usage(popliner_error *error, const char *format, ...);
 popliner_status fail_memory(popliner_error *error, const char *what);
 #ifdef __clang_analyzer__
@@ -77,7 +77,7 @@ size_t value_span(const char *text, const char *signs);
 /* Whether a part of a value, without the '\\' before signs, is the name. */
 bool value_is(const char *text, size_t length, const char *name);
 
-/* Writes that part, with a NUL, to memory for length + 1 characters; returns what is behind the
+/* Writes that part, with a NUL, to memory for length + 1 characters; returns the end, after the
  * NUL. */
 char *value_copy(const char *text, size_t length, char *to);
 
@@ -96,7 +96,7 @@ bool number_take(const char *text, uint64_t most, uint64_t *number, const char *
 bool percent_take(const char *text, double *percent);
 
 /* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
- * behind the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
+ * after the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
  * 0. */
 const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times);
 
@@ -110,8 +110,8 @@ typedef struct value_range {
     uint64_t step;
 } value_range;
 
-/* Reads "A..B", and ":STEP" if wanted; without a step memory goes in 15 steps. Returns what follows;
- * NULL for anything else. */
+/* Reads "A..B", and ":STEP" if wanted; without a step memory goes in 15 steps. Returns what
+ * follows; NULL for anything else. */
 const char *range_take(const char *text, bool of_ipus, value_range *range);
 
 /* How many values a range has; SIZE_MAX for more than a table may have rows. */

@@ -98,8 +98,8 @@ static size_t columns_of(const char *text, size_t length) {
     return columns;
 }
 
-/* Whether a word is a name that may be shortened: a path of a model, not the subject of a message, an
- * option, or a pattern. */
+/* Whether a word is a name that may be shortened: a path of a model, not the subject of a message,
+ * an option, or a pattern. */
 static bool is_name(const char *word, size_t length) {
     return memchr(word, '/', length) != NULL && memchr(word, '\\', length) == NULL &&
            memchr(word, '=', length) == NULL && word[length - 1] != ':' && word[0] != '-';

@@ -37,8 +37,8 @@ typedef struct words_line {
 /* Adds printable text; "..." stands for what is too long for a message. */
 void words_line_add(words_line *line, const char *text);
 
-/* Writes the message and a line end. If it is too long, long names lose their middle, and if that is
- * not enough it goes on in further lines, which are indented. */
+/* Writes the message and a line end. If it is too long, long names lose their middle, and if that
+ * is not enough it goes on in further lines, which are indented. */
 void words_line_write(words_line *line, FILE *file);
 
 #endif
