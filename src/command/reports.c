@@ -1,6 +1,7 @@
 /* --report: several reports of one model that are split together.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/run_files.h"
+#include "command/screen.h"
 #include "popliner/report.h"
 
 /* ---- the group ---- */
@@ -548,8 +550,19 @@ static popliner_status check_peaks(const group *g, const popliner_plan_summary *
 
 static popliner_status make_together(session *s, const void *of, popliner_format format,
                                      char **text, popliner_error *error) {
-    (void)s;
-    return popliner_report_together(of, format, text, error);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT;
+    const popliner_together *together = of;
+    popliner_status status =
+        popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
+    if (status != POPLINER_OK || !is_screen)
+        return status;
+    char headline[100] = "No split of all reports was found.";
+    if (together->num_stages > 0)
+        snprintf(headline, sizeof headline, "%s %zu reports: %zu stage%s.",
+                 strstr(*text, "\tno\n") == NULL ? "Fits in each of"
+                                                 : "Too large in one or more of",
+                 together->num_reports, together->num_stages, together->num_stages == 1 ? "" : "s");
+    return screen_table(s, headline, SIZE_MAX, text, error);
 }
 
 /* Prints the split; `c` is NULL if there is none. */
