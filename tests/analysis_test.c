@@ -99,7 +99,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     popliner_error error = {.message = ""};
     check(popliner_analysis_solve(analysis, request, &certificate, &error), &error);
     popliner_solver_options options = *request->solver;
-    check_own_table(analysis, request, popliner_certificate_get_info(certificate)->plan);
+    check_own_table(analysis, request, certificate->plan);
     uint8_t counted[MOST_BRUTE_UNITS];
     const popliner_chain *chain = chain_of(analysis, request->memory_model);
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
@@ -108,7 +108,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     if (options.mem_per_tile == POPLINER_TARGET_BYTES)
         options.mem_per_tile = popliner_analysis_profile(analysis)->target.bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
-    assert_plan_is(popliner_certificate_get_info(certificate)->plan, &expected);
+    assert_plan_is(certificate->plan, &expected);
     popliner_certificate_free(certificate);
     num_solved++;
 }
@@ -195,7 +195,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         check(popliner_analysis_evaluate(analysis, &request, first_units, num_cuts, &certificate,
                                          &error),
               &error);
-        const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+        const popliner_plan *plan = certificate->plan;
         uint64_t largest = 0;
         assert_int_equal(plan->num_stages, num_cuts + 1);
         for (size_t i = 0; i < plan->num_stages; i++) {
@@ -211,8 +211,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
             assert_int_equal(detail.tile_bytes, bytes);
             popliner_stage_memory_free(memory);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);
-            assert_int_equal(popliner_certificate_get_info(certificate)->details[i].tile_bytes,
-                             bytes);
+            assert_int_equal(certificate->details[i].tile_bytes, bytes);
             largest = bytes > largest ? bytes : largest;
         }
         assert_int_equal(plan->peak_bytes, largest);
@@ -224,7 +223,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         popliner_certificate_free(certificate);
     }
     check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
-    assert_int_equal(popliner_certificate_get_info(certificate)->plan->peak_bytes, best_bytes);
+    assert_int_equal(certificate->plan->peak_bytes, best_bytes);
     popliner_certificate_free(certificate);
 }
 
@@ -262,7 +261,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
         limit.bytes -= (uint64_t)is_too_little;
         check(popliner_analysis_evaluate(analysis, &request, first_units, 2, &certificate, &error),
               &error);
-        const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+        const popliner_plan *plan = certificate->plan;
         assert_int_equal(plan->num_ipus, 2);
         assert_int_equal(plan->stages[0].peak_bytes, needed_bytes);
         assert_int_equal(plan->stages[2].peak_bytes, needed_bytes);
@@ -577,8 +576,8 @@ static void tells_what_a_certificate_holds(void **state) {
         else
             check(popliner_analysis_evaluate(analysis, &request, NULL, 0, &certificate, &error),
                   &error);
-        const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
-        size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+        const popliner_certificate *info = certificate;
+        size_t num_stages = info->plan->num_stages;
         uint64_t tile_bytes = 0;
         uint64_t unexplained_bytes = 0;
         if (i < 2)
@@ -593,7 +592,7 @@ static void tells_what_a_certificate_holds(void **state) {
                 unexplained_bytes = d->tile_unexplained_bytes;
             }
         }
-        assert_int_equal(popliner_plan_get_summary(info->plan)->peak_bytes, tile_bytes);
+        assert_int_equal(info->plan->peak_bytes, tile_bytes);
         assert_true(unexplained_bytes > 0);
         assert_true(info->unexplained_share == (double)unexplained_bytes / (double)tile_bytes);
         popliner_certificate_free(certificate);
@@ -623,7 +622,7 @@ static void tells_what_is_missing(void **state) {
     uint64_t explained_bytes = 0;
     (void)state;
     check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
-    const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+    const popliner_diagnosis *found = diagnosis;
     assert_int_equal(missing_bytes(found->missing_here, found->num_missing_here),
                      found->truth_bytes - found->explained_bytes);
     for (size_t i = 0; i < found->num_categories; i++) {
@@ -748,15 +747,14 @@ static void takes_shorter_solver_options(void **state) {
     options.objectives = NULL;
     options.num_objectives = 0;
     check(popliner_solve(costs, &options, &plan, &error), &error);
-    assert_int_equal(popliner_plan_get_summary(plan)->status, POPLINER_PLAN_OPTIMAL);
-    assert_int_equal(popliner_plan_get_summary(plan)->num_stages, 2);
-    assert_int_equal(popliner_plan_get_summary(plan)->num_values, 2);
-    assert_int_equal(popliner_plan_get_summary(plan)->stages[0].last_unit, 0);
-    assert_int_equal(popliner_plan_get_summary(plan)->values[0].value, 0);
-    assert_int_equal(popliner_plan_get_summary(plan)->num_stages, 2);
-    assert_int_equal(popliner_plan_get_summary(plan)->num_values, 2);
-    assert_int_equal(popliner_plan_get_summary(plan)->infeasibility->obstacle,
-                     POPLINER_OBSTACLE_NONE);
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->num_stages, 2);
+    assert_int_equal(plan->num_values, 2);
+    assert_int_equal(plan->stages[0].last_unit, 0);
+    assert_int_equal(plan->values[0].value, 0);
+    assert_int_equal(plan->num_stages, 2);
+    assert_int_equal(plan->num_values, 2);
+    assert_int_equal(plan->infeasibility.obstacle, POPLINER_OBSTACLE_NONE);
     popliner_plan_free(plan);
     options.struct_size = 0;
     assert_usage(popliner_solve(costs, &options, &plan, &error), &error);
@@ -766,7 +764,7 @@ static void takes_shorter_solver_options(void **state) {
     options.method = POPLINER_METHOD_GREEDY;
     options.mem_per_tile = 20;
     check(popliner_solve(costs, &options, &plan, &error), &error);
-    assert_int_equal(popliner_plan_get_summary(plan)->num_stages, 1);
+    assert_int_equal(plan->num_stages, 1);
     popliner_plan_free(plan);
     check(popliner_solve(costs, NULL, &plan, &error), &error);
     popliner_plan_free(plan);

@@ -43,8 +43,8 @@ static pl_sheet table_of(const row *rows, size_t count) {
     return sheet;
 }
 
-static popliner_changes *compare(pl_sheet *before, pl_sheet *now, const pl_pairing *pairing) {
-    popliner_changes *changes = calloc(1, sizeof *changes);
+static pl_changes *compare(pl_sheet *before, pl_sheet *now, const pl_pairing *pairing) {
+    pl_changes *changes = calloc(1, sizeof *changes);
     assert_non_null(changes);
     pl_changes_add_tables(changes, pairing, before, now);
     assert_false(changes->failed);
@@ -56,8 +56,8 @@ static popliner_changes *compare(pl_sheet *before, pl_sheet *now, const pl_pairi
 static const pl_pairing units = {NULL, "kind", "unit"};
 
 /* The next quantity, by its place. */
-static const popliner_change *expect(const popliner_changes *changes, size_t *place,
-                                     const char *what, const char *name, const char *quantity,
+static const popliner_change *expect(const pl_changes *changes, size_t *place, const char *what,
+                                     const char *name, const char *quantity,
                                      popliner_presence presence) {
     assert_true(*place < changes->count);
     const popliner_change *d = &changes->items[(*place)++];
@@ -94,7 +94,7 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     };
     pl_sheet left = table_of(before, sizeof before / sizeof *before);
     pl_sheet right = table_of(now, sizeof now / sizeof *now);
-    popliner_changes *c = compare(&left, &right, &units);
+    pl_changes *c = compare(&left, &right, &units);
     size_t i = 0;
     const popliner_presence both = POPLINER_ON_BOTH_SIDES;
     assert_values(expect(c, &i, "layer", "twice", "total_bytes", both), true, 60, true, 61);
@@ -122,11 +122,11 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     /* three of what is only now, two times three of what is only before, and twice's, Head's two
      * and cycles that are not known any more */
     assert_int_equal(c->num_changed, 3 + 6 + 1 + 2 + 1);
-    const popliner_change *most = popliner_changes_most_grown(c, NULL, "total_bytes");
+    const popliner_change *most = popliner_changes_most_grown(&c->info, NULL, "total_bytes");
     assert_string_equal(most->name, "twice"); /* the first of equals, of both sides */
     assert_int_equal(most->now, 61);
-    assert_null(popliner_changes_most_grown(c, "tile", "total_bytes"));
-    popliner_changes_free(c);
+    assert_null(popliner_changes_most_grown(&c->info, "tile", "total_bytes"));
+    popliner_changes_free(&c->info);
 }
 
 /* As the tiles have them, one for each category. */
@@ -149,7 +149,7 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
         pl_sheet_number(&right, tile);
         pl_sheet_number(&right, 100 + tile * 2);
     }
-    popliner_changes *c = compare(&left, &right, &tiles);
+    pl_changes *c = compare(&left, &right, &tiles);
     size_t i = 0;
     for (int64_t tile = 0; tile < 12; tile++) {
         char name[8];
@@ -162,18 +162,18 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
     }
     assert_int_equal(i, c->count);
     assert_int_equal(c->num_changed, 12 + 12 + 11);
-    assert_string_equal(popliner_changes_most_grown(c, "tile", "live_bytes")->name, "11");
-    popliner_changes_free(c);
+    assert_string_equal(popliner_changes_most_grown(&c->info, "tile", "live_bytes")->name, "11");
+    popliner_changes_free(&c->info);
 }
 
 static void empty_tables_have_no_changes(void **state) {
     (void)state;
     pl_sheet left = table_of(NULL, 0);
     pl_sheet right = table_of(NULL, 0);
-    popliner_changes *c = compare(&left, &right, &units);
+    pl_changes *c = compare(&left, &right, &units);
     assert_int_equal(c->count, 0);
     assert_int_equal(c->num_changed, 0);
-    popliner_changes_free(c);
+    popliner_changes_free(&c->info);
 }
 
 static bool grew(int64_t before, int64_t now, double percent) {
@@ -259,7 +259,7 @@ static void bounds_find_what_grew_by_more(void **state) {
                                             {POPLINER_GROWTH_LARGEST_TILE, 0}};
     static const char *const over[][8] = {{"1", "4", "3", "0", "Head", "Tail", NULL},
                                           {"1", "4", "3", "0", NULL}};
-    popliner_changes *c = calloc(1, sizeof *c);
+    pl_changes *c = calloc(1, sizeof *c);
     assert_non_null(c);
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
         pl_changes_add(c, &items[i]);
@@ -267,7 +267,7 @@ static void bounds_find_what_grew_by_more(void **state) {
     pl_changes_hold(c, bounds, 4);
     assert_false(c->failed);
     pl_changes_finish(c);
-    const popliner_changes_info *info = popliner_changes_get_info(c);
+    const popliner_changes *info = &c->info;
     assert_ptr_equal(info->deciding, &info->changes[4]);
     assert_int_equal(info->num_changes, sizeof items / sizeof *items);
     assert_int_equal(info->num_bounds, 4);
@@ -290,7 +290,7 @@ static void bounds_find_what_grew_by_more(void **state) {
         assert_non_null(pl_growth_name((popliner_growth)of));
     assert_null(pl_growth_name(POPLINER_NUM_GROWTHS));
     assert_null(pl_growth_name((popliner_growth)-1));
-    popliner_changes_free(c);
+    popliner_changes_free(&c->info);
 }
 
 /* Tables of facts: group, name, value. */
@@ -308,7 +308,7 @@ static pl_sheet facts_of(const char *const (*rows)[3], size_t count) {
     return sheet;
 }
 
-static void assert_setting(const popliner_changes *c, size_t i, const char *name,
+static void assert_setting(const pl_changes *c, size_t i, const char *name,
                            popliner_presence presence, const char *before, const char *now) {
     assert_true(i < c->num_settings);
     const popliner_setting_change *s = &c->settings[i];
@@ -339,7 +339,7 @@ static void settings_are_matched_by_group_and_name(void **state) {
     };
     pl_sheet left = facts_of(before, sizeof before / sizeof *before);
     pl_sheet right = facts_of(now, sizeof now / sizeof *now);
-    popliner_changes *c = calloc(1, sizeof *c);
+    pl_changes *c = calloc(1, sizeof *c);
     assert_non_null(c);
     pl_changes_add_settings(c, &left, &right);
     assert_false(c->failed);
@@ -356,7 +356,7 @@ static void settings_are_matched_by_group_and_name(void **state) {
     assert_int_equal(c->num_settings_changed, 5);
     pl_sheet_clear(&left);
     pl_sheet_clear(&right);
-    popliner_changes_free(c);
+    popliner_changes_free(&c->info);
 }
 
 static void differences_do_not_overflow(void **state) {

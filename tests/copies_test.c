@@ -289,7 +289,7 @@ static void files_of_costs_take_them(void **state) {
                 assert_int_equal(
                     popliner_costs_file_read("a text", text, strlen(text), &pipeline, &file, NULL),
                     POPLINER_OK);
-                const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+                const popliner_costs *costs = file->costs;
                 for (size_t to_end = 1; to_end <= (most == 1 ? 1 : 4); to_end++)
                     for (size_t first = 0; first < 4; first++) {
                         uint64_t sum_memory = 0;

@@ -49,7 +49,7 @@ static popliner_costs_file *read_text(const char *directory, const char *text,
 static void additive_costs_by_hand(void **state) {
     (void)state;
     popliner_costs_file *file = read_example("data/costs/additive.json", NULL);
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     const uint8_t *counted = info->counted_units;
     assert_false(info->is_graph);
@@ -79,7 +79,7 @@ static void additive_costs_by_hand(void **state) {
 static void regions_by_hand(void **state) {
     (void)state;
     popliner_costs_file *file = read_example("data/costs/regions.json", NULL);
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     assert_null(info->counted_units);
     assert_string_equal(info->time_unit, "cycles");
@@ -101,7 +101,7 @@ static void pipelines_keep_stashes(void **state) {
                                   .recompute = POPLINER_RECOMPUTE_NONE,
                                   .max_stages = 9};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
-    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    popliner_costs *costs = file->costs;
     assert_int_equal(costs->max_stages_to_end, 4); /* there are 4 units */
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
@@ -114,7 +114,7 @@ static void pipelines_keep_stashes(void **state) {
 
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     file = read_example("data/costs/regions.json", &pipeline);
-    costs = popliner_costs_file_get_info(file)->costs;
+    costs = file->costs;
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 698); /* 680 + 3 * 6 */
     assert_int_equal(popliner_costs_peak(costs, 0, 1, 3), 415); /* 405 + 5 * 2 */
     assert_int_equal(popliner_costs_peak(costs, 2, 3, 3), 830); /* 805 + 5 * 5 */
@@ -125,7 +125,7 @@ static void pipelines_keep_stashes(void **state) {
     pipeline.schedule = POPLINER_SCHEDULE_TF_GROUPED;
     for (pipeline.effects = 0; pipeline.effects <= POPLINER_EFFECTS_ALL; pipeline.effects++) {
         file = read_example("data/costs/regions.json", &pipeline);
-        costs = popliner_costs_file_get_info(file)->costs;
+        costs = file->costs;
         assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
         assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 720);
         popliner_costs_file_free(file);
@@ -135,11 +135,11 @@ static void pipelines_keep_stashes(void **state) {
 
     pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
     file = read_example("data/costs/regions.json", &pipeline);
-    assert_int_equal(popliner_costs_file_get_info(file)->costs->max_stages_to_end, 1);
+    assert_int_equal(file->costs->max_stages_to_end, 1);
     popliner_costs_file_free(file);
     pipeline.schedule = POPLINER_SCHEDULE_POPART;
     file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
-    assert_int_equal(popliner_costs_file_get_info(file)->costs->max_stages_to_end, 1);
+    assert_int_equal(file->costs->max_stages_to_end, 1);
     popliner_costs_file_free(file);
 }
 
@@ -153,7 +153,7 @@ static void short_pipelines_are_not_taken_for_long_ones(void **state) {
                                             .recompute = POPLINER_RECOMPUTE_NONE,
                                             .max_stages = number[i]};
         popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
-        const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+        const popliner_costs *costs = file->costs;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         popliner_plan *plan = NULL;
         popliner_error error;
@@ -189,7 +189,7 @@ static void long_pipelines_need_little_memory(void **state) {
     assert_int_equal(
         popliner_costs_file_read("a text", text.data, text.length, &pipeline, &file, NULL),
         POPLINER_OK);
-    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    popliner_costs *costs = file->costs;
     assert_int_equal(costs->max_stages_to_end, N);
     assert_int_equal(popliner_costs_peak(costs, 3, 5, 1), 12);
     assert_int_equal(popliner_costs_peak(costs, 3, 5, N), 12 + (N - 1) * 3);
@@ -211,7 +211,7 @@ static void stages_on_one_ipu_share_once(void **state) {
                                   .recompute = POPLINER_RECOMPUTE_NONE,
                                   .max_stages = 4};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
-    const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    const popliner_costs *costs = file->costs;
     popliner_interval a = {0, 0, 3};
     popliner_interval b = {1, 1, 2};
     popliner_interval c = {2, 2, 1};
@@ -233,7 +233,7 @@ static void listed_intervals_by_hand(void **state) {
                                   .recompute = POPLINER_RECOMPUTE_NONE,
                                   .max_stages = 2};
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
-    const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    const popliner_costs *costs = file->costs;
     assert_int_equal(costs->max_stages_to_end, 2);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 40);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 55);
@@ -248,7 +248,7 @@ static void listed_intervals_by_hand(void **state) {
     popliner_costs_file_free(file);
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     file = read_example("data/costs/intervals.json", &pipeline);
-    costs = popliner_costs_file_get_info(file)->costs;
+    costs = file->costs;
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 40);
     assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 63);
     popliner_costs_file_free(file);
@@ -262,7 +262,7 @@ static void a_name_is_enough(void **state) {
         " \"speeds\": {\"3\": 2, \"1\": 0.3333334, \"0\": 1e3},"
         " \"bandwidth\": 2.5, \"links\": {\"7-2\": 3, \"0-10\": 0.0000014, \"0-9\": 4e9}}}",
         NULL);
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     assert_int_equal(popliner_costs_num_units(costs), 1);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 0);
@@ -397,7 +397,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                                                                   : POPLINER_RECOMPUTE_FULL,
                                       .max_stages = 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
-        const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+        const popliner_costs *costs = file->costs;
         size_t most = costs->max_stages_to_end;
         assert_int_equal(most, c.num_units < 4 ? c.num_units : 4);
         for (size_t i = 0; i < c.num_units; ++i)
@@ -482,7 +482,7 @@ static void reads_texts_in_memory(void **state) {
     assert_int_equal(popliner_costs_file_read("a text", text, size, NULL, &file, &error),
                      POPLINER_OK);
     memset(text, 0, size); /* it is not kept */
-    assert_string_equal(popliner_costs_file_get_info(file)->unit_names[1], "embedding");
+    assert_string_equal(file->unit_names[1], "embedding");
     popliner_costs_file_free(file);
     memcpy(text, bytes, size);
     text[size / 2] = '\0';

@@ -67,8 +67,8 @@ static void diagnosis(void **state) {
     popliner_diagnosis *without;
     assert_int_equal(popliner_analysis_diagnose(analysis, &all, &with, NULL), POPLINER_OK);
     assert_int_equal(popliner_analysis_diagnose(analysis, NULL, &without, NULL), POPLINER_OK);
-    const popliner_diagnosis_summary *expected = popliner_diagnosis_get_summary(with);
-    const popliner_diagnosis_summary *actual = popliner_diagnosis_get_summary(without);
+    const popliner_diagnosis *expected = with;
+    const popliner_diagnosis *actual = without;
     assert_int_equal(actual->model, POPLINER_MEMORY_MODEL_FULL);
     assert_false(actual->layer_operations_only);
     assert_true(actual->truth_bytes > 0);
@@ -160,7 +160,7 @@ static void certificates(void **state) {
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_CSV),
                  "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_TEXT), ", 0 cycles");
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan *plan = certificate->plan;
     sweep.what = "num-ipus";
     sweep.values = &value;
     sweep.plans = &plan;
@@ -196,7 +196,7 @@ static void errors(void **state) {
     popliner_costs_file *file;
     popliner_layers *no_layers;
     pl_stage_meter *meter;
-    popliner_diagnosis diagnosis = {0};
+    pl_diagnosis diagnosis = {0};
     popliner_diagnosis *made;
     popliner_plan plan = {0};
     popliner_plan *solved;

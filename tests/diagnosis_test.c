@@ -42,9 +42,9 @@ static void end(subject *s) {
     pl_layers_free(s->layers);
 }
 
-static popliner_diagnosis diagnose(const subject *s, bool layer_operations_only, size_t first_unit,
-                                   size_t last_unit) {
-    popliner_diagnosis d = {0};
+static pl_diagnosis diagnose(const subject *s, bool layer_operations_only, size_t first_unit,
+                             size_t last_unit) {
+    pl_diagnosis d = {0};
     popliner_error error = {.message = ""};
     const pl_diagnosis_subject whole = {s->c->profile, s->c->operations, s->layers, s->chain,
                                         s->meter};
@@ -77,8 +77,7 @@ static void expect_line(const char *log, const char *label, uint64_t truth, uint
     assert_true(fabs(own - percent) < 0.00501);
 }
 
-static const popliner_diagnosis_programs *programs_of(const popliner_diagnosis *d,
-                                                      const char *type) {
+static const popliner_diagnosis_programs *programs_of(const pl_diagnosis *d, const char *type) {
     for (size_t i = 0; i < d->num_program_types; i++) {
         if (strcmp(d->programs[i].type, type) == 0)
             return &d->programs[i];
@@ -87,8 +86,7 @@ static const popliner_diagnosis_programs *programs_of(const popliner_diagnosis *
     return NULL;
 }
 
-static const popliner_diagnosis_category *category_of(const popliner_diagnosis *d,
-                                                      const char *name) {
+static const popliner_diagnosis_category *category_of(const pl_diagnosis *d, const char *name) {
     for (size_t i = 0; i < d->num_categories; i++) {
         if (strcmp(d->categories[i].name, name) == 0)
             return &d->categories[i];
@@ -134,7 +132,7 @@ static void expect_missing(const golden_case *c, const char *log, const char *ty
 static void check_single_stage(const golden_case *c, const char *file, bool layers_only) {
     char *log = golden_text(c, file);
     subject s = begin(c, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_diagnosis d = diagnose(&s, layers_only, 0, SIZE_MAX);
+    pl_diagnosis d = diagnose(&s, layers_only, 0, SIZE_MAX);
     static const struct {
         const char *label;
         const char *category;
@@ -354,7 +352,7 @@ static void free_expected(expected *e) {
 
 /* ---- Programs and categories ---------------------------------------------------------------- */
 
-static void check_programs(const subject *s, const popliner_diagnosis *d, const expected *e) {
+static void check_programs(const subject *s, const pl_diagnosis *d, const expected *e) {
     const popliner_profile *p = s->c->profile;
     size_t num_all = 0;
     for (size_t i = 0; i < d->num_program_types; i++) {
@@ -387,7 +385,7 @@ static uint64_t read_category(sqlite3 *db, const char *name, size_t num_tiles, b
     return sum;
 }
 
-static void check_categories(const subject *s, const popliner_diagnosis *d, const expected *e,
+static void check_categories(const subject *s, const pl_diagnosis *d, const expected *e,
                              sqlite3 *db) {
     const popliner_profile *p = s->c->profile;
     size_t num_tiles = p->target.num_tiles;
@@ -457,7 +455,7 @@ static size_t *expect_unit_of_step(const subject *s) {
 }
 
 /* The first tile and, on it, the first step where most bytes are live, among the steps of units. */
-static void check_bottleneck(const subject *s, const popliner_diagnosis *d, size_t first_unit,
+static void check_bottleneck(const subject *s, const pl_diagnosis *d, size_t first_unit,
                              size_t last_unit) {
     const popliner_profile *p = s->c->profile;
     size_t *units = expect_unit_of_step(s);
@@ -703,7 +701,7 @@ static void check_missing(const subject *s, const expected *e,
 static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     const popliner_profile *p = s->c->profile;
     expected e = expect(s, layers_only);
-    popliner_diagnosis d = diagnose(s, layers_only, 0, SIZE_MAX);
+    pl_diagnosis d = diagnose(s, layers_only, 0, SIZE_MAX);
     assert_int_equal(d.tiles_off, 0);
     check_programs(s, &d, &e);
     check_categories(s, &d, &e, db);
@@ -737,7 +735,7 @@ static void check_units(const subject *s) {
              last += 1 + num_units / (test_takes_all() ? 4 : 2)) {
             if (!pl_chain_has_operations(s->chain, first))
                 continue;
-            popliner_diagnosis d = diagnose(s, false, first, last);
+            pl_diagnosis d = diagnose(s, false, first, last);
             check_bottleneck(s, &d, first, last);
             pl_diagnosis_clear(&d);
         }
@@ -793,7 +791,7 @@ static void refuses_units_that_are_not_there(void **state) {
     const size_t wrong[][2] = {{num_units, SIZE_MAX}, {1, 0}, {SIZE_MAX, SIZE_MAX}};
     const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers, s.chain, s.meter};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        popliner_diagnosis d = {0};
+        pl_diagnosis d = {0};
         popliner_error error = {.message = ""};
         popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
         options.layer_operations_only = i == 2;

@@ -36,7 +36,7 @@ static popliner_status read_costs(void *user, char **result, popliner_error *err
         assert_null(file);
         return status;
     }
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     size_t num_units = popliner_costs_num_units(costs);
     pl_text_format(&text, "%s %zu", info->time_unit, info->num_ipus);

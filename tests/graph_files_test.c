@@ -58,7 +58,7 @@ static void json_graph_by_hand(void **state) {
         "{\"sourceId\": 5, \"destId\": 9, \"cost\": 4.5},"
         "{\"sourceId\": 7, \"destId\": -6, \"cost\": 0.5},"
         "{\"sourceId\": 9, \"destId\": -6, \"cost\": 1, \"size\": 17}]}\n");
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     assert_true(info->is_graph);
     assert_string_equal(info->time_unit, "units");
@@ -89,8 +89,8 @@ static void names_differ(void **state) {
     popliner_costs_file *file =
         read_good(*state, "{\"nodes\": [{\"id\": 1, \"name\": \"x\", \"fpgaLatency\": 1},"
                           "{\"id\": 2, \"name\": \"x\", \"fpgaLatency\": 1}], \"edges\": []}");
-    assert_string_equal(popliner_costs_file_get_info(file)->unit_names[0], "x");
-    assert_string_equal(popliner_costs_file_get_info(file)->unit_names[1], "x (2)");
+    assert_string_equal(file->unit_names[0], "x");
+    assert_string_equal(file->unit_names[1], "x (2)");
     popliner_costs_file_free(file);
 }
 
@@ -165,7 +165,7 @@ static const char text_graph[] =
 
 static void text_graph_by_hand(void **state) {
     popliner_costs_file *file = read_good(*state, text_graph);
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     assert_true(info->is_graph);
     assert_string_equal(info->time_unit, "ms");
@@ -269,7 +269,7 @@ static popliner_costs_file *read_published(const char *name, size_t max_stages) 
 /* The smallest largest time, in the file's unit, of at most `most_stages` stages within the file's
  * limit; infinite if there is no split. best[k][j] is that of the first j units in k stages. */
 static double best_time(const popliner_costs_file *file, size_t most_stages) {
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const popliner_costs *costs = info->costs;
     size_t num_units = popliner_costs_num_units(costs);
     uint64_t limit = info->bytes_per_tile;
@@ -365,7 +365,7 @@ static void published_graphs_have_their_known_optima(void **state) {
         missing += file == NULL;
         if (file == NULL)
             continue;
-        const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+        const popliner_costs_file *info = file;
         const popliner_costs *costs = info->costs;
         assert_int_equal(popliner_costs_num_units(costs), p->num_units);
         assert_int_equal(info->num_ipus, p->num_ipus);
@@ -410,7 +410,7 @@ static void published_operator_graphs_are_good_chains(void **state) {
         missing += file == NULL;
         if (file == NULL)
             continue;
-        const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+        const popliner_costs_file *info = file;
         double time = best_time(file, info->num_ipus);
         print_message("%s: %zu units %s, %zu stages: %.6f, %+.3f %%\n", graphs[i].name,
                       popliner_costs_num_units(info->costs), info->unit_order, info->num_ipus, time,

@@ -208,7 +208,7 @@ static popliner_costs_file *read_graph(const graph *g) {
 
 /* Returns the unit of a node; SIZE_MAX if the unit has another's name. */
 static size_t unit_named(const popliner_costs_file *file, size_t i) {
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     char name[32];
     snprintf(name, sizeof name, "n%zu", i);
     for (size_t unit = 0; unit < popliner_costs_num_units(info->costs); ++unit)
@@ -248,10 +248,9 @@ static void ask(const popliner_costs_file *file, const question *q, popliner_cos
         o.placements = &placement;
         o.num_placements = 1;
     }
-    const popliner_status status =
-        arranged != NULL
-            ? popliner_costs_file_arrange(file, &o, arranged, &error)
-            : popliner_solve(popliner_costs_file_get_info(file)->costs, &o, plan, &error);
+    const popliner_status status = arranged != NULL
+                                       ? popliner_costs_file_arrange(file, &o, arranged, &error)
+                                       : popliner_solve(file->costs, &o, plan, &error);
     if (status != POPLINER_OK)
         fail_msg("%s", error.message);
 }
@@ -262,7 +261,7 @@ static void check(const graph *g, const question *q, const enumeration *e, const
     popliner_plan *plan;
     ask(file, q, &arranged, NULL);
     ask(arranged != NULL ? arranged : file, q, NULL, &plan);
-    const popliner_plan_summary *s = popliner_plan_get_summary(plan);
+    const popliner_plan *s = plan;
     if (s->graph.is_graph && !s->graph.is_proven)
         fail_msg("%s: the graph is not proven", what);
     if (e->is_found != (s->status == POPLINER_PLAN_OPTIMAL))

@@ -221,8 +221,7 @@ static void holds_what_files_say(void **state) {
         pl_room room = {0};
         options.device_map = device_map;
         options.num_mapped_stages = FILE_STAGES;
-        assert_int_equal(pl_problem_create(&problem, popliner_costs_file_get_info(file)->costs,
-                                           &options, NULL, NULL),
+        assert_int_equal(pl_problem_create(&problem, file->costs, &options, NULL, NULL),
                          POPLINER_OK);
         assert_int_equal(pl_room_create(&room, &problem, NULL), POPLINER_OK);
         assert_true(room.is_known);

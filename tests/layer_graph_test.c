@@ -26,8 +26,8 @@ static void add_edge(pl_layer_graph *graph, size_t from, size_t to) {
     assert_true(pl_layer_graph_add_edge(graph, from, to));
 }
 
-static popliner_costs_file *fill(const pl_layer_graph *graph) {
-    popliner_costs_file *file = calloc(1, sizeof *file);
+static pl_costs_file *fill(const pl_layer_graph *graph) {
+    pl_costs_file *file = calloc(1, sizeof *file);
     assert_non_null(file);
     assert_int_equal(pl_layer_graph_fill(graph, "graph", SIZE_MAX, file, NULL), POPLINER_OK);
     assert_int_equal(file->num_names, popliner_costs_num_units(file->costs));
@@ -36,14 +36,14 @@ static popliner_costs_file *fill(const pl_layer_graph *graph) {
 
 /* The names of the units, one after another. */
 static void assert_chain(const pl_layer_graph *graph, const char *expected) {
-    popliner_costs_file *file = fill(graph);
+    pl_costs_file *file = fill(graph);
     char chain[300] = "";
     for (size_t unit = 0; unit < file->num_names; ++unit) {
         strcat(chain, unit == 0 ? "" : " ");
         strcat(chain, file->names[unit]);
     }
     assert_string_equal(chain, expected);
-    popliner_costs_file_free(file);
+    popliner_costs_file_free(&file->info);
 }
 
 static void takes_the_smallest_number_that_is_ready(void **state) {
@@ -77,12 +77,12 @@ static void backward_nodes_follow_their_layer(void **state) {
     add_edge(&graph, 5, 4);
     add_edge(&graph, 4, 3);
     assert_chain(&graph, "1 2 3");
-    popliner_costs_file *file = fill(&graph);
+    pl_costs_file *file = fill(&graph);
     assert_int_equal(popliner_costs_cycles(file->costs, 0, 1), 60);
     assert_int_equal(popliner_costs_peak(file->costs, 1, 2, 1), 2200);
     assert_int_equal(popliner_costs_cut(file->costs, 1), 2); /* nodes 1 and 12 */
     assert_int_equal(popliner_costs_cut(file->costs, 2), 2);
-    popliner_costs_file_free(file);
+    popliner_costs_file_free(&file->info);
     pl_layer_graph_free(&graph);
 }
 
@@ -131,18 +131,18 @@ static void circles_are_one_unit(void **state) {
     add_edge(&graph, 3, 4);
     add_edge(&graph, 5, 4);
     assert_chain(&graph, "1 6 4");
-    popliner_costs_file *file = fill(&graph);
+    pl_costs_file *file = fill(&graph);
     assert_int_equal(popliner_costs_cycles(file->costs, 0, 0), 7);
     assert_int_equal(popliner_costs_cycles(file->costs, 1, 1), 32);
     assert_int_equal(popliner_costs_cycles(file->costs, 2, 2), 24);
-    popliner_costs_file_free(file);
+    popliner_costs_file_free(&file->info);
     pl_layer_graph_free(&graph);
 }
 
 static void refuses_no_nodes_and_too_many_units(void **state) {
     (void)state;
     pl_layer_graph graph = {0};
-    popliner_costs_file file = {0};
+    pl_costs_file file = {0};
     popliner_error error;
     assert_int_equal(pl_layer_graph_fill(&graph, "g", SIZE_MAX, &file, &error),
                      POPLINER_ERROR_INPUT);
@@ -197,7 +197,7 @@ static bool is_inside(size_t unit, size_t first, size_t last) {
 }
 
 /* The units of the nodes, found through the names: a unit has that of its first node. */
-static size_t *find_units(const pl_layer_graph *graph, const popliner_costs_file *file) {
+static size_t *find_units(const pl_layer_graph *graph, const pl_costs_file *file) {
     size_t *units = calloc(graph->num_nodes, sizeof *units);
     assert_non_null(units);
     for (size_t i = 0; i < graph->num_nodes; ++i)
@@ -217,7 +217,7 @@ static size_t *find_units(const pl_layer_graph *graph, const popliner_costs_file
     return units;
 }
 
-static void assert_costs(const pl_layer_graph *graph, const popliner_costs_file *file,
+static void assert_costs(const pl_layer_graph *graph, const pl_costs_file *file,
                          const size_t *units) {
     for (size_t first = 0; first < file->num_names; ++first)
         for (size_t last = first; last < file->num_names; ++last) {
@@ -256,7 +256,7 @@ static void random_graphs_cost_what_a_naive_count_says(void **state) {
     for (size_t round = 0; round < 400; ++round) {
         pl_layer_graph graph = {.traffic_takes_cycles = draw(&seed, 3) > 0};
         make_random(&graph, &seed);
-        popliner_costs_file *file = fill(&graph);
+        pl_costs_file *file = fill(&graph);
         size_t *units = find_units(&graph, file);
         bool is_known = true; /* groups merged by a circle have no name to find them by */
         for (size_t i = 0; i < graph.num_nodes; ++i)
@@ -272,7 +272,7 @@ static void random_graphs_cost_what_a_naive_count_says(void **state) {
             ++num_counted;
         }
         free(units);
-        popliner_costs_file_free(file);
+        popliner_costs_file_free(&file->info);
         pl_layer_graph_free(&graph);
     }
     assert_true(num_counted > 300);

@@ -114,14 +114,12 @@ static void counts_what_cuts_take(void **state) {
         options.ipu_links = &link;
         options.num_ipu_links = link.bandwidth.bytes > 0;
         assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
-        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        const popliner_plan *summary = plan;
         assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
         assert_int_equal(summary->num_stages, cases[k].num_stages);
         assert_int_equal(summary->cycles, cases[k].cycles);
-        assert_int_equal(popliner_plan_get_summary(plan)->stages[0].link_cycles,
-                         cases[k].link_cycles);
-        assert_int_equal(
-            popliner_plan_get_summary(plan)->stages[summary->num_stages - 1].link_cycles, 0);
+        assert_int_equal(plan->stages[0].link_cycles, cases[k].link_cycles);
+        assert_int_equal(plan->stages[summary->num_stages - 1].link_cycles, 0);
         popliner_plan_free(plan);
     }
     popliner_costs_free(costs);
@@ -129,22 +127,18 @@ static void counts_what_cuts_take(void **state) {
 
 /* Whether two plans are the same but for who proved them. */
 static void assert_same(const popliner_plan *a, const popliner_plan *b) {
-    const popliner_plan_summary *of_a = popliner_plan_get_summary(a);
-    const popliner_plan_summary *of_b = popliner_plan_get_summary(b);
+    const popliner_plan *of_a = a;
+    const popliner_plan *of_b = b;
     assert_int_equal(of_a->status, of_b->status);
     assert_int_equal(of_a->num_stages, of_b->num_stages);
     assert_int_equal(of_a->num_values, of_b->num_values);
     for (size_t i = 0; i < of_a->num_values; ++i) {
-        assert_int_equal(popliner_plan_get_summary(a)->values[i].value,
-                         popliner_plan_get_summary(b)->values[i].value);
-        assert_int_equal(popliner_plan_get_summary(a)->values[i].bound,
-                         popliner_plan_get_summary(b)->values[i].bound);
+        assert_int_equal(a->values[i].value, b->values[i].value);
+        assert_int_equal(a->values[i].bound, b->values[i].bound);
     }
     for (size_t i = 0; i < of_a->num_stages; ++i) {
-        assert_int_equal(popliner_plan_get_summary(a)->stages[i].first_unit,
-                         popliner_plan_get_summary(b)->stages[i].first_unit);
-        assert_int_equal(popliner_plan_get_summary(a)->stages[i].cycles,
-                         popliner_plan_get_summary(b)->stages[i].cycles);
+        assert_int_equal(a->stages[i].first_unit, b->stages[i].first_unit);
+        assert_int_equal(a->stages[i].cycles, b->stages[i].cycles);
     }
 }
 
@@ -312,7 +306,7 @@ static void solves_long_chains(void **state) {
         c.options.method = i % 2 == 0 ? POPLINER_METHOD_AUTO : POPLINER_METHOD_DYNAMIC_PROGRAMMING;
         if (test_takes_case(i, 5)) {
             assert_int_equal(popliner_solve(c.costs, &c.options, &plan, NULL), POPLINER_OK);
-            assert_int_equal(popliner_plan_get_summary(plan)->cycles, fewest_cycles(&c));
+            assert_int_equal(plan->cycles, fewest_cycles(&c));
             popliner_plan_free(plan);
         }
         popliner_costs_free(c.costs);

@@ -75,7 +75,7 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add_text(all, popliner_certificate_text(certificate, forms[i], &text, NULL), &text);
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan *plan = certificate->plan;
     sweep.what = "num-ipus";
     sweep.values = &value;
     sweep.plans = &plan;
@@ -89,7 +89,7 @@ static void add_reports(pl_text *all, const golden_case *c) {
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
     popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    popliner_diagnosis diagnosis = {0};
+    pl_diagnosis diagnosis = {0};
     char *text = NULL;
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain, meter};
@@ -99,7 +99,10 @@ static void add_reports(pl_text *all, const golden_case *c) {
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
     for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
         add_text(all, pl_report_tiles(c->profile, format, &text, NULL), &text);
-        add_text(all, popliner_report_diagnosis(&diagnosis, format, 10, &text, NULL), &text);
+        add_text(
+            all,
+            popliner_report_diagnosis((popliner_diagnosis *)&diagnosis, format, 10, &text, NULL),
+            &text);
     }
     pl_diagnosis_clear(&diagnosis);
     pl_stage_meter_free(meter);
@@ -160,7 +163,7 @@ static char *tell_everything(const char *directory) {
     char *path = test_path(directory, "costs.json");
     test_write_bytes(path, costs_json, strlen(costs_json));
     assert_int_equal(popliner_costs_file_read(path, NULL, 0, NULL, &file, NULL), POPLINER_OK);
-    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    popliner_costs *costs = file->costs;
     add_certificate(&all, costs);
     add_reports(&all, &c);
     add_messages(&all, costs, directory);
@@ -169,9 +172,7 @@ static char *tell_everything(const char *directory) {
     popliner_costs_file_free(file);
     test_write_bytes(path, graph, strlen(graph));
     assert_int_equal(popliner_costs_file_read(path, NULL, 0, NULL, &file, NULL), POPLINER_OK);
-    pl_text_format(
-        &all, "%llu",
-        (unsigned long long)popliner_costs_cycles(popliner_costs_file_get_info(file)->costs, 0, 0));
+    pl_text_format(&all, "%llu", (unsigned long long)popliner_costs_cycles(file->costs, 0, 0));
     popliner_costs_file_free(file);
     free(path);
     assert_false(all.failed);

@@ -370,7 +370,7 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     popliner_layers *layers = assign_layers(c, regex, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
-    popliner_diagnosis d = {0};
+    pl_diagnosis d = {0};
     popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     options.memory_model = model;
     options.layer_operations_only = layers_only;

@@ -77,7 +77,7 @@ static bool are_points(const popliner_costs *costs, const popliner_solver_option
         snprintf(difference, DIFFERENCE_BYTES, "%.190s", error.message);
         return false;
     }
-    const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
+    const popliner_pareto *summary = pareto;
     bool is_same =
         summary->num_points == num_expected && summary->is_complete && !summary->is_stopped;
     if (!is_same)
@@ -86,7 +86,7 @@ static bool are_points(const popliner_costs *costs, const popliner_solver_option
                  summary->is_stopped ? ", stopped" : "", num_expected);
     for (size_t i = 0; is_same && i < num_expected; ++i) {
         char of_plan[DIFFERENCE_BYTES] = "";
-        is_same = plan_is(popliner_pareto_get_summary(pareto)->plans[i], &expected[i], of_plan);
+        is_same = plan_is(pareto->plans[i], &expected[i], of_plan);
         if (!is_same)
             snprintf(difference, DIFFERENCE_BYTES, "point %zu: %.150s", i, of_plan);
     }
@@ -244,7 +244,7 @@ static size_t check_long_chain(const popliner_costs *costs, const popliner_objec
     options.num_objectives = 2;
     options.num_ipus = LONG_STAGES;
     assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
-    assert_true(popliner_pareto_get_summary(pareto)->is_complete);
+    assert_true(pareto->is_complete);
     for (size_t first = 0; first < LONG_UNITS; ++first)
         for (size_t last = first; last < LONG_UNITS; ++last)
             limits[num_limits++] = value_of_stage(costs, two[0], first, last);
@@ -253,13 +253,13 @@ static size_t check_long_chain(const popliner_costs *costs, const popliner_objec
         uint64_t second = least_second(costs, two, limits[i]);
         if (second >= last_second)
             continue;
-        const popliner_plan *plan = popliner_pareto_get_summary(pareto)->plans[count++];
+        const popliner_plan *plan = pareto->plans[count++];
         assert_non_null(plan);
-        assert_int_equal(popliner_plan_get_summary(plan)->values[0].value, limits[i]);
-        assert_int_equal(popliner_plan_get_summary(plan)->values[1].value, second);
+        assert_int_equal(plan->values[0].value, limits[i]);
+        assert_int_equal(plan->values[1].value, second);
         last_second = second;
     }
-    assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, count);
+    assert_int_equal(pareto->num_points, count);
     popliner_pareto_free(pareto);
     return count;
 }
@@ -356,15 +356,12 @@ static void knows_the_points_of_three_units(void **state) {
         options.num_objectives = 2;
         options.num_ipus = cases[i].max_stages;
         assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
-        assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, cases[i].num_points);
-        assert_true(popliner_pareto_get_summary(pareto)->is_complete);
+        assert_int_equal(pareto->num_points, cases[i].num_points);
+        assert_true(pareto->is_complete);
         for (size_t k = 0; k < cases[i].num_points; ++k)
             for (size_t value = 0; value < 2; ++value)
-                assert_int_equal(
-                    popliner_plan_get_summary(popliner_pareto_get_summary(pareto)->plans[k])
-                        ->values[value]
-                        .value,
-                    cases[i].points[k][value]);
+                assert_int_equal((pareto->plans[k])->values[value].value,
+                                 cases[i].points[k][value]);
         popliner_pareto_free(pareto);
     }
     popliner_costs_free(costs);
@@ -377,9 +374,9 @@ static void nothing_that_fits_is_no_point(void **state) {
     popliner_pareto *pareto;
     options.mem_per_tile = 5;
     assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
-    assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, 0);
-    assert_true(popliner_pareto_get_summary(pareto)->is_complete);
-    assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, 0);
+    assert_int_equal(pareto->num_points, 0);
+    assert_true(pareto->is_complete);
+    assert_int_equal(pareto->num_points, 0);
     popliner_pareto_free(pareto);
     popliner_pareto_free(NULL);
     popliner_costs_free(costs);
@@ -428,36 +425,30 @@ static void check_stopping(popliner_solver_options options, const popliner_costs
     bool was_stopped_between = false;
     options.should_stop = NULL;
     assert_int_equal(popliner_pareto_solve(costs, &options, &all, NULL), POPLINER_OK);
-    size_t num_all = popliner_pareto_get_summary(all)->num_points;
+    size_t num_all = all->num_points;
     options.should_stop = stop_when_done;
     for (size_t num_asked = 0; !is_complete; ++num_asked) {
         size_t num_left = num_asked;
         popliner_pareto *some;
         options.should_stop_user = &num_left;
         assert_int_equal(popliner_pareto_solve(costs, &options, &some, NULL), POPLINER_OK);
-        const popliner_pareto_summary *summary = popliner_pareto_get_summary(some);
+        const popliner_pareto *summary = some;
         is_complete = summary->is_complete;
         assert_true(summary->is_stopped != is_complete);
         assert_true(summary->num_points <= num_all);
         for (size_t i = 0; i < summary->num_points; ++i) {
-            const popliner_plan *plan = popliner_pareto_get_summary(some)->plans[i];
-            const popliner_plan *right = popliner_pareto_get_summary(all)->plans[i];
-            bool is_proven = popliner_plan_get_summary(plan)->status == POPLINER_PLAN_OPTIMAL;
+            const popliner_plan *plan = some->plans[i];
+            const popliner_plan *right = all->plans[i];
+            bool is_proven = plan->status == POPLINER_PLAN_OPTIMAL;
             assert_true(is_proven || i + 1 == summary->num_points);
             for (size_t k = 0; is_proven && k < 2; ++k)
-                assert_int_equal(popliner_plan_get_summary(plan)->values[k].value,
-                                 popliner_plan_get_summary(right)->values[k].value);
+                assert_int_equal(plan->values[k].value, right->values[k].value);
             /* it has less of the second objective than the point before, and no bound is wrong */
-            uint64_t first = popliner_plan_get_summary(plan)->values[0].value;
-            assert_true(popliner_plan_get_summary(plan)->values[0].bound <=
-                        popliner_plan_get_summary(right)->values[0].value);
-            assert_true(first >= popliner_plan_get_summary(right)->values[0].value);
+            uint64_t first = plan->values[0].value;
+            assert_true(plan->values[0].bound <= right->values[0].value);
+            assert_true(first >= right->values[0].value);
             if (i > 0)
-                assert_true(
-                    popliner_plan_get_summary(plan)->values[1].value <
-                    popliner_plan_get_summary(popliner_pareto_get_summary(all)->plans[i - 1])
-                        ->values[1]
-                        .value);
+                assert_true(plan->values[1].value < (all->plans[i - 1])->values[1].value);
         }
         was_stopped_between |= !is_complete && summary->num_points > 1;
         if (is_complete)

@@ -223,7 +223,7 @@ static void check_candidate(question *q, const popliner_replicas_candidate *c, v
     assert_int_equal(c->step_cycles, expected.step);
     assert_int_equal(c->num_replicas * c->num_ipus, expected.ipus);
     split s = {0, c->num_ipus, c->micro_batches, 0, 0, 0};
-    const popliner_plan_summary *plan = popliner_plan_get_summary(c->plan);
+    const popliner_plan *plan = c->plan;
     for (size_t i = 0; i < plan->num_stages; i++)
         s.begins |= 1u << plan->stages[i].first_unit;
     assert_true(evaluate(q, &s));
@@ -255,13 +255,12 @@ static void check(question *q) {
     assert_ok(
         popliner_analysis_solve_replicas(q->analysis, &q->request, &q->options, &replicas, &error),
         &error);
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    const popliner_replicas *summary = replicas;
     size_t most = q->num_units / q->options.chunks;
     most = q->options.total_ipus < most ? q->options.total_ipus : most;
     assert_int_equal(summary->num_candidates, most);
     for (size_t ipus = 1; ipus <= most; ipus++) {
-        const popliner_replicas_candidate *c =
-            &popliner_replicas_get_summary(replicas)->candidates[ipus - 1];
+        const popliner_replicas_candidate *c = &replicas->candidates[ipus - 1];
         uint64_t own_bytes;
         value expected = best_of(q, ipus, &own_bytes);
         check_candidate(q, c, expected);
@@ -277,12 +276,12 @@ static void check(question *q) {
     num_fitting += best.batches > 0;
     assert_int_equal(summary->reason == NULL, best.batches > 0);
     if (summary->reason != NULL) {
-        const popliner_plan_summary *reason = popliner_plan_get_summary(summary->reason);
+        const popliner_plan *reason = summary->reason;
         num_reasons++;
         assert_int_equal(summary->closest, closest);
         assert_int_equal(reason->status, POPLINER_PLAN_INFEASIBLE);
         assert_int_equal(reason->peak_bytes, least_bytes);
-        assert_int_equal(reason->infeasibility->enough_bytes, least_bytes);
+        assert_int_equal(reason->infeasibility.enough_bytes, least_bytes);
     }
     popliner_replicas_free(replicas);
 }
@@ -406,7 +405,7 @@ static void some_requests_are_refused(void **state) {
     options.bandwidth_bytes = 0;
     assert_ok(popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
               &error);
-    assert_int_equal(popliner_replicas_get_summary(replicas)->candidates[0].parameter_bytes, 0);
+    assert_int_equal(replicas->candidates[0].parameter_bytes, 0);
     popliner_replicas_free(replicas);
     popliner_analysis_free(analysis);
     free(directory);

@@ -360,8 +360,8 @@ static void longer_chains_have_the_same_optimum(void **state) {
             options.min_units = 2; /* else one stage is best */
         if (test_takes_case(i, 9)) {
             assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
-            bool is_feasible = popliner_plan_get_summary(plan)->status == POPLINER_PLAN_OPTIMAL;
-            uint64_t value = popliner_plan_get_summary(plan)->values[0].value;
+            bool is_feasible = plan->status == POPLINER_PLAN_OPTIMAL;
+            uint64_t value = plan->values[0].value;
             if (is_feasible || !is_empty(costs, &options, path)) {
                 write_both(costs, &options, path, POPLINER_OK);
                 compare(costs, &options, objective, path, is_feasible ? &value : NULL, difference);

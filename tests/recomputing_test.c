@@ -206,12 +206,12 @@ static void check_stages(const subject *s, const popliner_certificate *certifica
     static const char *const names[] = {"none", "standard", "full"};
     popliner_error error = {.message = ""};
     json_t *json = json_of(certificate);
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    size_t num_stages = popliner_plan_get_summary(plan)->num_stages;
+    const popliner_plan *plan = certificate->plan;
+    size_t num_stages = plan->num_stages;
     popliner_recompute ways[MOST_UNITS];
     size_t cuts[MOST_UNITS];
     for (size_t i = 0; i < num_stages; i++) {
-        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
+        const popliner_plan_stage *stage = &plan->stages[i];
         const char *name = json_string_value(
             json_object_get(json_array_get(json_object_get(json, "stages"), i), "recompute"));
         ways[i] = POPLINER_RECOMPUTE_AUTO;
@@ -236,9 +236,7 @@ static void check_stages(const subject *s, const popliner_certificate *certifica
         popliner_analysis_evaluate(s->analysis, &request, cuts, num_stages - 1, &evaluated, &error),
         &error);
     for (size_t i = 0; i < num_stages; i++)
-        assert_true(popliner_plan_get_summary(popliner_certificate_get_info(evaluated)->plan)
-                        ->stages[i]
-                        .peak_bytes == popliner_plan_get_summary(plan)->stages[i].peak_bytes);
+        assert_true(evaluated->plan->stages[i].peak_bytes == plan->stages[i].peak_bytes);
     popliner_certificate_free(evaluated);
     json_decref(json);
 }
@@ -255,20 +253,17 @@ static void check_answer(const subject *s, unsigned ways) {
     request.recompute_ways = ways;
     answer best = best_of_all(s, ways == 0 ? ALL_WAYS : ways);
     check(popliner_analysis_solve(s->analysis, &request, &certificate, &error), &error);
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    assert_int_equal(popliner_plan_get_summary(plan)->status,
-                     best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
+    const popliner_plan *plan = certificate->plan;
+    assert_int_equal(plan->status, best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     bool is_plain = true;
     for (size_t i = 0; best.exists && i < s->options.num_objectives; i++) {
-        assert_true(popliner_plan_get_summary(plan)->values[i].value ==
-                    best.of[s->options.objectives[i]]);
-        assert_true(popliner_plan_get_summary(plan)->values[i].bound ==
-                    best.of[s->options.objectives[i]]);
+        assert_true(plan->values[i].value == best.of[s->options.objectives[i]]);
+        assert_true(plan->values[i].bound == best.of[s->options.objectives[i]]);
     }
     for (size_t i = 0; best.exists && i < best.num_stages; i++)
         is_plain = is_plain && best.ways[i] == POPLINER_RECOMPUTE_NONE;
     num_answers[best.exists ? !is_plain : 2]++;
-    if (popliner_plan_get_summary(plan)->num_stages > 0)
+    if (plan->num_stages > 0)
         check_stages(s, certificate);
     popliner_certificate_free(certificate);
 }

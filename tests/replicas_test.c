@@ -268,7 +268,7 @@ static void check_objectives_behind(const question *q, const popliner_replicas_c
 }
 
 /* Where nothing fits: the candidate that is least above the limit, and why. */
-static void check_reason(const question *q, size_t most, const popliner_replicas_summary *summary) {
+static void check_reason(const question *q, size_t most, const popliner_replicas *summary) {
     uint64_t least = UINT64_MAX;
     size_t closest = SIZE_MAX;
     for (size_t s = 1; s <= most; s++) {
@@ -283,7 +283,7 @@ static void check_reason(const question *q, size_t most, const popliner_replicas
     if (q->costs != NULL && summary->reason == NULL)
         return; /* costs of other lengths may allow more */
     assert_non_null(summary->reason);
-    const popliner_plan_summary *reason = popliner_plan_get_summary(summary->reason);
+    const popliner_plan *reason = summary->reason;
     assert_int_equal(reason->status, POPLINER_PLAN_INFEASIBLE);
     assert_int_equal(reason->num_stages > 0, closest < SIZE_MAX);
     if (q->in->options.num_ipu_limits == 0 && q->costs == NULL && closest < SIZE_MAX)
@@ -291,7 +291,7 @@ static void check_reason(const question *q, size_t most, const popliner_replicas
 }
 
 static void check_answer(const question *q, const popliner_replicas *answer) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(answer);
+    const popliner_replicas *summary = answer;
     const popliner_replicas_options *o = q->options;
     value best = {0};
     size_t best_stages = 0;
@@ -302,8 +302,7 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
     assert_false(summary->is_stopped);
     assert_true(summary->is_proven);
     for (size_t s = 1; s <= most; s++) {
-        const popliner_replicas_candidate *c =
-            &popliner_replicas_get_summary(answer)->candidates[s - 1];
+        const popliner_replicas_candidate *c = &answer->candidates[s - 1];
         value expected = best_of(q, s);
         assert_int_equal(c->num_ipus, s);
         assert_true(c->is_proven);
@@ -313,7 +312,7 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
             best_stages = s;
         }
         if (c->num_replicas == 0) {
-            assert_int_equal(popliner_plan_get_summary(c->plan)->status, POPLINER_PLAN_INFEASIBLE);
+            assert_int_equal(c->plan->status, POPLINER_PLAN_INFEASIBLE);
             continue;
         }
         assert_int_equal(c->num_replicas * c->micro_batches, expected.batches);
@@ -321,7 +320,7 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
         assert_int_equal(c->num_replicas * s, expected.ipus);
         /* and the plan is what the numbers say */
         unsigned begins = 0;
-        const popliner_plan_summary *plan = popliner_plan_get_summary(c->plan);
+        const popliner_plan *plan = c->plan;
         for (size_t i = 0; i < plan->num_stages; i++)
             begins |= 1u << plan->stages[i].first_unit;
         uint64_t cycles;
@@ -341,7 +340,7 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
             assert_int_equal(c->stage_parameter_bytes[i], parameters_of(o, units));
         }
     }
-    assert_int_equal(popliner_replicas_get_summary(answer)->num_candidates, most);
+    assert_int_equal(answer->num_candidates, most);
     assert_int_equal(summary->best, best.batches == 0 ? SIZE_MAX : best_stages - 1);
     if (best.batches > 0) {
         assert_int_equal(summary->closest, SIZE_MAX);
@@ -412,9 +411,8 @@ static void draw_question(uint64_t *random, const instance *in, popliner_replica
 /* How often the split is not that of fewest cycles alone. */
 static size_t count_traded(const question *q, const popliner_replicas *answer) {
     size_t count = 0;
-    for (size_t s = 1; s <= popliner_replicas_get_summary(answer)->num_candidates; s++) {
-        const popliner_replicas_candidate *c =
-            &popliner_replicas_get_summary(answer)->candidates[s - 1];
+    for (size_t s = 1; s <= answer->num_candidates; s++) {
+        const popliner_replicas_candidate *c = &answer->candidates[s - 1];
         uint64_t least = UINT64_MAX;
         for (unsigned begins = 0; begins < 1u << q->in->num_units; begins += 2) {
             uint64_t cycles;
@@ -456,7 +454,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
                 fail_msg("%s", error.message);
             }
             check_answer(&q, answer);
-            num_fitting += popliner_replicas_get_summary(answer)->best < SIZE_MAX;
+            num_fitting += answer->best < SIZE_MAX;
             num_traded += count_traded(&q, answer);
             popliner_replicas_free(answer);
         }
@@ -561,8 +559,8 @@ static void a_bubble_costs_more_than_an_all_reduce(void **state) {
     o.batch = 8;
     o.parameter_bytes = parameters;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    assert_int_equal(popliner_replicas_get_summary(answer)->best, 0);
-    const popliner_replicas_candidate *c = &popliner_replicas_get_summary(answer)->candidates[0];
+    assert_int_equal(answer->best, 0);
+    const popliner_replicas_candidate *c = &answer->candidates[0];
     assert_int_equal(c->num_replicas, 4);
     assert_int_equal(c->micro_batches, 2);
     assert_int_equal(c->step_cycles, 800);
@@ -571,24 +569,24 @@ static void a_bubble_costs_more_than_an_all_reduce(void **state) {
     o.bandwidth_bytes = 4;
     o.bandwidth_cycles = 5;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    c = &popliner_replicas_get_summary(answer)->candidates[0];
+    c = &answer->candidates[0];
     assert_int_equal(c->reduce_cycles, 450);
-    c = &popliner_replicas_get_summary(answer)->candidates[1];
+    c = &answer->candidates[1];
     assert_int_equal(c->num_replicas, 2);
     assert_int_equal(c->pipeline_cycles, 1000);
     assert_int_equal(c->reduce_cycles, 150);
-    assert_int_equal(popliner_replicas_get_summary(answer)->candidates[2].num_replicas, 1);
-    assert_int_equal(popliner_replicas_get_summary(answer)->candidates[3].step_cycles, 1100);
-    assert_int_equal(popliner_replicas_get_summary(answer)->best, 3);
+    assert_int_equal(answer->candidates[2].num_replicas, 1);
+    assert_int_equal(answer->candidates[3].step_cycles, 1100);
+    assert_int_equal(answer->best, 3);
     popliner_replicas_free(answer);
     /* two chunks on each of two IPUs: (4 + 1 / 2) * 200 */
     o.chunks = 2;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    assert_int_equal(popliner_replicas_get_summary(answer)->num_candidates, 2);
-    c = &popliner_replicas_get_summary(answer)->candidates[1];
+    assert_int_equal(answer->num_candidates, 2);
+    c = &answer->candidates[1];
     assert_int_equal(c->pipeline_cycles, 900);
     assert_int_equal(c->parameter_bytes, 120);
-    assert_int_equal(popliner_plan_get_summary(c->plan)->num_stages, 4);
+    assert_int_equal(c->plan->num_stages, 4);
     popliner_replicas_free(answer);
     popliner_costs_free(costs);
 }
@@ -623,7 +621,7 @@ static void weights_limit_an_ipu(void **state) {
         popliner_plan *plan;
         o.max_ipu_weight = cases[i].most;
         assert_int_equal(popliner_solve(costs, &o, &plan, NULL), POPLINER_OK);
-        assert_int_equal(popliner_plan_get_summary(plan)->num_stages, cases[i].num_stages);
+        assert_int_equal(plan->num_stages, cases[i].num_stages);
         popliner_plan_free(plan);
     }
     uint64_t light[] = {1, 5, 1, 2};
@@ -633,7 +631,7 @@ static void weights_limit_an_ipu(void **state) {
         popliner_plan *plan;
         o.max_ipu_weight = most;
         assert_int_equal(popliner_solve(costs, &o, &plan, NULL), POPLINER_OK);
-        assert_int_equal(popliner_plan_get_summary(plan)->num_stages, num_stages[most]);
+        assert_int_equal(plan->num_stages, num_stages[most]);
         popliner_plan_free(plan);
     }
     popliner_costs_free(costs);
@@ -663,7 +661,7 @@ static void weights_of_an_ipu_add_up(void **state) {
         o.method = methods[i / 10];
         o.max_ipu_weight = i % 10;
         assert_int_equal(popliner_solve(costs, &o, &plan, NULL), POPLINER_OK);
-        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        const popliner_plan *summary = plan;
         assert_int_equal(summary->status,
                          cheapest[i % 10] == 0 ? POPLINER_PLAN_INFEASIBLE : POPLINER_PLAN_OPTIMAL);
         assert_int_equal(summary->cut_bytes, cheapest[i % 10]);
@@ -747,7 +745,7 @@ static void weights_hold_where_splits_are_many(void **state) {
         o.max_ipu_weight = c.max_weight;
         popliner_plan *plan;
         assert_int_equal(popliner_solve(costs, &o, &plan, NULL), POPLINER_OK);
-        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        const popliner_plan *summary = plan;
         assert_int_equal(summary->status,
                          c.fewest == UINT64_MAX ? POPLINER_PLAN_INFEASIBLE : POPLINER_PLAN_OPTIMAL);
         if (c.fewest < UINT64_MAX)
@@ -771,7 +769,7 @@ static void large_numbers_stay_in_order(void **state) {
     o.bandwidth_bytes = 1;
     o.bandwidth_cycles = UINT64_MAX;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    assert_int_equal(popliner_replicas_get_summary(answer)->candidates[0].step_cycles, UINT64_MAX);
+    assert_int_equal(answer->candidates[0].step_cycles, UINT64_MAX);
     popliner_replicas_free(answer);
     o.micro_batches = (UINT64_C(1) << 31) + 1;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_ERROR_USAGE);
@@ -827,10 +825,10 @@ static void the_search_can_be_stopped(void **state) {
     o.solver = &solver;
     o.total_ipus = 12;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    assert_true(popliner_replicas_get_summary(answer)->is_stopped);
-    assert_false(popliner_replicas_get_summary(answer)->is_proven);
-    assert_int_equal(popliner_replicas_get_summary(answer)->num_candidates, 12);
-    assert_null(popliner_replicas_get_summary(answer)->candidates[11].plan);
+    assert_true(answer->is_stopped);
+    assert_false(answer->is_proven);
+    assert_int_equal(answer->num_candidates, 12);
+    assert_null(answer->candidates[11].plan);
     popliner_replicas_free(answer);
     popliner_costs_free(costs);
 }

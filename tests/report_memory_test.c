@@ -147,13 +147,14 @@ static popliner_status make_tiles(void *user, char **text, popliner_error *error
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
     const popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     const pl_diagnosis_subject whole = {s.c.profile, s.c.operations, s.layers, s.chain, s.meter};
-    popliner_diagnosis diagnosis = {0};
+    pl_diagnosis diagnosis = {0};
     popliner_status status = pl_diagnose(&whole, &options, &diagnosis, error);
     diagnosis.profile = s.c.profile;
     diagnosis.operations = s.c.operations;
     diagnosis.option_names = s.input.option_names;
     if (status == POPLINER_OK)
-        status = popliner_report_diagnosis(&diagnosis, *(popliner_format *)user, 10, text, error);
+        status = popliner_report_diagnosis((popliner_diagnosis *)&diagnosis,
+                                           *(popliner_format *)user, 10, text, error);
     pl_diagnosis_clear(&diagnosis);
     return status;
 }
@@ -167,7 +168,7 @@ static popliner_status create_certificate(popliner_certificate **certificate,
 
 static void free_certificate(popliner_certificate *certificate) {
     if (certificate != NULL)
-        certificate->plan = (popliner_plan){0};
+        ((pl_certificate *)certificate)->plan = (popliner_plan){0};
     popliner_certificate_free(certificate);
 }
 

@@ -236,16 +236,15 @@ static void check(chain *c, const popliner_solver_options *options) {
     find_best(&w, options, bounds);
     if (popliner_solve(c->costs, options, &plan, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(popliner_plan_get_summary(plan)->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
     for (size_t i = 0; i < options->num_objectives; ++i) {
-        const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[i];
+        const popliner_plan_value *value = &plan->values[i];
         assert_int_equal(value->objective, options->objectives[i]);
         assert_int_equal(value->bound, bounds[i]);
         assert_int_equal(value->value, w.best_values[options->objectives[i]]);
     }
     for (size_t stage = 0; stage < NUM_STAGES; ++stage)
-        assert_int_equal(popliner_plan_get_summary(plan)->stages[stage].first_unit,
-                         w.best_units[stage]);
+        assert_int_equal(plan->stages[stage].first_unit, w.best_units[stage]);
     popliner_plan_free(plan);
 }
 

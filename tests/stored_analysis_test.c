@@ -620,7 +620,7 @@ static bool diagnoses(const char *path) {
         popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
         popliner_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
-        popliner_diagnosis diagnosis = {0};
+        pl_diagnosis diagnosis = {0};
         assert_int_equal(pl_stage_meter_create(chain, &meter, &error), POPLINER_OK);
         const pl_diagnosis_subject whole = {c.profile, c.operations, layers, chain, meter};
         options.memory_model = model;

@@ -32,7 +32,7 @@ static void sizes_are_those_of_the_compiler(void **state) {
     assert_int_equal(find("popliner_stage_detail")->size_bytes, sizeof(popliner_stage_detail));
     assert_int_equal(find("popliner_request")->size_bytes, sizeof(popliner_request));
     assert_null(find("popliner_error")->initial);
-    assert_null(find("popliner_plan")); /* it is opaque */
+    assert_null(find("popliner_analysis")); /* it is opaque */
 }
 
 static void what_macros_make_begins_with_its_size(void **state) {

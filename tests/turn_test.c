@@ -46,11 +46,11 @@ typedef struct worker {
 } worker;
 
 static void keep(worker *w, const popliner_plan *plan) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     w->peak_bytes = summary->peak_bytes;
     w->num_stages = summary->num_stages;
     for (size_t i = 0; i < w->num_stages && i < MOST_STAGES; ++i)
-        w->first_units[i] = popliner_plan_get_summary(plan)->stages[i].first_unit;
+        w->first_units[i] = plan->stages[i].first_unit;
 }
 
 static void *work(void *user) {
@@ -65,7 +65,7 @@ static void *work(void *user) {
     else
         w->status = popliner_analysis_solve(w->analysis, &request, &certificate, NULL);
     if (w->status == POPLINER_OK)
-        keep(w, plan != NULL ? plan : popliner_certificate_get_info(certificate)->plan);
+        keep(w, plan != NULL ? plan : certificate->plan);
     popliner_certificate_free(certificate);
     popliner_plan_free(plan);
     return NULL;

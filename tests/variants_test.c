@@ -314,17 +314,17 @@ static void draw_question(question *q, uint64_t *random) {
 
 static void check_plan(const question *q, const popliner_plan *plan, const char *const *texts,
                        const values *best) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     uint64_t most_bytes = 0;
     uint64_t most_cycles = 0;
     assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
     for (size_t i = 0; i < q->options.num_objectives; i++) {
-        const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[i];
+        const popliner_plan_value *value = &plan->values[i];
         assert_int_equal(value->value, best->of[q->objectives[i]]);
         assert_int_equal(value->bound, value->value);
     }
     for (size_t i = 0; i < summary->num_stages; i++) {
-        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
+        const popliner_plan_stage *stage = &plan->stages[i];
         option options[MOST_OPTIONS];
         size_t count = list_options(q->m, stage->first_unit, stage->last_unit,
                                     copies_at(q, summary->num_stages - i), options);
@@ -344,7 +344,7 @@ static void check_plan(const question *q, const popliner_plan *plan, const char 
 
 /* Where nothing fits: the fewest IPUs with which something does, for the same limits. */
 static void check_enough_ipus(const question *q, const popliner_plan *plan) {
-    const popliner_infeasibility *why = popliner_plan_get_summary(plan)->infeasibility;
+    const popliner_infeasibility *why = &plan->infeasibility;
     question other = *q;
     size_t enough = 0;
     for (size_t count = 1; enough == 0 && count <= q->m->num_units; count++) {
@@ -383,18 +383,18 @@ static void every_split_with_every_choice(void **state) {
         values best = best_of_all(&q);
         popliner_plan *plan = popliner_variants_take_plan(answer);
         assert_null(popliner_variants_take_plan(answer));
-        bool fits = popliner_plan_get_summary(plan)->status != POPLINER_PLAN_INFEASIBLE;
+        bool fits = plan->status != POPLINER_PLAN_INFEASIBLE;
         if (fits != best.exists)
             fail_msg("%s: %s", fits ? "fits" : "does not fit", m.text);
         if (fits) {
             const char *const *texts = popliner_variants_texts(answer);
             check_plan(&q, plan, texts, &best);
             num_solved++;
-            for (size_t i = 0; i < popliner_plan_get_summary(plan)->num_stages; i++)
+            for (size_t i = 0; i < plan->num_stages; i++)
                 num_chosen += strcmp(texts[i], "none") != 0;
         } else {
             check_enough_ipus(&q, plan);
-            num_enough += popliner_plan_get_summary(plan)->infeasibility->enough_stages > 0;
+            num_enough += plan->infeasibility.enough_stages > 0;
         }
         popliner_plan_free(plan);
         popliner_variants_answer_free(answer);
@@ -443,8 +443,8 @@ static void layers_choose_one_by_one(void **state) {
     static const uint64_t cycles[] = {92, 86, 80};
     static const uint64_t bytes[] = {52, 60, 56};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(popliner_plan_get_summary(plan)->stages[i].cycles, cycles[i]);
-        assert_int_equal(popliner_plan_get_summary(plan)->stages[i].peak_bytes, bytes[i]);
+        assert_int_equal(plan->stages[i].cycles, cycles[i]);
+        assert_int_equal(plan->stages[i].peak_bytes, bytes[i]);
     }
     assert_string_equal(popliner_variants_texts(answer)[2], "none");
     popliner_plan_free(plan);
@@ -510,14 +510,14 @@ static void the_search_can_be_stopped(void **state) {
         q.options.should_stop_user = &p;
         assert_int_equal(popliner_variants_solve(file, &q.options, &answer, NULL), POPLINER_OK);
         popliner_plan *plan = popliner_variants_take_plan(answer);
-        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        const popliner_plan *summary = plan;
         is_proven = summary->status == POPLINER_PLAN_OPTIMAL;
         assert_int_equal(summary->is_stopped, !is_proven);
         if (summary->status == POPLINER_PLAN_INFEASIBLE) {
             was_stopped[0] = true;
-            assert_int_equal(summary->infeasibility->obstacle, POPLINER_OBSTACLE_UNKNOWN);
+            assert_int_equal(summary->infeasibility.obstacle, POPLINER_OBSTACLE_UNKNOWN);
         } else {
-            const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[0];
+            const popliner_plan_value *value = &plan->values[0];
             was_stopped[1] = was_stopped[1] || !is_proven;
             assert_true(value->bound <= best.of[POPLINER_OBJECTIVE_CYCLES]);
             assert_true(value->value >= best.of[POPLINER_OBJECTIVE_CYCLES]);
@@ -557,11 +557,11 @@ static void looking_for_reasons_can_be_stopped(void **state) {
         o.should_stop_user = &p;
         assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
         popliner_plan *plan = popliner_variants_take_plan(answer);
-        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        const popliner_plan *summary = plan;
         is_done = !summary->is_stopped;
         assert_int_equal(summary->status, POPLINER_PLAN_INFEASIBLE);
         if (is_done)
-            assert_int_equal(summary->infeasibility->enough_stages, 3);
+            assert_int_equal(summary->infeasibility.enough_stages, 3);
         assert_false(was_proven && summary->proof == POPLINER_PROOF_NONE);
         was_proven = was_proven || (!is_done && summary->proof != POPLINER_PROOF_NONE);
         popliner_plan_free(plan);

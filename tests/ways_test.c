@@ -172,10 +172,10 @@ static answer best_of_all(const question *q) {
  * is left to them. */
 static void check_choices(const question *q, const popliner_plan *plan, const char *const *texts,
                           uint64_t most_bytes) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     bool is_infeasible = summary->status == POPLINER_PLAN_INFEASIBLE;
     for (size_t i = 0; i < summary->num_stages; i++) {
-        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
+        const popliner_plan_stage *stage = &plan->stages[i];
         uint64_t limit = limit_of(q, i) < most_bytes ? limit_of(q, i) : most_bytes;
         size_t to_end = summary->num_stages - i;
         size_t chosen = q->num_ways;
@@ -219,12 +219,12 @@ static void check_answer(const question *q) {
     if (status != POPLINER_OK)
         fail_msg("%s", error.message);
     popliner_plan *plan = popliner_variants_take_plan(found);
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     assert_null(popliner_variants_take_plan(found));
     assert_int_equal(summary->status,
                      best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     for (size_t i = 0; best.exists && i < q->options.num_objectives; i++) {
-        const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[i];
+        const popliner_plan_value *value = &plan->values[i];
         assert_int_equal(value->value, best.of[q->objectives[i]]);
         assert_int_equal(value->bound, value->value);
     }

@@ -17,8 +17,33 @@
 extern "C" {
 #endif
 
-/* Owned by the caller; free with popliner_certificate_free. popliner_analysis_solve makes one. */
-typedef struct popliner_certificate popliner_certificate;
+/* An answer. Owned by the caller, who reads it and changes nothing; free with
+ * popliner_certificate_free. popliner_analysis_solve makes one. What it points to lives as long as
+ * the certificate; later versions may append members. */
+typedef struct popliner_certificate {
+    const popliner_plan *plan;
+    /* The table that popliner_analysis_solve used; if it was made for a limit, stages above the
+     * limit may be forbidden in it. NULL if the costs are the caller's, or there was no table, as
+     * for the greedy algorithm. */
+    const popliner_costs *costs;
+    /* The largest unattributed share of the peak memory of a stage's IPU, from 0 to 1; 0 without a
+     * profile. */
+    double unexplained_share;
+    /* [stages of the plan]: the measured memory of the stage's IPU, and whether it fits within the
+     * limit. NULL without a profile. */
+    const popliner_stage_detail *details;
+    const popliner_verdict *verdicts;
+    /* All messages about the answer, one or more sentences each: warnings about the profile, the
+     * request and the search; the proof, the bottleneck, why nothing fits and what would help; then
+     * those that were added. The command's log, JSON and pages all use this list. */
+    const popliner_message *messages; /* [num_messages], valid until a message is added */
+    size_t num_messages;
+    /* The most tokens more that the caches of every IPU have room for within the limits, where the
+     * costs are of a file that says what a token takes ("kv"), and the IPU that has least room;
+     * UINT64_MAX if the costs do not say, or nothing limits any of these IPUs. */
+    uint64_t headroom_tokens;
+    size_t headroom_ipu;
+} popliner_certificate;
 
 /* The subject of an answer whose costs come from no profile: names and units for texts. Begin with
  * POPLINER_CERTIFICATE_INPUT_INIT. Everything except the plan is copied. */
@@ -56,36 +81,6 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
 
 /* Frees a certificate. NULL is fine. */
 void popliner_certificate_free(popliner_certificate *certificate);
-
-/* The contents of a certificate. */
-typedef struct popliner_certificate_info {
-    const popliner_plan *plan;
-    /* The table that popliner_analysis_solve used; if it was made for a limit, stages above the
-     * limit may be forbidden in it. NULL if the costs are the caller's, or there was no table, as
-     * for the greedy algorithm. */
-    const popliner_costs *costs;
-    /* The largest unattributed share of the peak memory of a stage's IPU, from 0 to 1; 0 without a
-     * profile. */
-    double unexplained_share;
-    /* [stages of the plan]: the measured memory of the stage's IPU, and whether it fits within the
-     * limit. NULL without a profile. */
-    const popliner_stage_detail *details;
-    const popliner_verdict *verdicts;
-    /* All messages about the answer, one or more sentences each: warnings about the profile, the
-     * request and the search; the proof, the bottleneck, why nothing fits and what would help; then
-     * those that were added. The command's log, JSON and pages all use this list. */
-    const popliner_message *messages; /* [num_messages], valid until a message is added */
-    size_t num_messages;
-    /* The most tokens more that the caches of every IPU have room for within the limits, where the
-     * costs are of a file that says what a token takes ("kv"), and the IPU that has least room;
-     * UINT64_MAX if the costs do not say, or nothing limits any of these IPUs. */
-    uint64_t headroom_tokens;
-    size_t headroom_ipu;
-} popliner_certificate_info;
-
-/* Returns the contents, which live as long as the certificate. O(1). */
-const popliner_certificate_info *
-popliner_certificate_get_info(const popliner_certificate *certificate);
 
 /* Adds a message of the caller about the answer, unless it is there already. Not while another
  * thread uses the certificate. Errors: USAGE (no such level, no text), MEMORY. O(messages). */

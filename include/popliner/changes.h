@@ -27,7 +27,7 @@ extern "C" {
 
 /* The quantities that a bound can limit. */
 typedef enum popliner_growth {
-    POPLINER_GROWTH_LARGEST_TILE, /* popliner_changes_info.deciding */
+    POPLINER_GROWTH_LARGEST_TILE, /* popliner_changes.deciding */
     POPLINER_GROWTH_TILES,        /* of each tile: tile, live_bytes */
     POPLINER_GROWTH_CATEGORIES,   /* of each category: category, variables_bytes */
     POPLINER_GROWTH_LAYERS,       /* of each unit of any kind: total_bytes */
@@ -41,9 +41,6 @@ typedef struct popliner_growth_bound {
     popliner_growth of;
     double max_percent;
 } popliner_growth_bound;
-
-/* Owned by the caller; free with popliner_changes_free. Independent of both analyses. */
-typedef struct popliner_changes popliner_changes;
 
 /* The two sides of a comparison. Begin with POPLINER_CHANGES_INPUT_INIT. */
 typedef struct popliner_changes_input {
@@ -110,21 +107,9 @@ typedef struct popliner_growth_result {
     const popliner_change *const *exceeded;
 } popliner_growth_result;
 
-/* Compares two analyses. Loads what loaded analyses lack. Warns the listener of `now` about
- * differences that make the numbers less comparable: other bytes per tile, another architecture,
- * another source of cycles. Errors: USAGE (struct_size; no analysis; one certificate alone, or
- * certificates of different memory models; a bound of an unknown quantity, or of stages without
- * certificates); INPUT if the tiles cannot be matched: another number of tiles, on all IPUs or on
- * each, or tiles of another single IPU; MEMORY; those of popliner_section_text. Cost: that of the
- * sections TILES, CATEGORIES and LAYERS of each analysis. */
-popliner_status popliner_changes_create(const popliner_changes_input *input,
-                                        popliner_changes **changes, popliner_error *error);
-
-/* Frees a comparison of analyses. NULL is fine. */
-void popliner_changes_free(popliner_changes *changes);
-
-/* The results of a comparison. */
-typedef struct popliner_changes_info {
+/* The results of comparing two analyses, independent of both. Owned by the caller, who reads them and
+ * changes nothing; free with popliner_changes_free. Later versions may append members. */
+typedef struct popliner_changes {
     /* Quantities of both sides or of one: those of the device first, then categories, units, the
      * plan, stages, tiles. */
     const popliner_change *changes; /* [num_changes] */
@@ -144,10 +129,20 @@ typedef struct popliner_changes_info {
      * grow. */
     const popliner_growth_result *bounds; /* [num_bounds] */
     size_t num_bounds;
-} popliner_changes_info;
+} popliner_changes;
 
-/* Returns the results, which live as long as the comparison. O(1). */
-const popliner_changes_info *popliner_changes_get_info(const popliner_changes *changes);
+/* Compares two analyses. Loads what loaded analyses lack. Warns the listener of `now` about
+ * differences that make the numbers less comparable: other bytes per tile, another architecture,
+ * another source of cycles. Errors: USAGE (struct_size; no analysis; one certificate alone, or
+ * certificates of different memory models; a bound of an unknown quantity, or of stages without
+ * certificates); INPUT if the tiles cannot be matched: another number of tiles, on all IPUs or on
+ * each, or tiles of another single IPU; MEMORY; those of popliner_section_text. Cost: that of the
+ * sections TILES, CATEGORIES and LAYERS of each analysis. */
+popliner_status popliner_changes_create(const popliner_changes_input *input,
+                                        popliner_changes **changes, popliner_error *error);
+
+/* Frees a comparison of analyses. NULL is fine. */
+void popliner_changes_free(popliner_changes *changes);
 
 /* Returns the quantity of this kind that grew most, among items of both sides; the first of equals,
  * NULL if none grew. `what` may be NULL for units of any kind. O(quantities). */
@@ -174,7 +169,7 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
  *
  *       popliner_comparison *comparison;
  *       popliner_analysis_compare(model, &request, first_units, 1, compiled, &comparison, &error);
- *       request.calibration = *popliner_comparison_get_info(comparison)->correction;
+ *       request.calibration = *comparison->correction;
  *       popliner_analysis_solve(model, &request, &answer, &error);
  *
  * Threads: a comparison does not change, and any number of threads may read it at once.
@@ -229,8 +224,13 @@ typedef struct popliner_compared_stage {
     double left_out_percent;
 } popliner_compared_stage;
 
-/* Owned by the caller; free with popliner_comparison_free. */
-typedef struct popliner_comparison popliner_comparison;
+/* The results of comparing predictions with compiled stages. Owned by the caller, who reads them and
+ * changes nothing; free with popliner_comparison_free. Later versions may append members. */
+typedef struct popliner_comparison {
+    const popliner_compared_stage *stages; /* [num_stages] */
+    size_t num_stages;
+    const popliner_calibration *correction; /* NULL if there is none */
+} popliner_comparison;
 
 /* Compares the stages of a split, given as for popliner_analysis_evaluate, with compiled ones:
  * compiled[k] is a profile of the IPU of stage k alone. The request must be for the full memory
@@ -248,16 +248,6 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
 
 /* Frees a comparison with compiled stages. NULL is fine. */
 void popliner_comparison_free(popliner_comparison *comparison);
-
-/* The results of a comparison with compiled stages. */
-typedef struct popliner_comparison_info {
-    const popliner_compared_stage *stages; /* [num_stages] */
-    size_t num_stages;
-    const popliner_calibration *correction; /* NULL if there is none */
-} popliner_comparison_info;
-
-/* Returns the results, which live as long as the comparison. O(1). */
-const popliner_comparison_info *popliner_comparison_get_info(const popliner_comparison *comparison);
 
 /* Writes the comparison as text for reading, or as a JSON object (docs/calibration.schema.json)
  * that popliner_calibration_read accepts. The caller frees *text with free(). Errors: MEMORY. */

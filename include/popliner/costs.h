@@ -174,19 +174,25 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
 /* True if the table has cycles. O(1). */
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
-/* Set, or fill an array with, a whole table: num_units rows of num_units numbers, where the row is
- * the first unit of a stage and the column the last one. Setters ignore numbers before the diagonal;
- * the others set these to POPLINER_PEAK_FORBIDDEN for peaks and to 0 for cycles. cuts_bytes has
- * num_units numbers, by the unit after the cut; the first one is ignored, and 0. Setters change
- * nothing if they fail. Errors as for single numbers. O(num_units^2), and O(num_units) for cuts. */
-popliner_status popliner_costs_set_peaks(popliner_costs *costs, size_t stages_to_end,
-                                         const uint64_t *peaks_bytes, popliner_error *error);
-popliner_status popliner_costs_set_cycle_table(popliner_costs *costs, const uint64_t *cycles,
-                                               popliner_error *error);
-void popliner_costs_set_cuts(popliner_costs *costs, const uint64_t *cuts_bytes);
-void popliner_costs_peaks(const popliner_costs *costs, size_t stages_to_end, uint64_t *peaks_bytes);
-void popliner_costs_cycle_table(const popliner_costs *costs, uint64_t *cycles);
-void popliner_costs_cuts(const popliner_costs *costs, uint64_t *cuts_bytes);
+/* The numbers of a table. */
+typedef enum popliner_costs_of {
+    POPLINER_COSTS_OF_PEAKS,
+    POPLINER_COSTS_OF_CYCLES,
+    POPLINER_COSTS_OF_CUTS,
+} popliner_costs_of;
+
+/* Set, or fill an array with, all numbers of one kind: num_units rows of num_units numbers, where
+ * the row is the first unit of a stage and the column the last one. Setting ignores numbers before
+ * the diagonal; getting sets these to POPLINER_PEAK_FORBIDDEN for peaks and to 0 for cycles. Cuts
+ * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Peaks are those
+ * of one position, stages_to_end; others ignore it. Setting changes nothing if it fails. Errors as
+ * for single numbers, and USAGE for an unknown kind. O(num_units^2), and O(num_units) for cuts. */
+popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of kind,
+                                       size_t stages_to_end, const uint64_t *values,
+                                       popliner_error *error);
+popliner_status popliner_costs_get_all(const popliner_costs *costs, popliner_costs_of kind,
+                                       size_t stages_to_end, uint64_t *values,
+                                       popliner_error *error);
 
 /* A stage and its position in the pipeline. */
 typedef struct popliner_interval {
@@ -223,39 +229,9 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
  * A graph becomes a chain: its nodes in topological order, nodes that must stay together as one
  * unit. Of several orders, popliner takes the one with the fastest split. */
 
-/* A costs file. Owned by the caller that read it; free with popliner_costs_file_free. */
-typedef struct popliner_costs_file popliner_costs_file;
-
-/* Reads the file at `path` in any of the formats. If `text` is not NULL, reads `text` instead:
- * `length` bytes and a terminating NUL, which errors call `path`. Keeps neither.
- *
- * `pipeline` (NULL for none) matters to popliner's own format if it schedules training for several
- * stages and the file says what a stage stores ("stash", or "inputs" with full recomputation). Then
- * the table has peaks for up to pipeline->max_stages stages to the end (0 or SIZE_MAX: the number
- * of units), but at least 2 and at most the number of units; solving for more stages is rejected.
- * For a graph, popliner takes the best order for up to pipeline->max_stages stages (0 or SIZE_MAX:
- * the number of IPUs in the file, or 16). Does not keep `pipeline`.
- *
- * Cycles: the table has them if the file has times; see time_unit below. A longer interval may have
- * fewer, if the time of a cut falls inside it. Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN
- * above the capacity of a region, or for an interval that a file which lists its intervals does not
- * list. Stages on one IPU have the peak of all their units together, or the sum of their peaks if
- * the file lists its intervals.
- *
- * On success the caller owns *file; else it is NULL. Errors: INPUT, with the file, the position and
- * the remedy, for a file that cannot be read, has none of the formats, breaks the rules of its
- * format, or has more than 16384 units; MEMORY; STOPPED by pipeline->should_stop, which is not
- * polled while the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2) times
- * the number of regions. */
-popliner_status popliner_costs_file_read(const char *path, const char *text, size_t length,
-                                         const popliner_pipeline *pipeline,
-                                         popliner_costs_file **file, popliner_error *error);
-
-/* Frees a file and its table. NULL is fine. */
-void popliner_costs_file_free(popliner_costs_file *file);
-
-/* The contents of a costs file. */
-typedef struct popliner_costs_file_info {
+/* The contents of a costs file. Owned by the caller that read it, who changes nothing but the costs;
+ * free with popliner_costs_file_free. Later versions may append members. */
+typedef struct popliner_costs_file {
     /* The table. The caller may change it. It refers to the file for shared peaks. */
     popliner_costs *costs;
     const char *const *unit_names; /* one per unit of the costs */
@@ -301,7 +277,35 @@ typedef struct popliner_costs_file_info {
     popliner_bandwidth link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
-} popliner_costs_file_info;
+} popliner_costs_file;
+
+/* Reads the file at `path` in any of the formats. If `text` is not NULL, reads `text` instead:
+ * `length` bytes and a terminating NUL, which errors call `path`. Keeps neither.
+ *
+ * `pipeline` (NULL for none) matters to popliner's own format if it schedules training for several
+ * stages and the file says what a stage stores ("stash", or "inputs" with full recomputation). Then
+ * the table has peaks for up to pipeline->max_stages stages to the end (0 or SIZE_MAX: the number
+ * of units), but at least 2 and at most the number of units; solving for more stages is rejected.
+ * For a graph, popliner takes the best order for up to pipeline->max_stages stages (0 or SIZE_MAX:
+ * the number of IPUs in the file, or 16). Does not keep `pipeline`.
+ *
+ * Cycles: the table has them if the file has times; see time_unit below. A longer interval may have
+ * fewer, if the time of a cut falls inside it. Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN
+ * above the capacity of a region, or for an interval that a file which lists its intervals does not
+ * list. Stages on one IPU have the peak of all their units together, or the sum of their peaks if
+ * the file lists its intervals.
+ *
+ * On success the caller owns *file; else it is NULL. Errors: INPUT, with the file, the position and
+ * the remedy, for a file that cannot be read, has none of the formats, breaks the rules of its
+ * format, or has more than 16384 units; MEMORY; STOPPED by pipeline->should_stop, which is not
+ * polled while the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2) times
+ * the number of regions. */
+popliner_status popliner_costs_file_read(const char *path, const char *text, size_t length,
+                                         const popliner_pipeline *pipeline,
+                                         popliner_costs_file **file, popliner_error *error);
+
+/* Frees a file and its table. NULL is fine. */
+void popliner_costs_file_free(popliner_costs_file *file);
 
 /* Proof about a whole graph, not about one chain of its units. A contiguous partition of a graph
  * gives each unit to a stage so that none depends on a later stage. */
@@ -314,9 +318,6 @@ typedef struct popliner_graph_proof {
     uint64_t bound;       /* no contiguous partition has less of the first objective */
     size_t num_down_sets; /* the most that one search stored; 0 if none was needed */
 } popliner_graph_proof;
-
-/* Returns the contents, which live as long as the file. O(1). */
-const popliner_costs_file_info *popliner_costs_file_get_info(const popliner_costs_file *file);
 
 #ifdef __cplusplus
 }

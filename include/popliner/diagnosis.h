@@ -135,11 +135,9 @@ typedef struct popliner_diagnosis_options {
     { sizeof(popliner_diagnosis_options), POPLINER_MEMORY_MODEL_FULL, false, 0, SIZE_MAX }
 
 /* A diagnosis of one profile. Texts live as long as the analysis, which must outlive it. Owned by
- * the caller; free with popliner_diagnosis_free. */
-typedef struct popliner_diagnosis popliner_diagnosis;
-
-/* The results of a diagnosis. */
-typedef struct popliner_diagnosis_summary {
+ * the caller, who reads it and changes nothing; free with popliner_diagnosis_free. Later versions
+ * may append members. */
+typedef struct popliner_diagnosis {
     popliner_memory_model model;
     bool layer_operations_only;
     const popliner_diagnosis_programs *programs; /* [num_program_types] that occur */
@@ -185,11 +183,7 @@ typedef struct popliner_diagnosis_summary {
     size_t suggested_layers;
 
     popliner_layout layout;
-} popliner_diagnosis_summary;
-
-/* Returns the results, which live as long as the diagnosis. O(1). */
-const popliner_diagnosis_summary *
-popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis);
+} popliner_diagnosis;
 
 /* Frees a diagnosis. NULL is fine. */
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis);

@@ -86,11 +86,10 @@ typedef struct popliner_replicas_candidate {
     const uint64_t *stage_parameter_bytes;
 } popliner_replicas_candidate;
 
-/* The answer. Owned by the caller; free with popliner_replicas_free. */
-typedef struct popliner_replicas popliner_replicas;
-
-typedef struct popliner_replicas_summary {
-    const popliner_replicas_candidate *candidates; /* [num_candidates], ascending by num_ipus */
+/* The answer. Owned by the caller, who reads it and changes nothing; free with
+ * popliner_replicas_free. Later versions may append members. */
+typedef struct popliner_replicas {
+    popliner_replicas_candidate *candidates; /* [num_candidates], ascending by num_ipus */
     size_t num_candidates;
     size_t
         /* the largest throughput, then the fewest IPUs, then the fewest stages; SIZE_MAX if nothing
@@ -104,9 +103,9 @@ typedef struct popliner_replicas_summary {
     /* The reason why nothing fits, for the closest candidate, or without one for pipelines of any
      * length: an INFEASIBLE plan of popliner_solve, with the best effort and remedies. IPUs and
      * bytes are those of one pipeline. NULL if something fits, the search was stopped, or the
-     * solver's options have without_reasons. */
-    const popliner_plan *reason;
-} popliner_replicas_summary;
+     * solver's options have without_reasons. The caller may take it and leave NULL here. */
+    popliner_plan *reason;
+} popliner_replicas;
 
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
  * solves each exactly: no split has a larger throughput. `options` must not be NULL; costs must
@@ -118,12 +117,6 @@ typedef struct popliner_replicas_summary {
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);
-
-/* Returns the results, which live as long as the answer. O(1). */
-const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_replicas *replicas);
-
-/* Returns the reason of the summary, which becomes NULL there. The caller frees it. */
-popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas);
 
 /* Frees an answer. NULL is fine. */
 void popliner_replicas_free(popliner_replicas *replicas);

@@ -192,22 +192,21 @@ typedef struct popliner_infeasibility {
 } popliner_infeasibility;
 
 /* An answer. Its stages are adjacent and, unless the plan is INFEASIBLE, cover the whole chain (the
- * best effort of the greedy algorithm may not). Owned by the caller that solved; free with
- * popliner_plan_free. */
-typedef struct popliner_plan popliner_plan;
-
-typedef struct popliner_plan_summary {
+ * best effort of the greedy algorithm may not). Owned by the caller that solved, who reads it and
+ * changes nothing; free with popliner_plan_free. */
+typedef struct popliner_plan {
     popliner_plan_status status;
     /* True if the time limit expired, should_stop returned true, or the search needed GLPK and this
      * build has none (see popliner_solver_has_glpk). An OPTIMAL plan may then not be the one with
      * the earliest cuts among those that are as good. */
     bool is_stopped;
-    const popliner_plan_stage *stages; /* [num_stages] */
+    popliner_plan_stage *stages; /* [num_stages], owned by the plan */
     size_t num_stages;
+    size_t num_units; /* of the costs; 0 if the plan refers to no unit */
     size_t num_ipus;
     /* [num_values]: of the requested objectives, in order. None with the greedy algorithm, which
      * computes no bounds. For an INFEASIBLE plan: those of the best effort, each with bound 0. */
-    const popliner_plan_value *values;
+    popliner_plan_value values[POPLINER_NUM_OBJECTIVES];
     size_t num_values;
 
     uint64_t peak_bytes; /* the largest peak_bytes of a stage */
@@ -215,9 +214,9 @@ typedef struct popliner_plan_summary {
     uint64_t cut_bytes;  /* sum over the cuts, or UINT64_MAX - 1 if larger */
     uint64_t spread;     /* imbalance, see POPLINER_OBJECTIVE_BALANCE */
 
-    /* Never NULL. The obstacle is NONE if the stages are within the limits, and for the greedy
+    /* The obstacle is NONE if the stages are within the limits, and for the greedy
      * algorithm, which finds no reasons. */
-    const popliner_infeasibility *infeasibility;
+    popliner_infeasibility infeasibility;
 
     /* OPTIMAL: the proof of the last value. INFEASIBLE: the proof that nothing is within the
      * limits. Else NONE. */
@@ -225,10 +224,7 @@ typedef struct popliner_plan_summary {
 
     /* Proof about the whole graph: see popliner_costs_file_arrange. */
     popliner_graph_proof graph;
-} popliner_plan_summary;
-
-/* Returns the contents of the plan, which live as long as the plan. O(1). */
-const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan);
+} popliner_plan;
 
 /* Frees a plan. NULL is fine. */
 void popliner_plan_free(popliner_plan *plan);
@@ -486,7 +482,7 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
 /* Arranges the units of a graph for these options: searches all contiguous partitions of the graph
  * by a dynamic program over its down-sets, and makes the file whose chain has the stages of the best
  * one. Solve info.costs of *arranged with the same options (those that name units in terms of the
- * new chain): popliner_plan_summary.graph then says what was proven of the whole graph. All
+ * new chain): popliner_plan.graph then says what was proven of the whole graph. All
  * contiguous partitions are those that satisfy the limits, pairs, placements and numbers of units of
  * the options; for a pair, units of one stage.
  *
@@ -513,10 +509,9 @@ popliner_status popliner_costs_file_arrange(const popliner_costs_file *file,
  * Threads: points do not change, and any number of threads may read them at once. The table is used
  * as popliner/costs.h says. */
 
-/* Points, each with its split. Owned by the caller that solved; free with popliner_pareto_free. */
-typedef struct popliner_pareto popliner_pareto;
-
-typedef struct popliner_pareto_summary {
+/* Points, each with its split. Owned by the caller that solved, who reads them and changes nothing;
+ * free with popliner_pareto_free. Later versions may append members. */
+typedef struct popliner_pareto {
     /* Ascending by the first objective, so descending by the second one. A plan is OPTIMAL; or
      * FEASIBLE if it was not proven, and another split may dominate it. Its bounds are those of the
      * splits with less of the second objective than the previous point. */
@@ -527,10 +522,7 @@ typedef struct popliner_pareto_summary {
     bool is_complete;
     bool is_stopped; /* the time limit expired, or should_stop returned true */
     popliner_objective objectives[2];
-} popliner_pareto_summary;
-
-/* Returns the points, which live as long as `pareto`. O(1). */
-const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto *pareto);
+} popliner_pareto;
 
 /* Frees the points. NULL is fine. */
 void popliner_pareto_free(popliner_pareto *pareto);

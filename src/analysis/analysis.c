@@ -244,7 +244,7 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         pl_model_parts *parts = &a->models[model];
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
             pl_stage_details_free(parts->stages[place]);
-        popliner_diagnosis_free(parts->diagnosis);
+        popliner_diagnosis_free((popliner_diagnosis *)parts->diagnosis);
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/sheet.h"
@@ -33,9 +34,9 @@ typedef struct pl_model_parts {
     /* The last pipelines that were asked for, and whether there was one. */
     popliner_pipeline asked[PL_NUM_STAGE_PLACES];
     bool was_asked[PL_NUM_STAGE_PLACES];
-    popliner_diagnosis *diagnosis; /* of all operations */
-    bool told_not_stored;          /* that they had to be measured was reported, once */
-    bool told_training;            /* what a training pipeline needs was reported, once */
+    pl_diagnosis *diagnosis; /* of all operations */
+    bool told_not_stored;    /* that they had to be measured was reported, once */
+    bool told_training;      /* what a training pipeline needs was reported, once */
 } pl_model_parts;
 
 /* A file that was read. */
@@ -134,15 +135,13 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
 /* Like popliner_section_text, for a valid section and format, including PL_SECTION_EXECUTION_SUMS
  * and PL_FORMAT_PACKED. */
 popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_section section,
-                                    popliner_memory_model model,
-                                    const popliner_certificate *certificate, popliner_format format,
-                                    char **text, popliner_error *error);
+                                    popliner_memory_model model, const pl_certificate *certificate,
+                                    popliner_format format, char **text, popliner_error *error);
 
 /* Returns the diagnosis of all operations, which is cached; the analysis owns it. Errors: those of
  * popliner_analysis_diagnose. */
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *analysis, popliner_memory_model model,
-                                           const popliner_diagnosis **diagnosis,
-                                           popliner_error *error);
+                                           const pl_diagnosis **diagnosis, popliner_error *error);
 
 /* True if the details of all stages of a chain of num_units are small enough to keep. */
 bool pl_analysis_can_keep_stages(size_t num_units);
@@ -159,7 +158,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
  * after a failure. */
 popliner_status pl_analysis_keep_section(popliner_analysis *analysis, popliner_section section,
                                          popliner_memory_model model,
-                                         const popliner_certificate *certificate, pl_sheet *sheet,
+                                         const pl_certificate *certificate, pl_sheet *sheet,
                                          popliner_error *error);
 
 /* Returns "summary", "plan", ...; NULL if there is no such section. */

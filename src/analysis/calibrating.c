@@ -27,8 +27,8 @@ _Static_assert((int)POPLINER_GROUP_VERTEX_CODE == (int)PL_VERTEX_CODE &&
                    (int)POPLINER_GROUP_DATA == (int)PL_NUM_CODE_GROUPS,
                "the groups of code come first, in their own order");
 
-void popliner_comparison_free(popliner_comparison *comparison) {
-    popliner_comparison *c = comparison;
+void popliner_comparison_free(popliner_comparison *callers) {
+    pl_comparison *c = (pl_comparison *)callers;
     if (c == NULL)
         return;
     for (size_t i = 0; c->names != NULL && i < 2 * c->num_stages; i++)
@@ -38,11 +38,6 @@ void popliner_comparison_free(popliner_comparison *comparison) {
     free(c->learnt);
     free(c->stages);
     free(c);
-}
-
-const popliner_comparison_info *
-popliner_comparison_get_info(const popliner_comparison *comparison) {
-    return &comparison->info;
 }
 
 /* ---- By tile ---- */
@@ -186,7 +181,7 @@ static pl_fit_bytes learn_from(const popliner_ipu_memory *memory) {
 typedef struct subject {
     pl_stage_meter *meter;
     popliner_pipeline pipeline;
-    popliner_comparison *comparison;
+    pl_comparison *comparison;
 } subject;
 
 /* Computes the error of a stage if it is predicted for another pipeline. */
@@ -255,7 +250,7 @@ static popliner_status compare_stage(const subject *s, size_t stage,
 /* Computes the error of a stage with the correction from all stages but one. */
 static popliner_status correct_stage(const subject *s, size_t stage, size_t left_out,
                                      double *percent, popliner_error *error) {
-    const popliner_comparison *c = s->comparison;
+    const pl_comparison *c = s->comparison;
     popliner_pipeline corrected = s->pipeline;
     *percent = NAN;
     if (!pl_calibration_fit(c->learnt, c->num_stages, left_out, &corrected.calibration))
@@ -264,7 +259,7 @@ static popliner_status correct_stage(const subject *s, size_t stage, size_t left
 }
 
 static popliner_status correct(const subject *s, popliner_error *error) {
-    popliner_comparison *c = s->comparison;
+    pl_comparison *c = s->comparison;
     popliner_status status = POPLINER_OK;
     c->has_correction = pl_calibration_fit(c->learnt, c->num_stages, SIZE_MAX, &c->correction);
     if (!c->has_correction)
@@ -306,7 +301,7 @@ static char *copy_text(const char *text) {
 }
 
 /* Sets the stages of the split, with their names. */
-static popliner_status place_stages(popliner_comparison *c, const popliner_chain *chain,
+static popliner_status place_stages(pl_comparison *c, const popliner_chain *chain,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
     size_t num_units = popliner_chain_num_units(chain);
@@ -342,7 +337,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
                                        popliner_analysis *const *compiled,
                                        popliner_comparison **comparison, popliner_error *error) {
     popliner_analysis *a = analysis;
-    popliner_comparison *c = calloc(1, sizeof *c);
+    pl_comparison *c = calloc(1, sizeof *c);
     if (c == NULL)
         return pl_fail_memory(error, "the comparison");
     popliner_status status = pl_analysis_take_request(request, &c->request, error);
@@ -374,12 +369,12 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
     if (status == POPLINER_OK && !pl_is_calibrated(&c->request.calibration))
         status = correct(&s, error);
     if (status != POPLINER_OK) {
-        popliner_comparison_free(c);
+        popliner_comparison_free(&c->info);
         return status;
     }
-    c->info = (popliner_comparison_info){c->stages, c->num_stages,
-                                         c->has_correction ? &c->correction : NULL};
-    *comparison = c;
+    c->info =
+        (popliner_comparison){c->stages, c->num_stages, c->has_correction ? &c->correction : NULL};
+    *comparison = &c->info;
     return POPLINER_OK;
 }
 

@@ -38,12 +38,13 @@ static void clear_tables(tables *t) {
 /* Stores a section of both sides. */
 static popliner_status keep(const popliner_changes_input *input, popliner_section section,
                             pl_sheet *sheets, popliner_error *error) {
-    popliner_status status =
-        pl_analysis_keep_section(input->before, section, input->memory_model,
-                                 input->before_certificate, &sheets[PL_BEFORE], error);
+    popliner_status status = pl_analysis_keep_section(input->before, section, input->memory_model,
+                                                      pl_certificate_of(input->before_certificate),
+                                                      &sheets[PL_BEFORE], error);
     if (status == POPLINER_OK)
         status = pl_analysis_keep_section(input->now, section, input->memory_model,
-                                          input->now_certificate, &sheets[PL_NOW], error);
+                                          pl_certificate_of(input->now_certificate),
+                                          &sheets[PL_NOW], error);
     return status;
 }
 
@@ -62,8 +63,8 @@ static popliner_status check_bounds(const popliner_changes_input *input, popline
 }
 
 static popliner_status check_input(const popliner_changes_input *input, popliner_error *error) {
-    const popliner_certificate *before = input->before_certificate;
-    const popliner_certificate *now = input->now_certificate;
+    const pl_certificate *before = pl_certificate_of(input->before_certificate);
+    const pl_certificate *now = pl_certificate_of(input->now_certificate);
     if (input->before == NULL || input->now == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "a comparison needs two analyses");
     if ((before == NULL) != (now == NULL))
@@ -100,7 +101,7 @@ static popliner_status check_devices(const popliner_changes_input *input,
 
 /* Warns of differences that make the numbers less comparable. */
 static void tell_devices(const popliner_changes_input *input, const popliner_profile_info *infos,
-                         const popliner_changes *c) {
+                         const pl_changes *c) {
     const popliner_listener *listener = &input->now->listener;
     const pl_compared_side *before = &c->sides[PL_BEFORE];
     const pl_compared_side *now = &c->sides[PL_NOW];
@@ -139,7 +140,7 @@ static bool fact_number(const pl_sheet *summary, const char *group, const char *
     return row != SIZE_MAX && pl_kept_number(summary, row, FACT_VALUE, number);
 }
 
-static void take_side(popliner_changes *c, size_t side, const char *name,
+static void take_side(pl_changes *c, size_t side, const char *name,
                       const popliner_profile_info *info, const pl_sheet *summary) {
     int64_t largest = 0;
     size_t source = find_fact(summary, "cycles", "source");
@@ -169,7 +170,7 @@ static bool sum_cycles(const pl_sheet *layers, int64_t *sum) {
 }
 
 /* Adds bytes, counts and cycles of the device. */
-static void add_device(popliner_changes *c, const tables *t) {
+static void add_device(pl_changes *c, const tables *t) {
     static const char *const groups[] = {"memory", "count"};
     popliner_change d = {.what = pl_changes_name(c, "device")};
     const pl_sheet *now = &t->summary[PL_NOW];
@@ -196,7 +197,7 @@ static void add_device(popliner_changes *c, const tables *t) {
 /* ---- The plan ---- */
 
 /* Returns a text of a stage, stored with the names of the comparison; NULL if the plan lacks it. */
-static const char *stage_text(popliner_changes *c, const pl_sheet *plan, size_t stage,
+static const char *stage_text(pl_changes *c, const pl_sheet *plan, size_t stage,
                               const char *column) {
     size_t place = pl_kept_column(plan, column);
     return pl_kept_cell(plan, stage, place)->kind == PL_CELL_TEXT
@@ -204,7 +205,7 @@ static const char *stage_text(popliner_changes *c, const pl_sheet *plan, size_t 
                : NULL;
 }
 
-static pl_compared_stage stage_of(popliner_changes *c, const pl_sheet *plan, size_t stage) {
+static pl_compared_stage stage_of(pl_changes *c, const pl_sheet *plan, size_t stage) {
     int64_t ipu = 0;
     if (stage >= pl_kept_num_rows(plan))
         return (pl_compared_stage){0};
@@ -217,7 +218,7 @@ static pl_compared_stage stage_of(popliner_changes *c, const pl_sheet *plan, siz
     };
 }
 
-static void take_stages(popliner_changes *c, const pl_sheet *plans) {
+static void take_stages(pl_changes *c, const pl_sheet *plans) {
     size_t num_before = pl_kept_num_rows(&plans[PL_BEFORE]);
     size_t num_now = pl_kept_num_rows(&plans[PL_NOW]);
     c->num_stages = num_before > num_now ? num_before : num_now;
@@ -239,7 +240,7 @@ static bool largest_need(const pl_sheet *plan, int64_t *largest) {
     return pl_kept_num_rows(plan) > 0;
 }
 
-static void add_plan(popliner_changes *c, const pl_sheet *plans) {
+static void add_plan(pl_changes *c, const pl_sheet *plans) {
     popliner_change d = {.what = pl_changes_name(c, "plan"),
                          .name = pl_changes_name(c, "memory"),
                          .quantity = pl_changes_name(c, "largest_need_bytes")};
@@ -259,7 +260,7 @@ static void add_plan(popliner_changes *c, const pl_sheet *plans) {
 
 /* ---- All tables ---- */
 
-static void add_all(popliner_changes *c, const tables *t) {
+static void add_all(pl_changes *c, const tables *t) {
     static const pl_pairing categories = {"category", NULL, "category"};
     static const pl_pairing units = {NULL, "kind", "unit"};
     static const pl_pairing stages = {"stage", NULL, "stage"};
@@ -294,7 +295,7 @@ static const char *shown_name(const popliner_changes_input *input, const char *n
 }
 
 static popliner_status compare(const popliner_changes_input *input,
-                               const popliner_profile_info *infos, popliner_changes *c,
+                               const popliner_profile_info *infos, pl_changes *c,
                                popliner_error *error) {
     tables t = {0};
     popliner_status status = keep_all(input, &t, error);
@@ -318,7 +319,7 @@ static popliner_status compare(const popliner_changes_input *input,
 /* Enters both analyses in an order that does not depend on which is which, so that no two threads
  * wait for each other. */
 static popliner_status compare_in_turn(const popliner_changes_input *input,
-                                       const popliner_profile_info *infos, popliner_changes *c,
+                                       const popliner_profile_info *infos, pl_changes *c,
                                        popliner_error *error) {
     bool is_before_first = (uintptr_t)input->before < (uintptr_t)input->now;
     popliner_analysis *first = is_before_first ? input->before : input->now;
@@ -340,7 +341,6 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
     popliner_changes_input own = POPLINER_CHANGES_INPUT_INIT;
     popliner_profile_info infos[PL_NUM_SIDES] = {POPLINER_PROFILE_INFO_INIT,
                                                  POPLINER_PROFILE_INFO_INIT};
-    popliner_changes *c = NULL;
     *changes = NULL;
     popliner_status status =
         pl_struct_take(&own, sizeof own, input, "popliner_changes_input", error);
@@ -358,14 +358,15 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
         status = check_devices(&own, infos, error);
     if (status != POPLINER_OK)
         return status;
-    c = calloc(1, sizeof *c);
-    status = c == NULL ? pl_fail_memory(error, "the comparison")
-                       : compare_in_turn(&own, infos, c, error);
+    pl_changes *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "the comparison");
+    status = compare_in_turn(&own, infos, c, error);
     if (status != POPLINER_OK) {
-        popliner_changes_free(c);
+        popliner_changes_free(&c->info);
         return status;
     }
     pl_changes_finish(c);
-    *changes = c;
+    *changes = &c->info;
     return status;
 }

@@ -15,10 +15,10 @@
 
 static popliner_status diagnose_in_turn(popliner_analysis *analysis,
                                         const popliner_diagnosis_options *options,
-                                        popliner_diagnosis **diagnosis, popliner_error *error) {
+                                        pl_diagnosis **diagnosis, popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_diagnosis_options o = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    popliner_diagnosis *made = NULL;
+    pl_diagnosis *made = NULL;
     double start = pl_clock_seconds();
     popliner_status status =
         pl_struct_take(&o, sizeof o, options, "popliner_diagnosis_options", error);
@@ -55,15 +55,16 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = diagnose_in_turn(analysis, options, diagnosis, error);
+    pl_diagnosis *made = NULL;
+    status = diagnose_in_turn(analysis, options, &made, error);
+    *diagnosis = made == NULL ? NULL : &made->summary;
     pl_analysis_leave(analysis);
     return status;
 }
 
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory_model model,
-                                           const popliner_diagnosis **diagnosis,
-                                           popliner_error *error) {
-    popliner_diagnosis **kept = &a->models[model].diagnosis;
+                                           const pl_diagnosis **diagnosis, popliner_error *error) {
+    pl_diagnosis **kept = &a->models[model].diagnosis;
     popliner_status status = POPLINER_OK;
     if (*kept == NULL) {
         popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;

@@ -23,7 +23,7 @@ static void add_entry(pl_layout *layout, const char *label, pl_text *words) {
 }
 
 /* `whole` is the model as one stage. */
-static void write_verdict(const popliner_certificate *whole, pl_layout *layout) {
+static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     const popliner_verdict verdict = whole->verdicts[0];
     const popliner_stage_detail *stage = &whole->details[0];
     pl_text bold = {0};
@@ -108,10 +108,11 @@ static void write_state(const popliner_analysis *a, bool is_training, pl_layout 
 }
 
 popliner_status popliner_screen_overview(popliner_analysis *analysis,
-                                         const popliner_certificate *whole,
+                                         const popliner_certificate *callers,
                                          const popliner_hint *hints, size_t num_hints,
                                          const popliner_plot_options *screen, char **text,
                                          popliner_error *error) {
+    const pl_certificate *whole = (const pl_certificate *)callers;
     const popliner_memory_model model = POPLINER_MEMORY_MODEL_FULL;
     const popliner_chain *chain = NULL;
     const popliner_layers *layers = NULL;

@@ -275,7 +275,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
 
 /* ---- Other data ---- */
 
-static void put_plan(pl_json *json, const popliner_certificate *c) {
+static void put_plan(pl_json *json, const pl_certificate *c) {
     pl_put_line(json);
     if (c == NULL || c->plan.num_stages == 0) {
         pl_put_null(json, "plan");
@@ -288,7 +288,7 @@ static void put_plan(pl_json *json, const popliner_certificate *c) {
 }
 
 /* Writes the measured memory of a stage's IPU in the plan. */
-static void put_plan_stage(pl_json *json, const popliner_certificate *c, size_t i) {
+static void put_plan_stage(pl_json *json, const pl_certificate *c, size_t i) {
     const popliner_stage_detail *d = &c->details[i];
     const size_t ipu = c->plan.stages[i].ipu;
     pl_put_open(json, NULL, '{');
@@ -317,7 +317,7 @@ static void put_plan_stage(pl_json *json, const popliner_certificate *c, size_t 
 
 /* Writes all stages of the plan, including stages on one IPU: the page shows these verdicts instead
  * of its own. */
-static void put_plan_stages(pl_json *json, const popliner_certificate *c) {
+static void put_plan_stages(pl_json *json, const pl_certificate *c) {
     const size_t num_stages = c == NULL || !c->is_measured ? 0 : c->plan.num_stages;
     pl_put_line(json);
     pl_put_open(json, "plan_stages", '[');
@@ -372,7 +372,7 @@ static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
 /* Adds the memory of each stage of the plan on every tile, unless that would be most of the page,
  * stages share IPUs, or a calibration changes the parts. */
 static popliner_status add_plan_tiles(task *t, popliner_error *error) {
-    const popliner_certificate *c = t->options.certificate;
+    const pl_certificate *c = pl_certificate_of(t->options.certificate);
     popliner_analysis *a = t->analysis;
     size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
     if (pl_is_calibrated(&t->pipeline.calibration) ||
@@ -598,7 +598,7 @@ static popliner_status put_comparison(task *t, popliner_error *error) {
         return POPLINER_OK;
     }
     pl_put_value(&t->json, "comparison");
-    return pl_changes_write_page(t->options.changes, &t->data, error);
+    return pl_changes_write_page((const pl_changes *)t->options.changes, &t->data, error);
 }
 
 static popliner_status put_variables(task *t, const section_work *w, popliner_error *error) {
@@ -621,8 +621,9 @@ static popliner_status put_variables(task *t, const section_work *w, popliner_er
 /* Writes the messages of the log: of the plan, or of the profile alone. */
 static void put_messages(task *t) {
     pl_put_line(&t->json);
-    pl_report_messages_json(t->options.certificate != NULL ? &t->options.certificate->messages
-                                                           : &t->analysis->recorder.warnings,
+    pl_report_messages_json(t->options.certificate != NULL
+                                ? &pl_certificate_of(t->options.certificate)->messages
+                                : &t->analysis->recorder.warnings,
                             &t->json);
 }
 
@@ -651,8 +652,8 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     t.json = (pl_json){.text = &t.data, .style = PL_JSON_COMPACT};
     put_head(&t);
     put_wishes(&t);
-    put_plan(&t.json, t.options.certificate);
-    put_plan_stages(&t.json, t.options.certificate);
+    put_plan(&t.json, pl_certificate_of(t.options.certificate));
+    put_plan_stages(&t.json, pl_certificate_of(t.options.certificate));
     put_messages(&t);
     put_unit_ipus(&t);
     status = add_all_stages(&t, error);

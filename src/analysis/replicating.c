@@ -143,8 +143,7 @@ static popliner_status solve_replicas_in_turn(popliner_analysis *analysis,
     popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
         status = try_replicas(&s, pl_limits_largest(solver), replicas, error);
-    const popliner_replicas_summary *found =
-        status == POPLINER_OK ? popliner_replicas_get_summary(*replicas) : NULL;
+    const popliner_replicas *found = status == POPLINER_OK ? *replicas : NULL;
     /* peaks above the limit matter only now: to report by how much they exceed it */
     if (found != NULL && found->best == SIZE_MAX && !found->is_stopped &&
         !solver->without_reasons && s.max_bytes < UINT64_MAX) {

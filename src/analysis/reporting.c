@@ -280,8 +280,7 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
     return NULL;
 }
 
-static popliner_status check_section(popliner_section section,
-                                     const popliner_certificate *certificate,
+static popliner_status check_section(popliner_section section, const pl_certificate *certificate,
                                      popliner_format format, popliner_error *error) {
     if ((unsigned)section >= POPLINER_NUM_SECTIONS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown section %d", (int)section);
@@ -320,9 +319,8 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
 
 /* Writes a section that was checked. */
 static popliner_status write_section(popliner_analysis *a, popliner_section section,
-                                     popliner_memory_model model,
-                                     const popliner_certificate *certificate, pl_sheet *sheet,
-                                     popliner_error *error) {
+                                     popliner_memory_model model, const pl_certificate *certificate,
+                                     pl_sheet *sheet, popliner_error *error) {
     pl_section_source source = {
         .profile = a->profile,
         .info = a->info,
@@ -339,7 +337,7 @@ static popliner_status write_section(popliner_analysis *a, popliner_section sect
 
 popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section section,
                                          popliner_memory_model model,
-                                         const popliner_certificate *certificate, pl_sheet *sheet,
+                                         const pl_certificate *certificate, pl_sheet *sheet,
                                          popliner_error *error) {
     *sheet = (pl_sheet){.format = PL_FORMAT_KEPT};
     popliner_status status = check_section(section, certificate, POPLINER_FORMAT_TSV, error);
@@ -349,9 +347,8 @@ popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section 
 }
 
 popliner_status pl_analysis_section(popliner_analysis *a, popliner_section section,
-                                    popliner_memory_model model,
-                                    const popliner_certificate *certificate, popliner_format format,
-                                    char **text, popliner_error *error) {
+                                    popliner_memory_model model, const pl_certificate *certificate,
+                                    popliner_format format, char **text, popliner_error *error) {
     pl_sheet sheet = {.format = format};
     *text = NULL;
     popliner_status status = write_section(a, section, model, certificate, &sheet, error);
@@ -360,7 +357,7 @@ popliner_status pl_analysis_section(popliner_analysis *a, popliner_section secti
 
 static popliner_status section_text_in_turn(popliner_analysis *analysis, popliner_section section,
                                             popliner_memory_model model,
-                                            const popliner_certificate *certificate,
+                                            const pl_certificate *certificate,
                                             popliner_format format, char **text,
                                             popliner_error *error) {
     popliner_status status = check_section(section, certificate, format, error);
@@ -371,8 +368,9 @@ static popliner_status section_text_in_turn(popliner_analysis *analysis, popline
 
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,
-                                      const popliner_certificate *certificate,
-                                      popliner_format format, char **text, popliner_error *error) {
+                                      const popliner_certificate *callers, popliner_format format,
+                                      char **text, popliner_error *error) {
+    const pl_certificate *certificate = (const pl_certificate *)callers;
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
@@ -386,7 +384,7 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
 
 static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_plot plot,
                                          popliner_memory_model model,
-                                         const popliner_certificate *certificate,
+                                         const pl_certificate *certificate,
                                          const popliner_plot_options *options, char **text,
                                          popliner_error *error) {
     popliner_analysis *a = analysis;
@@ -417,10 +415,10 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
 }
 
 popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
-                                   popliner_memory_model model,
-                                   const popliner_certificate *certificate,
+                                   popliner_memory_model model, const popliner_certificate *callers,
                                    const popliner_plot_options *options, char **text,
                                    popliner_error *error) {
+    const pl_certificate *certificate = (const pl_certificate *)callers;
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
@@ -433,7 +431,7 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
 static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_memory_model model,
-                                          const popliner_certificate *certificate, char **text,
+                                          const pl_certificate *certificate, char **text,
                                           popliner_error *error) {
     popliner_analysis *a = analysis;
     if (certificate != NULL && !certificate->is_measured)
@@ -451,8 +449,9 @@ static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_
 }
 
 popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,
-                                    const popliner_certificate *certificate, char **text,
+                                    const popliner_certificate *callers, char **text,
                                     popliner_error *error) {
+    const pl_certificate *certificate = (const pl_certificate *)callers;
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)

@@ -19,35 +19,35 @@ enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
 /* ---- what is said of all stages ---- */
 
 /* Profiles are of IPUs, files of costs of any devices. */
-static const char *devices_of(const popliner_certificate *c, size_t count) {
+static const char *devices_of(const pl_certificate *c, size_t count) {
     const bool is_ipu = c->input.profile != NULL;
     return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
 }
 
-static uint64_t need_of(const popliner_certificate *c, size_t stage) {
+static uint64_t need_of(const pl_certificate *c, size_t stage) {
     return c->plan.stages[stage].peak_bytes;
 }
 
-static uint64_t limit_of(const popliner_certificate *c, size_t stage) {
+static uint64_t limit_of(const pl_certificate *c, size_t stage) {
     return pl_certificate_limit(c, c->plan.stages[stage].ipu);
 }
 
-static bool has_verdicts(const popliner_certificate *c) {
+static bool has_verdicts(const pl_certificate *c) {
     return c->is_measured && c->input.chain->model->follows_account;
 }
 
 /* "layer 3"; head, tail and units of graphs have names that say what they are. */
-static bool is_layer(const popliner_certificate *c, size_t unit) {
+static bool is_layer(const pl_certificate *c, size_t unit) {
     const uint8_t *counted = c->input.options->counted_units;
     return c->input.profile != NULL && (counted == NULL || counted[unit] != 0);
 }
 
-static const char *kind_of(const popliner_certificate *c, size_t unit, size_t other) {
+static const char *kind_of(const pl_certificate *c, size_t unit, size_t other) {
     return !is_layer(c, unit) || !is_layer(c, other) ? "" : unit == other ? "layer " : "layers ";
 }
 
 /* Whether a stage is the first of its IPU, which has the bytes of all of them. */
-static bool is_first_of_ipu(const popliner_certificate *c, size_t stage) {
+static bool is_first_of_ipu(const pl_certificate *c, size_t stage) {
     for (size_t i = 0; i < stage; i++)
         if (c->plan.stages[i].ipu == c->plan.stages[stage].ipu)
             return false;
@@ -55,7 +55,7 @@ static bool is_first_of_ipu(const popliner_certificate *c, size_t stage) {
 }
 
 /* The stage with the least room, as a share of its limit; of verdicts that differ, the worst. */
-static size_t tightest(const popliner_certificate *c) {
+static size_t tightest(const pl_certificate *c) {
     size_t worst = 0;
     double most = -1;
     for (size_t i = 0; i < c->plan.num_stages; i++) {
@@ -71,7 +71,7 @@ static size_t tightest(const popliner_certificate *c) {
     return worst;
 }
 
-static bool has_one_limit(const popliner_certificate *c) {
+static bool has_one_limit(const pl_certificate *c) {
     for (size_t i = 1; i < c->plan.num_stages; i++)
         if (limit_of(c, i) != limit_of(c, 0))
             return false;
@@ -93,7 +93,7 @@ static void add_verdict(popliner_verdict verdict, pl_text *text) {
 }
 
 /* Which splits a proof is about. */
-static void add_splits(const popliner_certificate *c, pl_text *text) {
+static void add_splits(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
     pl_text_format(text, "%s%s", pl_certificate_splits(c),
                    o->num_mapped_stages > 0 ? " with this device map" : "");
@@ -102,7 +102,7 @@ static void add_splits(const popliner_certificate *c, pl_text *text) {
                        o->num_ipus, devices_of(c, o->num_ipus));
 }
 
-static void add_stopped(const popliner_certificate *c, pl_text *text) {
+static void add_stopped(const pl_certificate *c, pl_text *text) {
     const double seconds = c->input.options->time_limit_seconds;
     pl_text_add(text, "stopped");
     if (seconds > 0)
@@ -110,7 +110,7 @@ static void add_stopped(const popliner_certificate *c, pl_text *text) {
 }
 
 /* "Proven: no split over 4 IPUs has a smaller largest tile." */
-static void add_proof(const popliner_certificate *c, pl_text *text) {
+static void add_proof(const pl_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     const popliner_plan_value *first = plan->values;
     if (plan->num_values == 0) {
@@ -131,7 +131,7 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Of a split that fits. */
-static pl_tint add_success(const popliner_certificate *c, bool lacks_schedule, pl_text *bold) {
+static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text *bold) {
     const size_t worst = tightest(c);
     const popliner_verdict verdict = has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
     add_verdict(verdict, bold);
@@ -147,7 +147,7 @@ static pl_tint add_success(const popliner_certificate *c, bool lacks_schedule, p
     return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
 }
 
-static void add_contradiction(const popliner_certificate *c, pl_text *bold) {
+static void add_contradiction(const pl_certificate *c, pl_text *bold) {
     static const char *const numbers[] = {"two", "three", "four", "five", "six"};
     const size_t count = pl_certificate_num_constraints(c);
     pl_text_add(bold, "No split is possible");
@@ -160,7 +160,7 @@ static void add_contradiction(const popliner_certificate *c, pl_text *bold) {
 }
 
 /* Of a unit that is too large by itself. */
-static void add_large_unit(const popliner_certificate *c, pl_text *bold, pl_text *plain) {
+static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     pl_text_format(bold, "Does not fit: %s%s alone needs ", kind_of(c, why->unit, why->unit),
                    c->input.unit_names[why->unit]);
@@ -178,7 +178,7 @@ static void add_large_unit(const popliner_certificate *c, pl_text *bold, pl_text
 }
 
 /* Of what does not fit. */
-static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text *plain) {
+static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const size_t num_ipus =
         c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->num_ipus;
@@ -217,7 +217,7 @@ static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text
 }
 
 /* Of a split that was given. */
-static pl_tint add_evaluation(const popliner_certificate *c, bool lacks_schedule, pl_text *bold,
+static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
                               pl_text *plain) {
     const size_t worst = tightest(c);
     const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
@@ -236,7 +236,7 @@ static pl_tint add_evaluation(const popliner_certificate *c, bool lacks_schedule
     return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
 }
 
-static void write_verdict(const popliner_certificate *c, bool lacks_schedule, pl_layout *layout) {
+static void write_verdict(const pl_certificate *c, bool lacks_schedule, pl_layout *layout) {
     pl_text bold = {0};
     pl_text plain = {0};
     pl_tint tint;
@@ -258,7 +258,7 @@ static void write_verdict(const popliner_certificate *c, bool lacks_schedule, pl
 
 /* ---- the stages ---- */
 
-static pl_text layers_text(const popliner_certificate *c, size_t stage) {
+static pl_text layers_text(const pl_certificate *c, size_t stage) {
     const popliner_plan_stage *s = &c->plan.stages[stage];
     pl_text text = {0};
     pl_text_add(&text, c->input.unit_names[s->first_unit]);
@@ -268,7 +268,7 @@ static pl_text layers_text(const popliner_certificate *c, size_t stage) {
 }
 
 /* The first cells of a row: the stage, which is marked, its IPU and its layers. */
-static void add_stage(const popliner_certificate *c, size_t stage, size_t marked, pl_grid *grid) {
+static void add_stage(const pl_certificate *c, size_t stage, size_t marked, pl_grid *grid) {
     pl_text number = {0};
     pl_text_format(&number, "%zu", stage);
     pl_grid_text(grid, stage == marked ? ">" : " ");
@@ -284,7 +284,7 @@ static pl_text percent_text(uint64_t bytes, uint64_t limit) {
     return text;
 }
 
-static pl_text cycles_text(const popliner_certificate *c, size_t stage) {
+static pl_text cycles_text(const pl_certificate *c, size_t stage) {
     pl_text text = {0};
     const uint64_t divisor = c->input.cycles_per_time_unit;
     if (c->input.has_cycles && c->plan.num_values > 0)
@@ -294,7 +294,7 @@ static pl_text cycles_text(const popliner_certificate *c, size_t stage) {
 }
 
 /* What passes to the next stage: bytes, or time where the costs of cuts are that. */
-static pl_text cut_text(const popliner_certificate *c, size_t stage) {
+static pl_text cut_text(const pl_certificate *c, size_t stage) {
     pl_text text = {0};
     const popliner_plan_stage *s = &c->plan.stages[stage];
     if (stage + 1 == c->plan.num_stages || c->plan.num_values == 0)
@@ -308,7 +308,7 @@ static pl_text cut_text(const popliner_certificate *c, size_t stage) {
 }
 
 /* "largest tile, limit 638,976 bytes", or "of 638,976 bytes" where there is less room. */
-static pl_text head_text(const popliner_certificate *c, const pl_layout *layout, bool is_of_need) {
+static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool is_of_need) {
     enum { NARROW = 80 };
     const size_t width = layout->screen.width;
     const char *what = c->input.profile != NULL ? "largest tile" : "memory";
@@ -325,7 +325,7 @@ static pl_text head_text(const popliner_certificate *c, const pl_layout *layout,
 }
 
 /* Writes the stages; where there are more than fit a screen, another report has all. */
-static void write_rows(const popliner_certificate *c, pl_grid *grid, pl_layout *layout) {
+static void write_rows(const pl_certificate *c, pl_grid *grid, pl_layout *layout) {
     pl_text more = {0};
     pl_text_format(&more, "%s plan", c->input.option_names.section);
     grid->failed = grid->failed || more.failed;
@@ -333,12 +333,12 @@ static void write_rows(const popliner_certificate *c, pl_grid *grid, pl_layout *
     free(more.data);
 }
 
-static void add_choice(const popliner_certificate *c, size_t stage, pl_grid *grid) {
+static void add_choice(const pl_certificate *c, size_t stage, pl_grid *grid) {
     pl_grid_text(grid, c->stage_choices == NULL ? NULL : c->stage_choices[stage]);
 }
 
 /* Adds the limit of a stage, if that differs from others, and its need with the share of it. */
-static void add_need(const popliner_certificate *c, size_t i, pl_grid *grid) {
+static void add_need(const pl_certificate *c, size_t i, pl_grid *grid) {
     pl_text limit_text = {0};
     if (!has_one_limit(c) && limit_of(c, i) < PL_NO_LIMIT)
         pl_text_add_grouped(&limit_text, limit_of(c, i));
@@ -353,7 +353,7 @@ static void add_need(const popliner_certificate *c, size_t i, pl_grid *grid) {
 }
 
 /* One number, its bar, cycles and cut of each stage. */
-static void write_stages(const popliner_certificate *c, const char *head, pl_layout *layout) {
+static void write_stages(const pl_certificate *c, const char *head, pl_layout *layout) {
     const char *const time =
         strcmp(c->input.time_unit, "cycles") == 0 ? "cycles" : c->input.time_unit;
     const bool has_limits = !has_one_limit(c);
@@ -388,7 +388,7 @@ static void write_stages(const popliner_certificate *c, const char *head, pl_lay
 }
 
 /* The three needs of each stage and its verdict. */
-static void write_needs(const popliner_certificate *c, const char *head, pl_layout *layout) {
+static void write_needs(const pl_certificate *c, const char *head, pl_layout *layout) {
     const pl_grid_column columns[] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0},
         {"stage", PL_GRID_RIGHT, 0, 0, 0},
@@ -433,7 +433,7 @@ static void write_needs(const popliner_certificate *c, const char *head, pl_layo
     write_rows(c, &grid, layout);
 }
 
-void pl_certificate_add_bars(const popliner_certificate *c, pl_layout *layout) {
+void pl_certificate_add_bars(const pl_certificate *c, pl_layout *layout) {
     enum { MOST_BAR = 60 };
     pl_text head = head_text(c, layout, false);
     const pl_grid_column columns[] = {
@@ -464,7 +464,7 @@ void pl_certificate_add_bars(const popliner_certificate *c, pl_layout *layout) {
     free(head.data);
 }
 
-static void write_table(const popliner_certificate *c, pl_layout *layout) {
+static void write_table(const pl_certificate *c, pl_layout *layout) {
     const bool is_of_needs = c->is_evaluation && has_verdicts(c);
     bool shares = false;
     pl_text head = {0};
@@ -488,7 +488,7 @@ static void write_table(const popliner_certificate *c, pl_layout *layout) {
 /* ---- the bottleneck ---- */
 
 /* Where it is, and for what operation. */
-static pl_text place_text(const popliner_certificate *c, const popliner_stage_detail *d,
+static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *d,
                           const pl_layout *layout) {
     enum { LEAST_NAME = 24 };
     const popliner_plan_stage *s = &c->plan.stages[c->bottleneck];
@@ -514,11 +514,11 @@ static pl_text place_text(const popliner_certificate *c, const popliner_stage_de
 }
 
 /* Of a split that was given, the table tells. */
-static bool has_bottleneck(const popliner_certificate *c) {
+static bool has_bottleneck(const pl_certificate *c) {
     return c->is_measured && c->plan.num_stages > 0 && !c->is_evaluation;
 }
 
-static void write_bottleneck(const popliner_certificate *c, pl_layout *layout) {
+static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
     if (!has_bottleneck(c))
         return;
     const popliner_stage_detail *d = &c->details[c->bottleneck];
@@ -558,16 +558,14 @@ static void write_bottleneck(const popliner_certificate *c, pl_layout *layout) {
 /* ---- what would help ---- */
 
 /* Adds a constraint as an option, with the dashes that options have. */
-static void add_option(const popliner_certificate *c, const popliner_constraint *it,
-                       pl_text *text) {
+static void add_option(const pl_certificate *c, const popliner_constraint *it, pl_text *text) {
     const char *example = c->input.option_names.num_ipus;
     pl_text_append(text, example, strspn(example, "-"));
     pl_certificate_word_constraint(c, it, text);
 }
 
 /* What a constraint asks for: "layers 0 to 3 on one IPU". */
-static void add_meaning(const popliner_certificate *c, const popliner_constraint *it,
-                        pl_text *text) {
+static void add_meaning(const pl_certificate *c, const popliner_constraint *it, pl_text *text) {
     for (const char *word = pl_constraint_of(it->kind)->meaning; *word != '\0'; word++) {
         if (*word != '%') {
             pl_text_append(text, word, 1);
@@ -599,7 +597,7 @@ static void add_meaning(const popliner_certificate *c, const popliner_constraint
 }
 
 /* Adds "  cut-after 1    a cut between 1 and 2" for each constraint of a contradiction. */
-static void write_constraints(const popliner_certificate *c, pl_layout *layout) {
+static void write_constraints(const pl_certificate *c, pl_layout *layout) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const pl_grid_column columns[] = {{NULL, PL_GRID_NAME, 2, 0, 0}, {NULL, PL_GRID_NAME, 4, 0, 0}};
     pl_grid grid = {.columns = columns, .num_columns = 2};
@@ -621,7 +619,7 @@ static void write_constraints(const popliner_certificate *c, pl_layout *layout) 
 }
 
 /* The option of a hint, or what the caller calls a constraint. */
-static pl_text option_text(const popliner_certificate *c, const popliner_hint *hint) {
+static pl_text option_text(const pl_certificate *c, const popliner_hint *hint) {
     pl_text text = {0};
     pl_text_add(&text, hint->option);
     if (hint->constraint != NULL) {
@@ -631,7 +629,7 @@ static pl_text option_text(const popliner_certificate *c, const popliner_hint *h
     return text;
 }
 
-static void write_hint(const popliner_certificate *c, const popliner_hint *hint, bool is_first,
+static void write_hint(const pl_certificate *c, const popliner_hint *hint, bool is_first,
                        size_t width, pl_layout *layout) {
     pl_text option = option_text(c, hint);
     layout->text.failed = layout->text.failed || option.failed;
@@ -641,7 +639,7 @@ static void write_hint(const popliner_certificate *c, const popliner_hint *hint,
 }
 
 /* Writes the hints label by label. */
-static void write_hints(const popliner_certificate *c, const popliner_hint *hints, size_t num_hints,
+static void write_hints(const pl_certificate *c, const popliner_hint *hints, size_t num_hints,
                         pl_layout *layout) {
     static const char *const labels[] = {"Try", "Enough", "Not enough"};
     size_t width = 0;
@@ -662,7 +660,7 @@ static void write_hints(const popliner_certificate *c, const popliner_hint *hint
 }
 
 /* What the certificate says that is told nowhere else. */
-static void write_notes(const popliner_certificate *c, pl_layout *layout) {
+static void write_notes(const pl_certificate *c, pl_layout *layout) {
     pl_text notes = {0};
     pl_text_add(&notes, "");
     pl_certificate_add_notes(c, &notes);
@@ -679,10 +677,11 @@ static void write_notes(const popliner_certificate *c, pl_layout *layout) {
     free(notes.data);
 }
 
-popliner_status popliner_screen_answer(const popliner_certificate *certificate,
+popliner_status popliner_screen_answer(const popliner_certificate *callers,
                                        const popliner_hint *hints, size_t num_hints,
                                        bool lacks_schedule, const popliner_plot_options *screen,
                                        char **text, popliner_error *error) {
+    const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_layout layout;
     pl_layout_begin(&layout, screen);
     write_verdict(certificate, lacks_schedule, &layout);

@@ -7,7 +7,8 @@
 #include "pipeline/pipeline.h"
 #include "popliner/changes.h"
 
-struct popliner_comparison {
+typedef struct pl_comparison {
+    popliner_comparison info; /* first: it is what the caller has */
     size_t num_stages;
     popliner_compared_stage *stages; /* owned, as are the next three */
     pl_fit_stage *learnt;            /* [num_stages] */
@@ -18,7 +19,6 @@ struct popliner_comparison {
     bool counts_layout;
     bool has_correction;
     popliner_calibration correction;
-    popliner_comparison_info info; /* of the above, once it is complete */
-};
+} pl_comparison;
 
 #endif

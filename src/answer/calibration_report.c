@@ -52,7 +52,7 @@ static void write_groups(pl_text *text, const char *title, const uint64_t *predi
     }
 }
 
-static void write_stage(pl_text *text, const popliner_comparison *c, size_t number) {
+static void write_stage(pl_text *text, const pl_comparison *c, size_t number) {
     const popliner_compared_stage *s = &c->stages[number];
     pl_text_format(text, "Stage %zu: %s", number, c->names[2 * number]);
     if (s->units.first_unit < s->units.last_unit)
@@ -87,7 +87,7 @@ static void write_scales(pl_text *text, const char *stages, const popliner_scale
                    (double)scales->layout_per_million / 1e6);
 }
 
-static void write_correction(pl_text *text, const popliner_comparison *c) {
+static void write_correction(pl_text *text, const pl_comparison *c) {
     pl_text_add(text, "Errors of the largest tile\n");
     pl_text_format(text, "  stage %11s %11s %11s\n", c->has_correction ? "before" : "error",
                    c->has_correction ? "after" : "", c->has_correction ? "left out" : "");
@@ -145,7 +145,7 @@ static void put_percent(const char *key, double percent, pl_json *json) {
         pl_put_real(json, key, percent);
 }
 
-static void put_stage(const popliner_comparison *c, size_t number, pl_json *json) {
+static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
     const popliner_compared_stage *s = &c->stages[number];
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "unit_from", c->names[2 * number]);
@@ -164,7 +164,7 @@ static void put_stage(const popliner_comparison *c, size_t number, pl_json *json
     pl_put_close(json);
 }
 
-static void put_correction(const popliner_comparison *c, pl_json *json) {
+static void put_correction(const pl_comparison *c, pl_json *json) {
     const popliner_request *r = &c->request;
     pl_put_open(json, "correction", '{');
     pl_report_calibration_json(&c->correction, json);
@@ -180,7 +180,7 @@ static void put_correction(const popliner_comparison *c, pl_json *json) {
     pl_put_close(json);
 }
 
-static void put_comparison(const popliner_comparison *c, pl_json *json) {
+static void put_comparison(const pl_comparison *c, pl_json *json) {
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "format", "popliner-calibration");
     pl_put_open(json, "stages", '[');
@@ -194,9 +194,10 @@ static void put_comparison(const popliner_comparison *c, pl_json *json) {
     pl_put_close(json);
 }
 
-popliner_status popliner_report_comparison(const popliner_comparison *comparison,
+popliner_status popliner_report_comparison(const popliner_comparison *callers,
                                            popliner_format format, char **result,
                                            popliner_error *error) {
+    const pl_comparison *comparison = (const pl_comparison *)callers;
     pl_text text = {0};
     if (format == POPLINER_FORMAT_JSON) {
         put_comparison(comparison, &(pl_json){.text = &text});

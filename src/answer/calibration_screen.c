@@ -22,7 +22,7 @@ static int compare_missed(const void *left, const void *right) {
                                     : (a->stage > b->stage) - (a->stage < b->stage);
 }
 
-static void write_verdict(const popliner_comparison *c, const missed *worst, pl_layout *layout) {
+static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout *layout) {
     enum { SPREADS = 3 }; /* of the estimates */
     const double allowed_percent = 100 * SPREADS * POPLINER_SPREAD;
     const bool is_near = worst->percent <= allowed_percent;
@@ -47,7 +47,7 @@ static pl_text percent_text(double percent) {
     return text;
 }
 
-static void add_row(const popliner_comparison *c, size_t number, pl_grid *grid) {
+static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
     const popliner_compared_stage *s = &c->stages[number];
     pl_text layers = {0};
     pl_text stage = {0};
@@ -77,7 +77,7 @@ static void write_scales(const char *label, const char *stages, const popliner_s
     free(text.data);
 }
 
-static void write_correction(const popliner_comparison *c, const char *more, pl_layout *layout) {
+static void write_correction(const pl_comparison *c, const char *more, pl_layout *layout) {
     pl_layout_empty_line(layout);
     if (!c->has_correction) {
         pl_layout_entry(layout, "Correction", "", 0,
@@ -92,9 +92,10 @@ static void write_correction(const popliner_comparison *c, const char *more, pl_
         pl_layout_entry(layout, "Try", "", 0, more);
 }
 
-popliner_status popliner_screen_comparison(const popliner_comparison *comparison, const char *more,
+popliner_status popliner_screen_comparison(const popliner_comparison *callers, const char *more,
                                            const popliner_plot_options *screen, char **text,
                                            popliner_error *error) {
+    const pl_comparison *comparison = (const pl_comparison *)callers;
     static const pl_grid_column columns[] = {
         {"stage", PL_GRID_RIGHT, 0, 0, 0},     {"layers", PL_GRID_NAME, 2, 24, 0},
         {"predicted", PL_GRID_RIGHT, 3, 0, 0}, {"compiled", PL_GRID_RIGHT, 3, 0, 0},
@@ -103,7 +104,7 @@ popliner_status popliner_screen_comparison(const popliner_comparison *comparison
     };
     enum { MOST_ROWS = 40 };
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
-    const popliner_comparison *c = comparison;
+    const pl_comparison *c = comparison;
     pl_layout layout;
     missed *stages = pl_new_array(c->num_stages, sizeof *stages);
     pl_layout_begin(&layout, screen);

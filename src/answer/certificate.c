@@ -55,7 +55,7 @@ const char *pl_verdict_text(popliner_verdict verdict) {
 /* ---- measuring ---- */
 
 /* The stages of the plan that run on the IPU of one of them, as intervals. */
-static size_t list_ipu(const popliner_certificate *c, size_t ipu, popliner_interval *stages) {
+static size_t list_ipu(const pl_certificate *c, size_t ipu, popliner_interval *stages) {
     const popliner_plan *plan = &c->plan;
     size_t count = 0;
     for (size_t i = 0; i < plan->num_stages; i++) {
@@ -69,7 +69,7 @@ static size_t list_ipu(const popliner_certificate *c, size_t ipu, popliner_inter
 }
 
 /* What is told of stages together on an IPU that recompute in one way. */
-static popliner_status tell_ipu(const popliner_certificate *c, popliner_recompute recompute,
+static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute recompute,
                                 const popliner_interval *stages, size_t num_stages,
                                 popliner_stage_detail *detail, popliner_error *error) {
     const pl_certificate_input *in = &c->input;
@@ -94,13 +94,13 @@ static popliner_status tell_ipu(const popliner_certificate *c, popliner_recomput
 }
 
 /* What a stage recomputes. */
-static popliner_recompute recompute_of(const popliner_certificate *c, size_t stage) {
+static popliner_recompute recompute_of(const pl_certificate *c, size_t stage) {
     const pl_certificate_input *in = &c->input;
     return in->stage_recomputes == NULL ? in->pipeline.recompute : in->stage_recomputes[stage];
 }
 
 /* Whether stages are measured in that way at all. */
-static bool may_recompute(const popliner_certificate *c, popliner_recompute way) {
+static bool may_recompute(const pl_certificate *c, popliner_recompute way) {
     const pl_certificate_input *in = &c->input;
     if (in->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         return way == in->pipeline.recompute;
@@ -113,7 +113,7 @@ static bool has_large_unit(const popliner_infeasibility *why) {
 
 /* Measures the unit that is too large, where in the pipeline, and recomputing what, it needs as
  * much as was found. */
-static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
+static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     size_t longest = c->has_stash ? c->input.num_units : 1;
     if (c->input.options->num_mapped_stages > longest)
@@ -135,7 +135,7 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
 
 /* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else
  * checked. */
-static popliner_status measure(popliner_certificate *c, bool is_evaluation, popliner_error *error) {
+static popliner_status measure(pl_certificate *c, bool is_evaluation, popliner_error *error) {
     popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;
     popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
@@ -166,13 +166,13 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
     return status;
 }
 
-uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu) {
+uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu) {
     const popliner_solver_options *options = &certificate->options.options;
     return pl_limit_of(options, ipu, options->mem_per_tile);
 }
 
-pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage) {
-    const popliner_certificate *c = certificate;
+pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage) {
+    const pl_certificate *c = certificate;
     const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[stage].ipu);
     const uint64_t need_bytes = c->is_measured ? c->details[stage].need_bytes[c->input.need]
                                                : c->plan.stages[stage].peak_bytes;
@@ -182,7 +182,7 @@ pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t sta
 }
 
 /* Completes a plan that was given with what was measured of its IPUs. */
-static void finish_evaluation(popliner_certificate *c) {
+static void finish_evaluation(pl_certificate *c) {
     popliner_plan *plan = &c->plan;
     uint64_t min_peak_bytes = UINT64_MAX;
     plan->status = POPLINER_PLAN_FEASIBLE;
@@ -210,7 +210,7 @@ uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
-uint64_t pl_certificate_kv(const popliner_certificate *certificate, size_t stage) {
+uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
     const popliner_plan_stage *own = &certificate->plan.stages[stage];
     uint64_t bytes = 0;
     for (size_t unit = own->first_unit; unit <= own->last_unit; unit++)
@@ -219,7 +219,7 @@ uint64_t pl_certificate_kv(const popliner_certificate *certificate, size_t stage
 }
 
 /* The most tokens more that every IPU has room for, and the IPU that has the least. */
-static void find_headroom(popliner_certificate *c) {
+static void find_headroom(pl_certificate *c) {
     const popliner_plan *plan = &c->plan;
     for (size_t i = 0; c->kv_bytes != NULL && i < plan->num_stages; i++) {
         const size_t ipu = plan->stages[i].ipu;
@@ -240,7 +240,7 @@ static void find_headroom(popliner_certificate *c) {
 }
 
 /* Copies what the costs know of units beside what the solver needs. */
-static bool copy_units(popliner_certificate *c, const pl_certificate_input *input) {
+static bool copy_units(pl_certificate *c, const pl_certificate_input *input) {
     const size_t num_units = input->num_units;
     if (input->kv_bytes != NULL) {
         c->kv_bytes = pl_new_array(num_units, sizeof *c->kv_bytes);
@@ -258,7 +258,7 @@ static bool copy_units(popliner_certificate *c, const pl_certificate_input *inpu
 }
 
 /* Copies which nodes of a graph each unit has. */
-static bool copy_nodes(popliner_certificate *c, const pl_graph_chain *graph) {
+static bool copy_nodes(pl_certificate *c, const pl_graph_chain *graph) {
     const size_t num_units = graph->units->num_units;
     const size_t num_nodes = graph->graph->num_nodes;
     c->node_names = pl_new_array(num_nodes, sizeof *c->node_names);
@@ -281,7 +281,7 @@ static bool copy_nodes(popliner_certificate *c, const pl_graph_chain *graph) {
 }
 
 /* Copies what the certificate is about, so that it needs the caller's no more. */
-static popliner_status copy_input(popliner_certificate *c, const pl_certificate_input *input,
+static popliner_status copy_input(pl_certificate *c, const pl_certificate_input *input,
                                   popliner_error *error) {
     size_t num_units = input->num_units;
     bool memory = true;
@@ -326,7 +326,7 @@ static size_t find_bottleneck(const popliner_plan *plan) {
 }
 
 /* The greatest share of the plan's largest tile that no operation explains. */
-static double find_unexplained_share(const popliner_certificate *c) {
+static double find_unexplained_share(const pl_certificate *c) {
     double share = 0;
     for (size_t i = 0; c->is_measured && i < c->plan.num_stages; i++) {
         const popliner_stage_detail *d = &c->details[i];
@@ -340,7 +340,7 @@ static double find_unexplained_share(const popliner_certificate *c) {
 }
 
 /* Copies how stages recompute, if that was chosen. */
-static popliner_status copy_choices(popliner_certificate *c, const char *const *choices,
+static popliner_status copy_choices(pl_certificate *c, const char *const *choices,
                                     popliner_error *error) {
     if (choices == NULL)
         return POPLINER_OK;
@@ -355,7 +355,7 @@ static popliner_status copy_choices(popliner_certificate *c, const char *const *
 }
 
 /* The same of a profile, where every stage recomputes in a way that has a name. */
-static popliner_status copy_recomputes(popliner_certificate *c, popliner_error *error) {
+static popliner_status copy_recomputes(pl_certificate *c, popliner_error *error) {
     const popliner_recompute *recomputes = c->input.stage_recomputes;
     size_t num_stages = c->plan.num_stages;
     if (recomputes == NULL)
@@ -370,7 +370,7 @@ static popliner_status copy_recomputes(popliner_certificate *c, popliner_error *
     return status;
 }
 
-static popliner_status find_verdicts(popliner_certificate *c, popliner_error *error) {
+static popliner_status find_verdicts(pl_certificate *c, popliner_error *error) {
     if (!c->is_measured)
         return POPLINER_OK;
     c->verdicts = pl_new_array(c->plan.num_stages, sizeof *c->verdicts);
@@ -386,7 +386,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
     *certificate = NULL;
-    popliner_certificate *c = calloc(1, sizeof *c);
+    pl_certificate *c = calloc(1, sizeof *c);
     if (c == NULL)
         return pl_fail_memory(error, "a report");
     popliner_status status = copy_input(c, input, error);
@@ -398,7 +398,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     c->input.stage_recomputes = NULL; /* the caller's */
     if (status != POPLINER_OK) {
         c->plan = (popliner_plan){0}; /* still the caller's */
-        popliner_certificate_free(c);
+        popliner_certificate_free(&c->info);
         return status;
     }
     *plan = (popliner_plan){0};
@@ -406,15 +406,14 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     c->is_evaluation = is_evaluation;
     if (is_evaluation)
         finish_evaluation(c);
-    pl_plan_summarise(&c->plan);
     c->bottleneck = find_bottleneck(&c->plan);
     status = find_verdicts(c, error);
-    c->info = (popliner_certificate_info){.plan = &c->plan,
-                                          .costs = c->costs,
-                                          .unexplained_share = find_unexplained_share(c),
-                                          .details = c->is_measured ? c->details : NULL,
-                                          .verdicts = c->verdicts,
-                                          .headroom_tokens = UINT64_MAX};
+    c->info = (popliner_certificate){.plan = &c->plan,
+                                     .costs = c->costs,
+                                     .unexplained_share = find_unexplained_share(c),
+                                     .details = c->is_measured ? c->details : NULL,
+                                     .verdicts = c->verdicts,
+                                     .headroom_tokens = UINT64_MAX};
     find_headroom(c);
     if (status == POPLINER_OK)
         status = pl_certificate_make_messages(c, error);
@@ -422,10 +421,10 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         *plan = c->plan;
         c->plan = (popliner_plan){0};
         c->costs = NULL;
-        popliner_certificate_free(c);
+        popliner_certificate_free(&c->info);
         return status;
     }
-    *certificate = c;
+    *certificate = &c->info;
     return POPLINER_OK;
 }
 
@@ -505,11 +504,12 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
         status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
     if (status != POPLINER_OK)
         return status;
-    status = copy_choices(*certificate, choices_of(input), error);
+    pl_certificate *made = (pl_certificate *)*certificate;
+    status = copy_choices(made, choices_of(input), error);
     if (status != POPLINER_OK) {
         /* the plan is the caller's again */
-        *input->plan = (*certificate)->plan;
-        (*certificate)->plan = (popliner_plan){0};
+        *input->plan = made->plan;
+        made->plan = (popliner_plan){0};
         popliner_certificate_free(*certificate);
         *certificate = NULL;
         return status;
@@ -518,8 +518,8 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     return POPLINER_OK;
 }
 
-void popliner_certificate_free(popliner_certificate *certificate) {
-    popliner_certificate *c = certificate;
+void popliner_certificate_free(popliner_certificate *callers) {
+    pl_certificate *c = (pl_certificate *)callers;
     if (c == NULL)
         return;
     pl_plan_clear(&c->plan);
@@ -544,17 +544,12 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     free(c);
 }
 
-const popliner_certificate_info *
-popliner_certificate_get_info(const popliner_certificate *certificate) {
-    return &certificate->info;
-}
-
-const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {
+const char *pl_certificate_layer(const pl_certificate *certificate, size_t unit) {
     return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
                                     : certificate->input.unit_names[unit];
 }
 
-size_t pl_certificate_last_layer(const popliner_certificate *certificate,
+size_t pl_certificate_last_layer(const pl_certificate *certificate,
                                  const popliner_plan_stage *stage) {
     bool has_tail =
         certificate->is_measured &&

@@ -29,9 +29,9 @@ typedef struct pl_certificate_input {
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
     bool has_cycles;
-    const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate_info */
+    const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate */
     const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
-    const char *unit_order;             /* see popliner_costs_file_info */
+    const char *unit_order;             /* see popliner_costs_file */
     const struct pl_graph_chain *graph; /* of which the units are one chain; NULL: none */
     popliner_option_names option_names; /* complete */
     /* What was told of the profile, and of the request; NULL: nothing. They need not outlive it. */
@@ -51,7 +51,8 @@ typedef struct pl_certificate_input {
     const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
 } pl_certificate_input;
 
-struct popliner_certificate {
+typedef struct pl_certificate {
+    popliner_certificate info;  /* first: it is what the caller has */
     pl_certificate_input input; /* its options and texts are the next ones */
     popliner_plan plan;
     pl_owned_options options;
@@ -73,11 +74,15 @@ struct popliner_certificate {
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
     size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
                                  was asked for first */
-    popliner_certificate_info info; /* of the above */
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;
-};
+} pl_certificate;
+
+/* Returns the whole certificate of a caller; NULL for NULL. */
+static inline const pl_certificate *pl_certificate_of(const popliner_certificate *callers) {
+    return (const pl_certificate *)callers;
+}
 
 /* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty
  * then. With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
@@ -103,73 +108,70 @@ popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
 
 /* Whether the IPU of a stage has room for the need of the request. */
 typedef enum pl_fit { PL_FITS, PL_FITS_NOT, PL_FIT_UNKNOWN } pl_fit;
-pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage);
+pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage);
 
 /* The member `fits`; null where it is not known. */
 void pl_certificate_put_fit(pl_fit fit, pl_json *json);
 
 /* The most that an IPU may need. */
-uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu);
+uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu);
 
 /* The bytes that a token more takes in a stage. */
-uint64_t pl_certificate_kv(const popliner_certificate *certificate, size_t stage);
+uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
 
 /* The cycles of all stages on an IPU. */
 uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);
 
 /* Makes the list of all that is to be said. Errors: MEMORY. */
-popliner_status pl_certificate_make_messages(popliner_certificate *certificate,
-                                             popliner_error *error);
+popliner_status pl_certificate_make_messages(pl_certificate *certificate, popliner_error *error);
 
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
-const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);
+const char *pl_certificate_layer(const pl_certificate *certificate, size_t unit);
 
 /* The last unit of a stage that layer_to tells: not the tail behind it. */
-size_t pl_certificate_last_layer(const popliner_certificate *certificate,
+size_t pl_certificate_last_layer(const pl_certificate *certificate,
                                  const popliner_plan_stage *stage);
 
 /* A number of an objective in the unit in which it is shown: cycles and the spread of cycles in the
  * time unit. *divisor becomes 1 if it is a whole number of these. */
-uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
-                                popliner_objective objective);
+uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_objective objective);
 
 /* A number in the unit that a divisor stands for. */
 void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
 
 /* Adds what people are told besides the verdict and the bottleneck, a line each. */
-void pl_certificate_add_notes(const popliner_certificate *certificate, pl_text *text);
+void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text);
 
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
 
 /* A constraint in the caller's words: "require cut:3". */
-void pl_certificate_word_constraint(const popliner_certificate *certificate,
+void pl_certificate_word_constraint(const pl_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text);
 
 /* How many texts there are on the constraints that contradict each other, and the costs if they are
  * a part of that; and one of them. */
-size_t pl_certificate_num_constraints(const popliner_certificate *certificate);
-void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
-                                   pl_text *text);
+size_t pl_certificate_num_constraints(const pl_certificate *certificate);
+void pl_certificate_add_constraint(const pl_certificate *certificate, size_t i, pl_text *text);
 
 /* The list `objectives`: the values of the objectives of the plan. */
-void pl_certificate_objectives_json(const popliner_certificate *certificate, pl_json *json);
+void pl_certificate_objectives_json(const pl_certificate *certificate, pl_json *json);
 
 /* The object `infeasibility`: why nothing fits; null where that is not so. */
-void pl_certificate_infeasibility_json(const popliner_certificate *certificate, pl_json *json);
+void pl_certificate_infeasibility_json(const pl_certificate *certificate, pl_json *json);
 
 /* The stages on one line. */
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
                              const char *const *unit_names);
 
 /* The answer, as a value of a document. */
-void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json);
+void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_json *json);
 
 /* The stages as the original has them: a document. */
-void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text);
+void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *text);
 
 /* What a proof is about: "split", "split of this order", or "contiguous partition of the graph". */
-const char *pl_certificate_splits(const popliner_certificate *certificate);
+const char *pl_certificate_splits(const pl_certificate *certificate);
 
 /* "optimal", "feasible" or "infeasible". */
 const char *pl_certificate_status(const popliner_plan *plan);
@@ -205,6 +207,6 @@ double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_byt
 
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */
-void pl_certificate_add_bars(const popliner_certificate *certificate, pl_layout *layout);
+void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layout);
 
 #endif

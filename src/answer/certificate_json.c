@@ -125,7 +125,7 @@ void pl_certificate_put_fit(pl_fit fit, pl_json *json) {
 }
 
 /* Adds layer_from, layer_to and mem, and head and tail if the chain can have them. */
-static void put_stage(const popliner_certificate *c, size_t i, pl_json *json) {
+static void put_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_chain *chain = c->input.chain;
     pl_put_text(json, "layer_from", pl_certificate_layer(c, stage->first_unit));
@@ -145,8 +145,8 @@ static void put_stage(const popliner_certificate *c, size_t i, pl_json *json) {
                 pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL);
 }
 
-void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text) {
-    const popliner_certificate *c = certificate;
+void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *text) {
+    const pl_certificate *c = certificate;
     pl_json json = {.text = text};
     pl_put_open(&json, NULL, '[');
     for (size_t i = 0; i < c->plan.num_stages; i++) {
@@ -163,7 +163,7 @@ void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_
 }
 
 /* Where a stage, or a unit, needs most memory. */
-static void put_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_json *json) {
+static void put_peak(const pl_certificate *c, const popliner_stage_detail *d, pl_json *json) {
     const pl_certificate_input *in = &c->input;
     if (!c->is_measured) {
         pl_put_null(json, "peak");
@@ -189,8 +189,7 @@ static void put_peak(const popliner_certificate *c, const popliner_stage_detail 
 }
 
 /* The names of the layers in a stage. */
-static void put_layers(const popliner_certificate *c, const popliner_plan_stage *stage,
-                       pl_json *json) {
+static void put_layers(const pl_certificate *c, const popliner_plan_stage *stage, pl_json *json) {
     const uint8_t *counted = c->input.options->counted_units;
     pl_put_open(json, "layers", '[');
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
@@ -202,8 +201,7 @@ static void put_layers(const popliner_certificate *c, const popliner_plan_stage 
 }
 
 /* The nodes of a graph that a stage has. */
-static void put_nodes(const popliner_certificate *c, const popliner_plan_stage *stage,
-                      pl_json *json) {
+static void put_nodes(const pl_certificate *c, const popliner_plan_stage *stage, pl_json *json) {
     if (c->node_names == NULL)
         return;
     pl_put_open(json, "nodes", '[');
@@ -213,7 +211,7 @@ static void put_nodes(const popliner_certificate *c, const popliner_plan_stage *
 }
 
 /* What is known of the whole graph; null where there is none. */
-static void put_graph(const popliner_certificate *c, pl_json *json) {
+static void put_graph(const pl_certificate *c, pl_json *json) {
     const popliner_graph_proof *graph = &c->plan.graph;
     if (!graph->is_graph || c->node_names == NULL) {
         pl_put_null(json, "graph");
@@ -228,19 +226,19 @@ static void put_graph(const popliner_certificate *c, pl_json *json) {
 }
 
 /* The original's solver has no objectives, and looks at no cuts. */
-static bool knows_cuts(const popliner_certificate *c) {
+static bool knows_cuts(const pl_certificate *c) {
     return c->plan.num_values > 0;
 }
 
 /* What a stage needs, in a model that knows what compiling adds. */
-static void put_needs(const popliner_certificate *c, size_t i, pl_json *json) {
+static void put_needs(const pl_certificate *c, size_t i, pl_json *json) {
     if (!c->is_measured || !c->input.chain->model->follows_account)
         pl_put_null(json, "needs");
     else
         pl_report_needs_json(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu), json);
 }
 
-static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *json) {
+static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = c->is_measured ? &c->details[i] : NULL;
     const uint64_t cycles_divisor = c->input.cycles_per_time_unit;
@@ -269,7 +267,7 @@ static void put_proof(popliner_proof proof, pl_json *json) {
     pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : pl_proof_name(proof));
 }
 
-void pl_certificate_objectives_json(const popliner_certificate *c, pl_json *json) {
+void pl_certificate_objectives_json(const pl_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
     pl_put_open(json, "objectives", '[');
     for (size_t i = 0; i < plan->num_values; i++) {
@@ -286,7 +284,7 @@ void pl_certificate_objectives_json(const popliner_certificate *c, pl_json *json
 }
 
 /* A constraint in the caller's words, or with NULL a part of the contradiction. */
-static void put_words(const popliner_certificate *c, const char *key,
+static void put_words(const pl_certificate *c, const char *key,
                       const popliner_constraint *constraint, size_t part, pl_json *json) {
     pl_text text = {0};
     if (constraint != NULL)
@@ -299,8 +297,7 @@ static void put_words(const popliner_certificate *c, const char *key,
 }
 
 /* A change that is enough. */
-static void put_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
-                       pl_json *json) {
+static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, pl_json *json) {
     static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
                                         "without_device_map", "cut_run"};
     pl_put_open(json, NULL, '{');
@@ -334,7 +331,7 @@ static void put_remedy(const popliner_certificate *c, const popliner_remedy *rem
 }
 
 /* What would be enough: single changes, and constraints of which to leave out one is not. */
-static void put_remedies(const popliner_certificate *c, pl_json *json) {
+static void put_remedies(const pl_certificate *c, pl_json *json) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     pl_put_count(json, "enough_num_ipus", why->enough_stages);
     pl_put_open(json, "remedies", '[');
@@ -348,7 +345,7 @@ static void put_remedies(const popliner_certificate *c, pl_json *json) {
     pl_put_flag(json, "has_all_remedies", why->has_all_remedies);
 }
 
-void pl_certificate_infeasibility_json(const popliner_certificate *c, pl_json *json) {
+void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
     static const char *const reasons[] = {"none",     "constraints", "layer",
                                           "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -385,14 +382,14 @@ void pl_certificate_infeasibility_json(const popliner_certificate *c, pl_json *j
 }
 
 /* In bytes in a unit of time. */
-static void put_bandwidth(const popliner_certificate *c, const char *key,
-                          popliner_bandwidth bandwidth, pl_json *json) {
+static void put_bandwidth(const pl_certificate *c, const char *key, popliner_bandwidth bandwidth,
+                          pl_json *json) {
     double cycles = (double)bandwidth.cycles / (double)c->input.cycles_per_time_unit;
     pl_put_real(json, key, (double)bandwidth.bytes / cycles);
 }
 
 /* The layers after which cuts have to be, or must not be. */
-static void put_cuts(const popliner_certificate *c, const char *key, popliner_cut_rule rule,
+static void put_cuts(const pl_certificate *c, const char *key, popliner_cut_rule rule,
                      pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     pl_put_open(json, key, '[');
@@ -403,7 +400,7 @@ static void put_cuts(const popliner_certificate *c, const char *key, popliner_cu
 }
 
 /* What is told of pairs of layers, of where they are, and of single IPUs and links. */
-static void put_lists(const popliner_certificate *c, pl_json *json) {
+static void put_lists(const pl_certificate *c, pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     const char *const *names = c->input.unit_names;
     char key[64];
@@ -445,7 +442,7 @@ static void put_lists(const popliner_certificate *c, pl_json *json) {
 }
 
 /* The copies that the stages of the plan keep, from the last one; null: those of the schedule. */
-static void put_copies(const popliner_certificate *c, pl_json *json) {
+static void put_copies(const pl_certificate *c, pl_json *json) {
     const popliner_pipeline *pipeline = &c->input.pipeline;
     const size_t num_stages = c->plan.num_stages;
     if (!pl_pipeline_has_own_copies(pipeline)) {
@@ -474,7 +471,7 @@ static size_t num_ipus(const popliner_solver_options *o) {
 }
 
 /* What is asked of a profile's stages. */
-static void put_memory_options(const popliner_certificate *c, pl_json *json) {
+static void put_memory_options(const pl_certificate *c, pl_json *json) {
     static const char *const needs[] = {
         [POPLINER_NEED_EXPECTED] = "expected",
         [POPLINER_NEED_LEAST] = "at-least",
@@ -492,7 +489,7 @@ static void put_memory_options(const popliner_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-static void put_options(const popliner_certificate *c, pl_json *json) {
+static void put_options(const pl_certificate *c, pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     pl_put_open(json, "options", '{');
     pl_put_number(json, "num_ipus", num_ipus(o));
@@ -515,7 +512,7 @@ static void put_options(const popliner_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-static void put_totals(const popliner_certificate *c, pl_json *json) {
+static void put_totals(const pl_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
     const pl_certificate_input *in = &c->input;
     pl_put_open(json, "totals", '{');
@@ -531,8 +528,8 @@ static void put_totals(const popliner_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json) {
-    const popliner_certificate *c = certificate;
+void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_json *json) {
+    const pl_certificate *c = certificate;
     const popliner_plan *plan = &c->plan;
     pl_put_open(json, key, '{');
     pl_put_text(json, "status", pl_certificate_status(plan));

@@ -34,8 +34,7 @@ static pl_objective_unit unit_of(const popliner_plan *plan, popliner_objective o
                : pl_objective_of(objective)->unit;
 }
 
-uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
-                                popliner_objective objective) {
+uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_objective objective) {
     const pl_objective_unit unit = unit_of(&certificate->plan, objective);
     return unit == PL_UNIT_CYCLES ? certificate->input.cycles_per_time_unit
            : unit == PL_UNIT_CUTS ? certificate->input.cuts_per_unit
@@ -50,20 +49,20 @@ static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
         pl_text_format(text, "%.6f", (double)value / (double)divisor);
 }
 
-static const char *name_of_unit(const popliner_certificate *c, popliner_objective objective) {
+static const char *name_of_unit(const pl_certificate *c, popliner_objective objective) {
     const pl_objective_unit unit = unit_of(&c->plan, objective);
     bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
     return unit == PL_UNIT_COUNT ? "IPUs" : is_time ? c->input.time_unit : "bytes";
 }
 
-const char *pl_certificate_splits(const popliner_certificate *c) {
+const char *pl_certificate_splits(const pl_certificate *c) {
     return c->plan.graph.is_proven       ? "contiguous partition of the graph"
            : c->input.unit_order == NULL ? "split"
                                          : "split of this order";
 }
 
 /* Of what something is proven. */
-static const char *of_order(const popliner_certificate *c) {
+static const char *of_order(const pl_certificate *c) {
     if (c->plan.graph.is_proven && c->plan.status != POPLINER_PLAN_INFEASIBLE)
         return " of all contiguous partitions of the graph";
     return c->input.unit_order == NULL ? "" : " of this order";
@@ -71,7 +70,7 @@ static const char *of_order(const popliner_certificate *c) {
 
 /* Adds the value of an objective in its words, "peak 33590 bytes per tile", and the lower bound if
  * that is smaller. */
-static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
+static void add_value(const pl_certificate *c, size_t i, pl_text *text) {
     const popliner_plan_value *value = &c->plan.values[i];
     const uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = name_of_unit(c, value->objective);
@@ -95,7 +94,7 @@ static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
 }
 
 /* Adds by how many methods the split is proven, where there may be two. */
-static void add_proofs(const popliner_certificate *c, pl_text *text) {
+static void add_proofs(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
     if (c->plan.proof == POPLINER_PROOF_BOTH_PROGRAMS)
         pl_text_add(text, "Proven twice: by GLPK's integer programs and by the dynamic program.\n");
@@ -105,7 +104,7 @@ static void add_proofs(const popliner_certificate *c, pl_text *text) {
                        popliner_solver_has_glpk() ? "" : ": this build has no GLPK");
 }
 
-static void add_proof(const popliner_certificate *c, pl_text *text) {
+static void add_proof(const pl_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     if (plan->num_values == 0)
         return;
@@ -125,7 +124,7 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Adds where most memory is needed, and when. */
-static void add_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_text *text) {
+static void add_peak(const pl_certificate *c, const popliner_stage_detail *d, pl_text *text) {
     const pl_certificate_input *in = &c->input;
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
@@ -133,7 +132,7 @@ static void add_peak(const popliner_certificate *c, const popliner_stage_detail 
         pl_text_format(text, ", %s", pl_operation_at(in->operations, operation)->name);
 }
 
-static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
+static void add_bottleneck(const pl_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     /* for PopLiner's own solver its own messages are enough */
     if (plan->num_stages == 0 || plan->num_values == 0)
@@ -163,7 +162,7 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Adds how many tokens more there is room for. */
-static void add_headroom(const popliner_certificate *c, pl_text *text) {
+static void add_headroom(const pl_certificate *c, pl_text *text) {
     if (c->info.headroom_tokens == UINT64_MAX)
         return;
     pl_text_format(text,
@@ -173,11 +172,11 @@ static void add_headroom(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Whether there is anything to say of how sure it is that stages fit. */
-static bool has_verdicts(const popliner_certificate *c) {
+static bool has_verdicts(const pl_certificate *c) {
     return c->is_measured && c->input.chain->model->follows_account && c->plan.num_values > 0;
 }
 
-static size_t count_unknown(const popliner_certificate *c) {
+static size_t count_unknown(const pl_certificate *c) {
     size_t count = 0;
     for (size_t i = 0; i < c->plan.num_stages; i++)
         count += c->verdicts[i] == POPLINER_FITS_UNKNOWN;
@@ -185,7 +184,7 @@ static size_t count_unknown(const popliner_certificate *c) {
 }
 
 /* Of which stages nothing is known. */
-static void add_unknown(const popliner_certificate *c, pl_text *text) {
+static void add_unknown(const pl_certificate *c, pl_text *text) {
     const size_t count = c->is_measured ? count_unknown(c) : 0;
     if (count > 0)
         pl_text_format(text,
@@ -197,7 +196,7 @@ static void add_unknown(const popliner_certificate *c, pl_text *text) {
 
 /* How sure it is that the stages fit: of the one with the smallest margin, of those where that is
  * known. */
-static void add_verdict(const popliner_certificate *c, pl_text *text) {
+static void add_verdict(const pl_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     size_t worst = SIZE_MAX;
     double smallest = 0;
@@ -229,7 +228,7 @@ bool pl_remedy_has_number(const popliner_remedy *remedy) {
            pl_constraint_of(remedy->constraint.kind)->is_number;
 }
 
-void pl_certificate_word_constraint(const popliner_certificate *certificate,
+void pl_certificate_word_constraint(const pl_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text) {
     const char *const *units = certificate->input.unit_names;
     const popliner_constraint *it = constraint;
@@ -246,7 +245,7 @@ void pl_certificate_word_constraint(const popliner_certificate *certificate,
 }
 
 /* What has to be given so that so much is left, and what of it is not. */
-static void add_memory(const popliner_certificate *c, uint64_t limit_bytes, const char *unit,
+static void add_memory(const pl_certificate *c, uint64_t limit_bytes, const char *unit,
                        pl_text *text) {
     const popliner_reserve *reserve = &c->input.options->reserve;
     uint64_t memory_bytes = limit_bytes;
@@ -260,8 +259,7 @@ static void add_memory(const popliner_certificate *c, uint64_t limit_bytes, cons
 }
 
 /* One of the changes that are enough: "without place 3=0". */
-static void add_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
-                       pl_text *text) {
+static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, pl_text *text) {
     const popliner_option_names names = c->input.option_names;
     const popliner_constraint *constraint = &remedy->constraint;
     popliner_constraint own = *constraint;
@@ -298,13 +296,13 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
 }
 
 /* By how much a remedy raises the limit of its IPU. */
-static uint64_t raise_of(const popliner_certificate *c, const popliner_remedy *remedy) {
+static uint64_t raise_of(const pl_certificate *c, const popliner_remedy *remedy) {
     uint64_t limit_bytes = pl_certificate_limit(c, remedy->ipu);
     return remedy->bytes > limit_bytes ? remedy->bytes - limit_bytes : 0;
 }
 
 /* Of the limits of single IPUs only the one that is raised least is told. */
-static bool is_told(const popliner_certificate *c, size_t remedy) {
+static bool is_told(const pl_certificate *c, size_t remedy) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_remedy *own = &why->remedies[remedy];
     for (size_t i = 0; own->kind == POPLINER_REMEDY_IPU_LIMIT && i < why->num_remedies; i++) {
@@ -324,7 +322,7 @@ static void end_sentence(pl_text *text) {
 }
 
 /* The other changes, the first few of them. */
-static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
+static void add_other_remedies(const pl_certificate *c, pl_text *text) {
     enum { MAX_TOLD = 6 };
     const popliner_infeasibility *why = &c->plan.infeasibility;
     size_t num_told = 0;
@@ -350,7 +348,7 @@ static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
 }
 
 /* What would be enough. */
-static void add_remedies(const popliner_certificate *c, pl_text *text) {
+static void add_remedies(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_option_names names = c->input.option_names;
     if (why->enough_bytes > 0) {
@@ -376,13 +374,12 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
     add_other_remedies(c, text);
 }
 
-size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
+size_t pl_certificate_num_constraints(const pl_certificate *certificate) {
     const popliner_infeasibility *why = &certificate->plan.infeasibility;
     return why->num_constraints + why->needs_costs;
 }
 
-void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
-                                   pl_text *text) {
+void pl_certificate_add_constraint(const pl_certificate *certificate, size_t i, pl_text *text) {
     const popliner_infeasibility *why = &certificate->plan.infeasibility;
     if (i < why->num_constraints)
         pl_certificate_word_constraint(certificate, &why->constraints[i], text);
@@ -393,7 +390,7 @@ void pl_certificate_add_constraint(const popliner_certificate *certificate, size
 }
 
 /* The constraints that contradict each other, or the one that cannot be kept. */
-static void add_contradiction(const popliner_certificate *c, pl_text *text) {
+static void add_contradiction(const pl_certificate *c, pl_text *text) {
     const uint8_t *counted = c->input.options->counted_units;
     size_t count = pl_certificate_num_constraints(c);
     size_t num_layers = 0;
@@ -411,7 +408,7 @@ static void add_contradiction(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Adds where and for what the unit that is too large needs most. */
-static void add_unit_peak(const popliner_certificate *c, pl_text *text) {
+static void add_unit_peak(const pl_certificate *c, pl_text *text) {
     pl_text_add(text, "Its peak is on ");
     add_peak(c, &c->unit, text);
     pl_text_add(text, ".\n");
@@ -422,7 +419,7 @@ static void add_unit_peak(const popliner_certificate *c, pl_text *text) {
     }
 }
 
-static void add_obstacle(const popliner_certificate *c, pl_text *text) {
+static void add_obstacle(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const uint8_t *counted = c->input.options->counted_units;
     bool is_layer = counted == NULL || counted[why->unit] != 0;
@@ -461,7 +458,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
 }
 
 /* What was chosen for the stages of a profile: words that --evaluate takes again. */
-static void add_recomputes(const popliner_certificate *c, pl_text *text) {
+static void add_recomputes(const pl_certificate *c, pl_text *text) {
     if (c->stage_choices == NULL || !c->is_measured || c->plan.num_stages == 0)
         return;
     pl_text_add(text, "Recomputation by stage: ");
@@ -470,7 +467,7 @@ static void add_recomputes(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
-static void add_order(const popliner_certificate *c, pl_text *text) {
+static void add_order(const pl_certificate *c, pl_text *text) {
     const popliner_graph_proof *graph = &c->plan.graph;
     if (c->input.unit_order == NULL || graph->is_proven)
         return;
@@ -489,21 +486,21 @@ static void add_order(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
-void pl_certificate_add_notes(const popliner_certificate *certificate, pl_text *text) {
+void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text) {
     add_order(certificate, text);
     add_unknown(certificate, text);
 }
 
 /* Makes the list of all that is to be said. */
 /* Errors: MEMORY where not all messages are there. */
-static popliner_status tell_messages(popliner_certificate *c, popliner_error *error) {
+static popliner_status tell_messages(pl_certificate *c, popliner_error *error) {
     c->info.messages = c->messages.items;
     c->info.num_messages = c->messages.count;
     return c->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
 }
 
-popliner_status pl_certificate_make_messages(popliner_certificate *c, popliner_error *error) {
-    static void (*const parts[])(const popliner_certificate *, pl_text *) = {
+popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
+    static void (*const parts[])(const pl_certificate *, pl_text *) = {
         add_order,    add_obstacle,   add_proof,   add_bottleneck,
         add_headroom, add_recomputes, add_unknown, add_verdict,
     };
@@ -528,9 +525,10 @@ popliner_status pl_certificate_make_messages(popliner_certificate *c, popliner_e
     return tell_messages(c, error);
 }
 
-popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
+popliner_status popliner_certificate_add_message(popliner_certificate *callers,
                                                  popliner_level level, const char *text,
                                                  popliner_error *error) {
+    pl_certificate *certificate = (pl_certificate *)callers;
     if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
                        (int)level);
@@ -538,21 +536,21 @@ popliner_status popliner_certificate_add_message(popliner_certificate *certifica
     return tell_messages(certificate, error);
 }
 
-static void add_text(const popliner_certificate *c, pl_text *text) {
+static void add_text(const pl_certificate *c, pl_text *text) {
     pl_text_add(text, "");
     for (size_t i = 0; i < c->num_own_messages; i++)
         pl_text_format(text, "%s\n", c->messages.items[c->first_own_message + i].text);
 }
 
 /* The nodes of a graph that a stage has: a set, of which the first and the last tell little. */
-static pl_text nodes_of(const popliner_certificate *c, const popliner_plan_stage *stage) {
+static pl_text nodes_of(const pl_certificate *c, const popliner_plan_stage *stage) {
     pl_text text = {0};
     for (size_t i = c->nodes_from[stage->first_unit]; i < c->nodes_from[stage->last_unit + 1]; i++)
         pl_text_format(&text, "%s%s", text.length > 0 ? " " : "", c->node_names[i]);
     return text;
 }
 
-static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) {
+static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const bool is_of_profile = c->input.profile != NULL;
     const bool has_cycles = c->input.has_cycles || !is_of_profile;
@@ -571,8 +569,8 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
         PL_COLUMN(sheet, made, "nodes", nodes_of(c, stage));
 }
 
-static popliner_status write_table(const popliner_certificate *c, popliner_format format,
-                                   char **result, popliner_error *error) {
+static popliner_status write_table(const pl_certificate *c, popliner_format format, char **result,
+                                   popliner_error *error) {
     pl_sheet sheet;
     if (format == POPLINER_FORMAT_JSON)
         pl_sheet_begin(&sheet, format, "plan");
@@ -596,9 +594,10 @@ void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
     pl_text_add(text, "]");
 }
 
-popliner_status popliner_certificate_text(const popliner_certificate *certificate,
+popliner_status popliner_certificate_text(const popliner_certificate *callers,
                                           popliner_certificate_form form, char **result,
                                           popliner_error *error) {
+    const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_text text = {0};
     *result = NULL;
     switch (form) {

@@ -17,7 +17,7 @@ enum { PATH_ROOM = 500 };
 
 /* What the parts of a report need, together. */
 typedef struct context {
-    const popliner_diagnosis *diagnosis;
+    const pl_diagnosis *diagnosis;
     const popliner_profile *profile;
     const popliner_operations *operations;
     const pl_debug_info *info;
@@ -47,7 +47,7 @@ static const char *program_reason(const context *c, uint32_t program) {
 /* ---- text ---- */
 
 static void write_programs(const context *c, pl_text *text) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_text_add(text, "Programs                        all      seen  difference\n");
     for (size_t i = 0; i < d->num_program_types; i++) {
         const popliner_diagnosis_programs *group = &d->programs[i];
@@ -65,7 +65,7 @@ static void write_programs(const context *c, pl_text *text) {
 }
 
 static void write_categories(const context *c, pl_text *text) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_text_add(text, "\nMemory by category           explained         truth    difference  "
                       "      %  tiles exceeded\n");
     for (size_t i = 0; i < d->num_categories; i++) {
@@ -159,7 +159,7 @@ static void write_missing(const context *c, const popliner_missing_variables *li
 }
 
 static void write_bottleneck(const context *c, pl_text *text) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_text_format(
         text,
         "\nBottleneck: tile %zu at step %zu%s%s\n"
@@ -189,7 +189,7 @@ static void write_bottleneck(const context *c, pl_text *text) {
 }
 
 static void write_coverage(const context *c, pl_text *text) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_text_format(text, "\nLayers of %zu operations, by how they were found\n", d->num_operations);
     for (size_t i = 0; i < d->num_coverage; i++)
         pl_text_format(text, "  %-34s %7zu  %6.2f%%\n",
@@ -278,7 +278,7 @@ static void put_program(const context *c, uint32_t program, const char *reason, 
 }
 
 static void put_programs(const context *c, pl_json *json) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_put_open(json, "programs", '[');
     for (size_t i = 0; i < d->num_program_types; i++) {
         const popliner_diagnosis_programs *group = &d->programs[i];
@@ -295,7 +295,7 @@ static void put_programs(const context *c, pl_json *json) {
     pl_put_close(json);
 }
 
-static void put_categories(const popliner_diagnosis *d, pl_json *json) {
+static void put_categories(const pl_diagnosis *d, pl_json *json) {
     pl_put_open(json, "categories", '[');
     for (size_t i = 0; i < d->num_categories; i++) {
         const popliner_diagnosis_category *row = &d->categories[i];
@@ -357,7 +357,7 @@ static void put_missing(const context *c, const popliner_missing_variables *list
     pl_put_close(json);
 }
 
-static void put_coverage(const popliner_diagnosis *d, pl_json *json) {
+static void put_coverage(const pl_diagnosis *d, pl_json *json) {
     pl_put_open(json, "coverage", '{');
     pl_put_number(json, "operations", d->num_operations);
     pl_put_open(json, "by_note", '{');
@@ -372,7 +372,7 @@ static void put_coverage(const popliner_diagnosis *d, pl_json *json) {
 }
 
 static void put_bottleneck(const context *c, pl_json *json) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_put_open(json, "bottleneck", '{');
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "step", d->step);
@@ -392,7 +392,7 @@ static void put_bottleneck(const context *c, pl_json *json) {
 }
 
 static void put_diagnosis(const context *c, pl_json *json) {
-    const popliner_diagnosis *d = c->diagnosis;
+    const pl_diagnosis *d = c->diagnosis;
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "memory_model", pl_memory_model_find(d->model)->name);
     pl_put_flag(json, "layer_operations_only", d->layer_operations_only);
@@ -406,9 +406,9 @@ static void put_diagnosis(const context *c, pl_json *json) {
     pl_put_close(json);
 }
 
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
-                                          popliner_format format, size_t max_rows, char **result,
-                                          popliner_error *error) {
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *callers, popliner_format format,
+                                          size_t max_rows, char **result, popliner_error *error) {
+    const pl_diagnosis *diagnosis = (const pl_diagnosis *)callers;
     const context c = {diagnosis,       diagnosis->profile,      diagnosis->operations,
                        diagnosis->info, diagnosis->option_names, max_rows};
     pl_text text = {0};

@@ -13,7 +13,7 @@
 
 /* ---- the verdict ---- */
 
-static size_t count_breaches(const popliner_diagnosis *d) {
+static size_t count_breaches(const pl_diagnosis *d) {
     size_t count = 0;
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         count += pl_profile_check_of(d->profile, (popliner_relation)i).breached > 0;
@@ -21,11 +21,11 @@ static size_t count_breaches(const popliner_diagnosis *d) {
 }
 
 /* What is explained of the fullest tile, in percent. */
-static double explained_percent(const popliner_diagnosis *d) {
+static double explained_percent(const pl_diagnosis *d) {
     return d->truth_bytes == 0 ? 100 : 100 * (double)d->explained_bytes / (double)d->truth_bytes;
 }
 
-static void write_verdict(const popliner_diagnosis *d, double allowed_percent, pl_layout *layout) {
+static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layout *layout) {
     const double percent = explained_percent(d);
     const size_t num_breaches = count_breaches(d);
     const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
@@ -52,7 +52,7 @@ static void write_verdict(const popliner_diagnosis *d, double allowed_percent, p
 
 /* ---- the fullest tile ---- */
 
-static void write_fullest(const popliner_diagnosis *d, pl_layout *layout) {
+static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
     const uint64_t explained = d->explained_bytes;
     const uint64_t truth = d->truth_bytes;
     pl_text text = {0};
@@ -147,7 +147,7 @@ static pl_text words_of(const char *category) {
     return text;
 }
 
-static void write_missing(const popliner_diagnosis *d, pl_layout *layout) {
+static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
     enum { SHOWN = 4 };
     const pl_grid_column columns[] = {{NULL, PL_GRID_WORDS, 0, 0, 0},
                                       {NULL, PL_GRID_RIGHT, 0, 0, 0},
@@ -184,7 +184,7 @@ static void write_missing(const popliner_diagnosis *d, pl_layout *layout) {
 
 /* ---- layers and checks ---- */
 
-static void write_layers(const popliner_diagnosis *d, pl_layout *layout) {
+static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
     static const char *const words[] = {
         [POPLINER_LAYER_RULE_NAME] = "by name",
         [POPLINER_LAYER_RULE_INPUTS] = "by inputs",
@@ -222,7 +222,7 @@ static void write_layers(const popliner_diagnosis *d, pl_layout *layout) {
     free(text.data);
 }
 
-static void write_checks(const popliner_diagnosis *d, pl_layout *layout) {
+static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     size_t num_relations = 0;
     uint64_t num_places = 0;
     uint64_t num_breached = 0;
@@ -244,7 +244,7 @@ static void write_checks(const popliner_diagnosis *d, pl_layout *layout) {
     free(text.data);
 }
 
-static void write_layout(const popliner_diagnosis *d, pl_layout *layout) {
+static void write_layout(const pl_diagnosis *d, pl_layout *layout) {
     pl_text text = {0};
     pl_text_add(&text, "all addresses of ");
     pl_text_add_grouped(&text, d->layout.num_tiles_equal);
@@ -257,7 +257,7 @@ static void write_layout(const popliner_diagnosis *d, pl_layout *layout) {
     free(text.data);
 }
 
-static void write_suggestion(const popliner_diagnosis *d, pl_layout *layout) {
+static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
     pl_text option = {0};
     pl_text words = {0};
     if (*d->suggestion.regex == '\0')
@@ -272,10 +272,10 @@ static void write_suggestion(const popliner_diagnosis *d, pl_layout *layout) {
     free(words.data);
 }
 
-popliner_status popliner_screen_diagnosis(const popliner_diagnosis *diagnosis,
-                                          double allowed_percent, const char *more,
-                                          const popliner_plot_options *screen, char **text,
-                                          popliner_error *error) {
+popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, double allowed_percent,
+                                          const char *more, const popliner_plot_options *screen,
+                                          char **text, popliner_error *error) {
+    const pl_diagnosis *diagnosis = (const pl_diagnosis *)callers;
     pl_layout layout;
     pl_layout_begin(&layout, screen);
     write_verdict(diagnosis, allowed_percent, &layout);

@@ -35,7 +35,7 @@ static void write_others(const popliner_plan *plan, size_t stage, pl_text *text)
         }
 }
 
-static void write_text(const popliner_certificate *c, size_t number, pl_text *text) {
+static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *d = &c->details[number];
     const popliner_chain *chain = c->input.chain;
@@ -84,7 +84,7 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
     }
 }
 
-static void put_stage(const popliner_certificate *c, size_t number, pl_json *json) {
+static void put_stage(const pl_certificate *c, size_t number, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *d = &c->details[number];
     const popliner_chain_unit *first = pl_chain_unit_at(c->input.chain, stage->first_unit);
@@ -113,17 +113,17 @@ static void put_stage(const popliner_certificate *c, size_t number, pl_json *jso
     pl_put_close(json);
 }
 
-static void put_evaluation(const popliner_certificate *certificate, const char *key,
-                           pl_json *json) {
+static void put_evaluation(const pl_certificate *certificate, const char *key, pl_json *json) {
     pl_put_open(json, key, '[');
     for (size_t i = 0; i < certificate->plan.num_stages; i++)
         put_stage(certificate, i, json);
     pl_put_close(json);
 }
 
-popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
+popliner_status popliner_report_evaluation(const popliner_certificate *callers,
                                            popliner_format format, char **result,
                                            popliner_error *error) {
+    const pl_certificate *certificate = (const pl_certificate *)callers;
     *result = NULL;
     if (!certificate->is_measured)
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -141,9 +141,13 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
 
 /* ---- one split of several profiles ---- */
 
+static const pl_certificate *evaluation_of(const popliner_together *t, size_t report) {
+    return pl_certificate_of(t->evaluations[report]);
+}
+
 /* What the IPU of a stage needs in a report. */
 static uint64_t need_of(const popliner_together *t, size_t report, size_t stage) {
-    const popliner_certificate *c = t->evaluations[report];
+    const pl_certificate *c = evaluation_of(t, report);
     return c->details[stage].need_bytes[c->input.need];
 }
 
@@ -157,25 +161,25 @@ static size_t largest_of(const popliner_together *t, size_t stage) {
 }
 
 static pl_fit fit_of(const popliner_together *t, size_t stage) {
-    const popliner_certificate *c = t->evaluations[0];
+    const pl_certificate *c = evaluation_of(t, 0);
     if (need_of(t, largest_of(t, stage), stage) >
         pl_certificate_limit(c, c->plan.stages[stage].ipu))
         return PL_FITS_NOT;
     for (size_t i = 0; i < t->num_reports; i++)
-        if (pl_certificate_fit_of(t->evaluations[i], stage) == PL_FIT_UNKNOWN)
+        if (pl_certificate_fit_of(evaluation_of(t, i), stage) == PL_FIT_UNKNOWN)
             return PL_FIT_UNKNOWN;
     return PL_FITS;
 }
 
 static popliner_status check(const popliner_together *t, popliner_error *error) {
     for (size_t i = 0; t->num_stages > 0 && i < t->num_reports; i++) {
-        if (!t->evaluations[i]->is_measured)
+        if (!evaluation_of(t, i)->is_measured)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "stages whose costs are of no profile have no details");
-        if (t->evaluations[i]->plan.num_stages != t->num_stages)
+        if (evaluation_of(t, i)->plan.num_stages != t->num_stages)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "evaluation %zu of several reports has %zu stages instead of %zu", i,
-                           t->evaluations[i]->plan.num_stages, t->num_stages);
+                           evaluation_of(t, i)->plan.num_stages, t->num_stages);
     }
     return POPLINER_OK;
 }
@@ -185,7 +189,7 @@ static popliner_status check(const popliner_together *t, popliner_error *error) 
 static void add_row(const popliner_together *t, size_t stage, pl_sheet *sheet) {
     static const char *const fits[] = {
         [PL_FITS] = "yes", [PL_FITS_NOT] = "no", [PL_FIT_UNKNOWN] = "unknown"};
-    const popliner_certificate *c = sheet->is_naming ? NULL : t->evaluations[0];
+    const pl_certificate *c = sheet->is_naming ? NULL : evaluation_of(t, 0);
     PL_COLUMN(sheet, number, "stage", stage);
     PL_COLUMN(sheet, number, "ipu", c->plan.stages[stage].ipu);
     PL_COLUMN(sheet, text, "from", t->first_units[stage]);
@@ -210,7 +214,7 @@ static popliner_status write_together(const popliner_together *t, popliner_forma
 /* ---- JSON ---- */
 
 static void put_shared_stage(const popliner_together *t, size_t stage, pl_json *json) {
-    const popliner_certificate *c = t->evaluations[0];
+    const pl_certificate *c = evaluation_of(t, 0);
     const popliner_plan_stage *own = &c->plan.stages[stage];
     const size_t largest = largest_of(t, stage);
     pl_put_open(json, NULL, '{');
@@ -231,7 +235,7 @@ static void put_report(const popliner_together *t, size_t report, pl_json *json)
     if (t->num_stages == 0)
         pl_put_texts(json, "stages", NULL, 0);
     else
-        put_evaluation(t->evaluations[report], "stages", json);
+        put_evaluation(evaluation_of(t, report), "stages", json);
     pl_put_close(json);
 }
 
@@ -255,7 +259,7 @@ static void put_together(const popliner_together *t, pl_json *json) {
     if (t->answer == NULL)
         pl_put_null(json, "answer");
     else
-        pl_certificate_json(t->answer, "answer", json);
+        pl_certificate_json(pl_certificate_of(t->answer), "answer", json);
     pl_put_close(json);
 }
 

@@ -12,8 +12,8 @@
 #include "solve/objective.h"
 
 /* The plan as a certificate of which nothing is measured. */
-static popliner_certificate of_plan(const pl_certificate_input *names, const popliner_plan *plan) {
-    popliner_certificate c = {.input = *names, .plan = *plan};
+static pl_certificate of_plan(const pl_certificate_input *names, const popliner_plan *plan) {
+    pl_certificate c = {.input = *names, .plan = *plan};
     return c;
 }
 
@@ -36,7 +36,7 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
     static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
                                                POPLINER_OBJECTIVE_TRAFFIC};
     static const popliner_plan none = {0};
-    const popliner_certificate c = of_plan(names, sheet->is_naming ? &none : plan);
+    const pl_certificate c = of_plan(names, sheet->is_naming ? &none : plan);
     const size_t num_objectives = names->options->num_objectives;
     const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
     PL_COLUMN(sheet, text, "status", status_of(plan));
@@ -61,7 +61,7 @@ static void put_stage(const pl_certificate_input *names, const popliner_plan_sta
 
 /* Those of a row's object: the same, with stages and bounds. */
 static void put_plan(const pl_certificate_input *names, const popliner_plan *plan, pl_json *json) {
-    const popliner_certificate c = of_plan(names, plan);
+    const pl_certificate c = of_plan(names, plan);
     pl_put_text(json, "status", status_of(plan));
     pl_certificate_objectives_json(&c, json);
     pl_put_number(json, "used", plan->num_ipus);
@@ -155,7 +155,7 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
 /* ---- the best compromises ---- */
 
 static const popliner_plan *pareto_plan_at(const void *of, size_t i) {
-    const popliner_pareto_summary *summary = of;
+    const popliner_pareto *summary = of;
     return summary->plans[i];
 }
 
@@ -165,7 +165,7 @@ static void add_pareto_row(const void *of, size_t i, const pl_certificate_input 
 }
 
 static void put_pareto(const void *of, const pl_certificate_input *names, pl_json *json) {
-    const popliner_pareto_summary *summary = of;
+    const popliner_pareto *summary = of;
     const char *const objectives[] = {pl_objective_name(summary->objectives[0]),
                                       pl_objective_name(summary->objectives[1])};
     pl_put_open(json, NULL, '{');
@@ -187,7 +187,7 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
                                        const popliner_certificate_input *names,
                                        popliner_format format, char **result,
                                        popliner_error *error) {
-    const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
+    const popliner_pareto *summary = pareto;
     const report r = {summary, summary->num_points, pareto_plan_at, add_pareto_row, put_pareto};
     return write_report(&r, names, format, result, error);
 }
@@ -211,14 +211,14 @@ static const char *tried_status(const popliner_replicas_candidate *c) {
 }
 
 static const popliner_plan *candidate_plan_at(const void *of, size_t i) {
-    const popliner_replicas_summary *summary = of;
+    const popliner_replicas *summary = of;
     return summary->candidates[i].plan;
 }
 
 /* Of a number of stages that cannot be had, nothing else is known. */
 static void add_candidate(const void *of, size_t i, const pl_certificate_input *names,
                           pl_sheet *sheet) {
-    const popliner_replicas_summary *summary = of;
+    const popliner_replicas *summary = of;
     const popliner_replicas_candidate *c = sheet->is_naming ? NULL : &summary->candidates[i];
     const bool is_had = c != NULL && c->num_replicas > 0;
     const uint64_t divisor = names->cycles_per_time_unit;
@@ -271,9 +271,9 @@ static void put_candidate(const popliner_replicas_candidate *c, const pl_certifi
 }
 
 static void put_replicas(const void *of, const pl_certificate_input *names, pl_json *json) {
-    const popliner_replicas_summary *summary = of;
+    const popliner_replicas *summary = of;
     /* why nothing fits, as a certificate of it would have it */
-    popliner_certificate reason = {.input = *names};
+    pl_certificate reason = {.input = *names};
     if (summary->reason != NULL)
         reason.plan = *summary->reason;
     pl_put_open(json, NULL, '{');
@@ -294,7 +294,7 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
                                          const popliner_certificate_input *names,
                                          popliner_format format, char **result,
                                          popliner_error *error) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    const popliner_replicas *summary = replicas;
     const report r = {summary, summary->num_candidates, candidate_plan_at, add_candidate,
                       put_replicas};
     return write_report(&r, names, format, result, error);

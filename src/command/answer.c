@@ -21,7 +21,7 @@ static bool is_for_nobody(const session *s) {
 }
 
 static bool minimises_memory_first(const popliner_plan *plan) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     return summary->num_values > 0 && summary->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
 }
 
@@ -45,18 +45,18 @@ static popliner_status tell_fewer(session *s, popliner_certificate *c, size_t nu
 static popliner_status remark_fewer_ipus(session *s, const request *r,
                                          popliner_certificate *certificate,
                                          const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan *plan = certificate->plan;
     popliner_solver_options changed = r->solver;
-    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    const popliner_plan *own = plan;
     popliner_plan *fewer = NULL;
     if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) || s->log.is_mute ||
         own->status != POPLINER_PLAN_OPTIMAL || own->num_ipus < 2 || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.num_ipus = own->num_ipus - 1;
     popliner_status status = hints_solve_again(s, costs, &changed, &fewer, error);
-    if (status == POPLINER_OK && popliner_plan_get_summary(fewer)->status == POPLINER_PLAN_OPTIMAL)
-        status = tell_fewer(s, certificate, own->num_ipus,
-                            popliner_plan_get_summary(fewer)->peak_bytes, own->peak_bytes, error);
+    if (status == POPLINER_OK && fewer->status == POPLINER_PLAN_OPTIMAL)
+        status =
+            tell_fewer(s, certificate, own->num_ipus, fewer->peak_bytes, own->peak_bytes, error);
     popliner_plan_free(fewer);
     return status;
 }
@@ -64,10 +64,10 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
 static popliner_status remark_no_layers(session *s, const request *r,
                                         popliner_certificate *certificate,
                                         const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan *plan = certificate->plan;
     enum { LEAST_PERCENT = 5 }; /* that is worth an IPU without a layer */
     popliner_solver_options changed = r->solver;
-    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    const popliner_plan *own = plan;
     popliner_plan *other = NULL;
     /* where all units are layers, a stage cannot be without one */
     if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
@@ -79,7 +79,7 @@ static popliner_status remark_no_layers(session *s, const request *r,
     popliner_status status = hints_solve_again(s, costs, &changed, &other, error);
     if (status != POPLINER_OK)
         return status;
-    const popliner_plan_summary *found = popliner_plan_get_summary(other);
+    const popliner_plan *found = other;
     if (found->status == POPLINER_PLAN_OPTIMAL && found->peak_bytes < own->peak_bytes) {
         double percent =
             100 * (double)(own->peak_bytes - found->peak_bytes) / (double)own->peak_bytes;
@@ -104,9 +104,9 @@ static bool blames_min_layers(const popliner_infeasibility *why) {
 
 static popliner_status remark_min_layers(session *s, const request *r,
                                          popliner_certificate *certificate, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
-    const popliner_infeasibility *why = own->infeasibility;
+    const popliner_plan *plan = certificate->plan;
+    const popliner_plan *own = plan;
+    const popliner_infeasibility *why = &own->infeasibility;
     if (s->options.require.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 &&
         !own->is_stopped && why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS &&
         blames_min_layers(why))
@@ -131,8 +131,7 @@ static popliner_status tell_ipus_above_limits(session *s, const request *r,
                                               popliner_certificate *certificate,
                                               popliner_error *error) {
     enum { MOST_TOLD = 8 };
-    const popliner_plan_summary *plan =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
+    const popliner_plan *plan = certificate->plan;
     popliner_status status = POPLINER_OK;
     size_t num_above = 0;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
@@ -194,8 +193,7 @@ static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size
 static popliner_status tell_contradiction(session *s, const request *r,
                                           popliner_certificate *certificate,
                                           const popliner_costs *costs, popliner_error *error) {
-    const popliner_infeasibility *why =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan)->infeasibility;
+    const popliner_infeasibility *why = &certificate->plan->infeasibility;
     enum { MAX_UNITS = 2000 }; /* looking through the stages takes their square */
     const popliner_constraint *c = why->num_constraints > 0 ? why->constraints : NULL;
     size_t first = 0;
@@ -234,9 +232,8 @@ static popliner_status tell_contradiction(session *s, const request *r,
 static popliner_status remark_obstacles(session *s, const request *r,
                                         popliner_certificate *certificate,
                                         const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan_summary *plan =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
-    const popliner_obstacle obstacle = plan->infeasibility->obstacle;
+    const popliner_plan *plan = certificate->plan;
+    const popliner_obstacle obstacle = plan->infeasibility.obstacle;
     if (plan->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY)
         return POPLINER_OK;
     if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
@@ -273,7 +270,7 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
 
 /* True if the fewest IPUs are an objective, in any position. */
 static bool wants_few_ipus(const popliner_plan *plan) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     for (size_t i = 0; i < summary->num_values; i++)
         if (summary->values[i].objective == POPLINER_OBJECTIVE_IPUS)
             return true;
@@ -283,9 +280,9 @@ static bool wants_few_ipus(const popliner_plan *plan) {
 /* Reports that a split has fewer stages than the user requested. */
 static popliner_status tell_unused_ipus(session *s, const request *r,
                                         popliner_certificate *certificate, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan *plan = certificate->plan;
     const size_t requested = r->solver.num_ipus;
-    const size_t num_used = popliner_plan_get_summary(plan)->num_stages;
+    const size_t num_used = plan->num_stages;
     /* the default of 16 was not requested; the algorithm of the original reports it anyway, and
      * always of "IPUs" */
     const bool is_original = s->options.solver == SOLVER_GREEDY;
@@ -300,7 +297,7 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
 
 /* Logs what the certificate says and the listener was not told. */
 static void log_messages(session *s, const popliner_certificate *certificate) {
-    const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
+    const popliner_certificate *info = certificate;
     for (size_t i = 0; i < info->num_messages; i++)
         if (!info->messages[i].is_told)
             log_message(&s->log, info->messages[i].level, "%s", info->messages[i].text);
@@ -308,8 +305,8 @@ static void log_messages(session *s, const popliner_certificate *certificate) {
 
 /* Whether nothing tells if some stage of a profile fits. */
 static bool has_unknown_stage(const popliner_certificate *certificate) {
-    const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
-    const size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+    const popliner_certificate *info = certificate;
+    const size_t num_stages = info->plan->num_stages;
     for (size_t i = 0; info->verdicts != NULL && i < num_stages; i++)
         if (info->verdicts[i] == POPLINER_FITS_UNKNOWN)
             return true;
@@ -319,10 +316,9 @@ static bool has_unknown_stage(const popliner_certificate *certificate) {
 static popliner_status tell_plan(session *s, const request *r, popliner_certificate *certificate,
                                  popliner_error *error) {
     enum { MAX_UNEXPLAINED_PERCENT = 20 };
-    const popliner_plan_summary *plan =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
+    const popliner_plan *plan = certificate->plan;
     char *line = NULL;
-    double share = popliner_certificate_get_info(certificate)->unexplained_share;
+    double share = certificate->unexplained_share;
     popliner_status status =
         popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
     if (status != POPLINER_OK)
@@ -330,7 +326,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     const bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
     if (is_infeasible)
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    plan->infeasibility->obstacle == POPLINER_OBSTACLE_UNKNOWN
+                    plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
                     : s->options.pareto != NULL ||
                             (plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY)
@@ -398,11 +394,11 @@ popliner_status answer_certify(const popliner_certificate_input *input,
 
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan *plan = certificate->plan;
     popliner_status status = tell_plan(s, r, certificate, error);
     if (status != POPLINER_OK)
         return status;
-    if (popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE)
+    if (plan->status == POPLINER_PLAN_INFEASIBLE)
         return tell_obstacles(s, r, certificate, costs, error);
     status = remark_fewer_ipus(s, r, certificate, costs, error);
     return status == POPLINER_OK ? remark_no_layers(s, r, certificate, costs, error) : status;

@@ -70,7 +70,7 @@ static popliner_status make_certificate(session *s, popliner_certificate **certi
 
 /* How many units of the chain are there now that were not there before. */
 static size_t num_new_units(const popliner_changes *changes) {
-    const popliner_changes_info *info = popliner_changes_get_info(changes);
+    const popliner_changes *info = changes;
     size_t count = 0;
     for (size_t i = 0; i < info->num_changes; i++)
         count += info->changes[i].presence == POPLINER_ONLY_NOW &&
@@ -107,7 +107,7 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
 /* The largest tile grew by more. */
 static void tell_growth(session *s, const popliner_changes *changes,
                         const popliner_growth_bound *bound) {
-    const popliner_change *d = popliner_changes_get_info(changes)->deciding;
+    const popliner_change *d = changes->deciding;
     const char *what = strcmp(d->what, "plan") == 0 ? "what the largest tile of all stages needs"
                                                     : "the live memory of the largest tile";
     char causes[400];
@@ -152,7 +152,7 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
 
 /* With --fail-on growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
-    const popliner_changes_info *info = popliner_changes_get_info(changes);
+    const popliner_changes *info = changes;
     for (size_t i = 0; i < info->num_bounds; i++) {
         const popliner_growth_result *r = &info->bounds[i];
         const bool is_main = r->bound.of == POPLINER_GROWTH_LARGEST_TILE;

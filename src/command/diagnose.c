@@ -64,7 +64,7 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
         status = popliner_analysis_diagnose(s->analysis, &all, &diagnosis, error);
     if (status != POPLINER_OK)
         return status;
-    const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+    const popliner_diagnosis *found = diagnosis;
     list_operations(operations, names, sizeof names);
     if (*names != '\0')
         status = say(s, error, POPLINER_LEVEL_WARNING,
@@ -148,7 +148,7 @@ popliner_status diagnose_check(session *s, popliner_error *error) {
 /* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor
  * missing, or explained beyond the truth. */
 static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnosis) {
-    const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+    const popliner_diagnosis *found = diagnosis;
     bool any = false;
     if (found->tiles_off > 0 && found->tiles_off != SIZE_MAX) {
         any = true;
@@ -201,7 +201,7 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                       "contradiction does not allow",
                       s->options.profile);
     if (status == POPLINER_OK) {
-        const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+        const popliner_diagnosis *found = diagnosis;
         double difference = (double)found->truth_bytes - (double)found->explained_bytes;
         double allowed = (double)found->truth_bytes * s->options.fail_on.unexplained_percent / 100;
         if (difference > allowed || -difference > allowed) {

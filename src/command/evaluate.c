@@ -165,7 +165,7 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
 /* Warns of data that is so far from what was predicted that it may be of something else. */
 static void doubt(session *s, const popliner_comparison *comparison) {
     enum { MILLION = 1000000, LEAST = MILLION * 5 / 6, MOST = MILLION * 6 / 5 };
-    const popliner_calibration *correction = popliner_comparison_get_info(comparison)->correction;
+    const popliner_calibration *correction = comparison->correction;
     if (correction == NULL)
         return;
     const uint64_t scales[] = {correction->earlier.data_per_million,
@@ -351,8 +351,7 @@ static popliner_status measure_split(session *s, const given_split *split,
                                    split->num_cuts, certificate, error);
     if (status != POPLINER_OK)
         return status;
-    const popliner_plan_summary *plan =
-        popliner_plan_get_summary(popliner_certificate_get_info(*certificate)->plan);
+    const popliner_plan *plan = ((*certificate)->plan);
     s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
     return POPLINER_OK;
 }

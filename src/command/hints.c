@@ -91,7 +91,7 @@ static trial begin(session *s, const request *r, const popliner_costs *costs) {
 }
 
 static void take_plan(trial *t, const popliner_plan *plan) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     t->is_known = summary->num_stages > 0 && !summary->is_stopped;
     t->fits = summary->status != POPLINER_PLAN_INFEASIBLE;
     t->bytes = summary->peak_bytes;
@@ -100,8 +100,8 @@ static void take_plan(trial *t, const popliner_plan *plan) {
 }
 
 static void take_certificate(trial *t, const popliner_certificate *certificate) {
-    const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
-    const size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+    const popliner_certificate *info = certificate;
+    const size_t num_stages = info->plan->num_stages;
     t->has_verdict = info->verdicts != NULL && num_stages > 0;
     t->verdict = POPLINER_FITS;
     for (size_t i = 0; t->has_verdict && i < num_stages; i++)
@@ -111,7 +111,7 @@ static void take_certificate(trial *t, const popliner_certificate *certificate) 
 
 /* Finds out how sure it is that a split fits that was solved by a table. */
 static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *summary = plan;
     popliner_certificate *certificate = NULL;
     size_t *first_units = calloc(summary->num_stages, sizeof *first_units);
     if (first_units == NULL)
@@ -148,7 +148,7 @@ static popliner_status solve_by_profile(trial *t, popliner_error *error) {
         popliner_analysis_solve(t->s->analysis, &t->asked, &certificate, error);
     if (status != POPLINER_OK)
         return status;
-    take_plan(t, popliner_certificate_get_info(certificate)->plan);
+    take_plan(t, certificate->plan);
     if (t->fits)
         take_certificate(t, certificate);
     popliner_certificate_free(certificate);
@@ -269,7 +269,7 @@ static popliner_status add_fewer(session *s, const request *r, const popliner_co
 }
 
 /* The slowest IPU, if it takes a tenth less. */
-static popliner_status add_cycles(session *s, const request *r, const popliner_plan_summary *own,
+static popliner_status add_cycles(session *s, const request *r, const popliner_plan *own,
                                   const popliner_costs *costs, hint_list *list,
                                   popliner_error *error) {
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
@@ -465,7 +465,7 @@ static popliner_status finish(const hint_list *list, popliner_status status,
 }
 
 /* A longer time, and how near the best the answer is. */
-static void add_time(const session *s, const popliner_plan_summary *own, hint_list *list) {
+static void add_time(const session *s, const popliner_plan *own, hint_list *list) {
     enum { TIMES = 6 };
     const popliner_plan_value *first = own->num_values > 0 ? &own->values[0] : NULL;
     const char *words = "";
@@ -481,8 +481,7 @@ popliner_status hints_for_solve(session *s, const request *r,
                                 const popliner_certificate *certificate,
                                 const popliner_costs *costs, bool lacks_schedule, hint_list *list,
                                 popliner_error *error) {
-    const popliner_plan_summary *own =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
+    const popliner_plan *own = certificate->plan;
     popliner_status status = POPLINER_OK;
     if (own->is_stopped) {
         add_time(s, own, list);
@@ -492,12 +491,12 @@ popliner_status hints_for_solve(session *s, const request *r,
         status = add_schedule(s, r, own->status != POPLINER_PLAN_INFEASIBLE, list, error);
     if (own->status == POPLINER_PLAN_INFEASIBLE) {
         if (status == POPLINER_OK)
-            status = add_more(s, r, costs, own->infeasibility, list, error);
-        add_memory(s, r, own->infeasibility, list);
-        if (status == POPLINER_OK && own->infeasibility->obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
+            status = add_more(s, r, costs, &own->infeasibility, list, error);
+        add_memory(s, r, &own->infeasibility, list);
+        if (status == POPLINER_OK && own->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
             status = add_recompute(s, r, list, error);
         if (status == POPLINER_OK)
-            status = add_constraints(s, r, costs, own->infeasibility, list, error);
+            status = add_constraints(s, r, costs, &own->infeasibility, list, error);
         return finish(list, status, error);
     }
     if (status == POPLINER_OK)
@@ -513,8 +512,7 @@ popliner_status hints_for_solve(session *s, const request *r,
 popliner_status hints_for_evaluate(session *s, const request *r,
                                    const popliner_certificate *certificate, bool lacks_schedule,
                                    hint_list *list, popliner_error *error) {
-    const size_t num_stages =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan)->num_stages;
+    const size_t num_stages = certificate->plan->num_stages;
     trial t = begin(s, r, NULL);
     popliner_status status = POPLINER_OK;
     if (lacks_schedule)

@@ -199,9 +199,8 @@ popliner_status outputs_check(const options *o, popliner_error *error) {
 /* Whether there is a split of the whole chain to write. */
 static bool has_plan(const material *m) {
     if (m->certificate == NULL)
-        return m->replicas != NULL && popliner_replicas_get_summary(m->replicas)->best != SIZE_MAX;
-    const popliner_plan_summary *plan =
-        popliner_plan_get_summary(popliner_certificate_get_info(m->certificate)->plan);
+        return m->replicas != NULL && m->replicas->best != SIZE_MAX;
+    const popliner_plan *plan = m->certificate->plan;
     return plan->num_stages > 0 && plan->stages[plan->num_stages - 1].last_unit + 1 == m->num_units;
 }
 
@@ -309,14 +308,13 @@ static popliner_status make_and_print(session *s, const wanted_output *w, const 
 
 /* Whether a split is known, or none is ruled out. */
 static bool may_have_split(const material *m) {
-    const popliner_plan_summary *plan =
-        popliner_plan_get_summary(popliner_certificate_get_info(m->certificate)->plan);
+    const popliner_plan *plan = m->certificate->plan;
     return plan->status != POPLINER_PLAN_INFEASIBLE || plan->proof == POPLINER_PROOF_NONE;
 }
 
 static popliner_status write_program(session *s, const wanted_output *w, const material *m,
                                      popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(m->certificate)->plan;
+    const popliner_plan *plan = m->certificate->plan;
     if (m->costs != NULL && may_have_split(m))
         return popliner_solver_write(m->costs, &m->request->solver, plan,
                                      (popliner_program_format)w->what->number, w->path, error);

@@ -61,14 +61,14 @@ static popliner_option_names replicas_names_of(const options *o) {
 /* Tells why nothing fits. */
 static popliner_status explain(session *s, const request *r, popliner_replicas *replicas,
                                const popliner_certificate_input *names, popliner_error *error) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     const popliner_option_names own_names = replicas_names_of(&s->options);
     popliner_certificate_input input = *names;
     popliner_certificate *certificate = NULL;
-    bool is_known = summary->closest < SIZE_MAX;
-    size_t num_ipus = is_known ? summary->closest + 1 : summary->num_candidates;
+    bool is_known = replicas->closest < SIZE_MAX;
+    size_t num_ipus = is_known ? replicas->closest + 1 : replicas->num_candidates;
     size_t *map = calloc(num_ipus * options_chunks(&s->options) + 1, sizeof *map);
-    input.plan = popliner_replicas_take_reason(replicas);
+    input.plan = replicas->reason;
+    replicas->reason = NULL; /* taken */
     if (input.plan == NULL || map == NULL) {
         free(map);
         popliner_plan_free(input.plan);
@@ -93,24 +93,23 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
 static popliner_status tell_failure(session *s, const request *r, popliner_replicas *replicas,
                                     const popliner_certificate_input *names,
                                     popliner_error *error) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     s->failed_softly = true;
     log_message(&s->log, POPLINER_LEVEL_INFO,
-                summary->is_stopped
+                replicas->is_stopped
                     ? "STOPPED: no pipeline was found yet, and none is ruled out."
                     : "FAILURE: Unable to fit model on IPUs, with any number of stages.");
-    if (summary->num_candidates == 0)
+    if (replicas->num_candidates == 0)
         log_message(
             &s->log, POPLINER_LEVEL_WARNING,
             "--device-map interleaved:%zu: there are only %zu units for the stages of an IPU.",
             s->options.device_map.interleaved, r->num_units);
-    return summary->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
+    return replicas->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 
 enum { HEADLINE_SIZE = 200 };
 
 /* Writes the throughput of the best number of stages and replicas. */
-static void write_headline(const popliner_replicas_summary *summary,
+static void write_headline(const popliner_replicas *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
     if (summary->best == SIZE_MAX) {
         snprintf(text, HEADLINE_SIZE, "No pipeline was found.");
@@ -128,16 +127,15 @@ static void write_headline(const popliner_replicas_summary *summary,
 
 static popliner_status tell(session *s, const request *r, popliner_replicas *replicas,
                             const popliner_certificate_input *names, popliner_error *error) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     const popliner_replicas_candidate *best =
-        summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
-    if (summary->is_stopped)
+        replicas->best == SIZE_MAX ? NULL : &replicas->candidates[replicas->best];
+    if (replicas->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: another number of stages or replicas may be better.");
     if (best == NULL)
         return tell_failure(s, r, replicas, names, error);
     char headline[HEADLINE_SIZE];
-    write_headline(summary, names, headline);
+    write_headline(replicas, names, headline);
     log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
     return POPLINER_OK;
 }
@@ -152,7 +150,7 @@ static popliner_status make_candidates(session *s, const void *of, popliner_form
                                        char **text, popliner_error *error) {
     const candidates *own = of;
     const bool is_screen = format == POPLINER_FORMAT_TEXT;
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(own->replicas);
+    const popliner_replicas *summary = own->replicas;
     char headline[HEADLINE_SIZE];
     write_headline(summary, own->names, headline);
     popliner_status status = popliner_report_replicas(
@@ -200,7 +198,7 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
     own->file = NULL;
     popliner_status status = own->read(own->s, &pipeline, &own->file, error);
     if (status == POPLINER_OK)
-        *costs = popliner_costs_file_get_info(own->file)->costs;
+        *costs = own->file->costs;
     return status;
 }
 
@@ -210,7 +208,7 @@ static bool is_costs_of_each(const request *r) {
     return rule != POPLINER_COPIES_OF_SCHEDULE && rule != POPLINER_COPIES_LIST;
 }
 
-popliner_status replicas_print(session *s, const request *r, const popliner_costs_file_info *info,
+popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error) {
     const options *o = &s->options;
@@ -249,11 +247,10 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
 
 /* Whether a candidate has parameters that are trained. */
 static bool has_parameters(const popliner_replicas *replicas) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
-    for (size_t i = 0; i < summary->num_candidates; i++)
-        if (summary->candidates[i].parameter_bytes > 0)
+    for (size_t i = 0; i < replicas->num_candidates; i++)
+        if (replicas->candidates[i].parameter_bytes > 0)
             return true;
-    return summary->best == SIZE_MAX;
+    return replicas->best == SIZE_MAX;
 }
 
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error) {

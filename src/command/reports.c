@@ -524,12 +524,12 @@ static popliner_status evaluate_all(group *g, const popliner_request *asked, con
     return status;
 }
 
-static const popliner_plan_summary *own_summary(const member *m) {
-    return popliner_plan_get_summary(popliner_certificate_get_info(m->evaluation)->plan);
+static const popliner_plan *own_summary(const member *m) {
+    return m->evaluation->plan;
 }
 
 /* Checks that the stages of the split that was found need what the split was chosen for. */
-static popliner_status check_peaks(const group *g, const popliner_plan_summary *plan,
+static popliner_status check_peaks(const group *g, const popliner_plan *plan,
                                    popliner_error *error) {
     for (size_t stage = 0; stage < plan->num_stages; stage++) {
         const uint64_t wanted = plan->stages[stage].peak_bytes;
@@ -610,19 +610,19 @@ static popliner_status print(session *s, const group *g, const cuts *c,
 /* Measures the split that was found in each report, and prints it. */
 static popliner_status print_plan(session *s, group *g, const request *r,
                                   const popliner_certificate *answer, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(answer)->plan;
-    const size_t num_stages = popliner_plan_get_summary(plan)->num_stages;
+    const popliner_plan *plan = answer->plan;
+    const size_t num_stages = plan->num_stages;
     if (num_stages == 0)
         return print(s, g, NULL, answer, error);
     size_t *first_units = calloc(num_stages, sizeof *first_units);
     if (first_units == NULL)
         return fail_memory(error, "the split");
     for (size_t i = 1; i < num_stages; i++)
-        first_units[i - 1] = popliner_plan_get_summary(plan)->stages[i].first_unit;
+        first_units[i - 1] = plan->stages[i].first_unit;
     const cuts c = {first_units, num_stages - 1};
     popliner_status status = evaluate_all(g, &r->asked, &c, error);
     if (status == POPLINER_OK)
-        status = check_peaks(g, popliner_plan_get_summary(plan), error);
+        status = check_peaks(g, plan, error);
     if (status == POPLINER_OK)
         status = print(s, g, &c, answer, error);
     free(first_units);

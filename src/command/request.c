@@ -133,7 +133,7 @@ popliner_status request_name_list(request *r, const unit_list *list, popliner_er
     return status;
 }
 
-popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
+popliner_status request_name_file(request *r, const popliner_costs_file *file,
                                   popliner_error *error) {
     const uint8_t *counted = file->counted_units;
     popliner_status status = begin_units(r, popliner_costs_num_units(file->costs), error);
@@ -490,7 +490,7 @@ static size_t min_units(const request *r, const options *o) {
 /* Whether the fewest IPUs are looked for: nothing says how many there are, or what is best, and
  * there is a limit of memory, without which one IPU would do. */
 static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit_bytes,
-                              const popliner_costs_file_info *file) {
+                              const popliner_costs_file *file) {
     const bool has_limit = limit_bytes < UINT64_MAX - 1 || o->mem_per_tile.count > 0 ||
                            o->sweep != NULL || (file != NULL && file->num_ipu_limits > 0);
     const bool is_told = o->num_ipus.number > 0 || o->total_ipus > 0 ||
@@ -501,7 +501,7 @@ static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit
 }
 
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
-                                 const popliner_costs_file_info *file, popliner_error *error) {
+                                 const popliner_costs_file *file, popliner_error *error) {
     enum { USUAL_IPUS = 16 };
     static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY,
                                                 POPLINER_OBJECTIVE_TRAFFIC};

@@ -52,7 +52,7 @@ typedef struct unit_list {
 /* Names the units of a chain, of a list, or of a file of costs. Errors: MEMORY. */
 popliner_status request_name_list(request *r, const unit_list *list, popliner_error *error);
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error);
-popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
+popliner_status request_name_file(request *r, const popliner_costs_file *file,
                                   popliner_error *error);
 
 /* The unit of this name (a part of a value), layers first; SIZE_MAX if there is none. */
@@ -66,19 +66,19 @@ popliner_status request_no_unit(const request *r, const char *option, const char
  * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.
  * num_ipus and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
-                                   const popliner_costs_file_info *file, popliner_error *error);
+                                   const popliner_costs_file *file, popliner_error *error);
 
 /* Sets those of the command line, and those of `file` (may be NULL) for other IPUs. Errors: USAGE,
  * also for IPUs where no stage can run; MEMORY. */
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
-                                 const popliner_costs_file_info *file, popliner_error *error);
+                                 const popliner_costs_file *file, popliner_error *error);
 
 /* Whether a stage can run there. */
 bool request_has_ipu(const request *r, size_t ipu);
 
 /* Fills the solver's options. `file`: as above. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
-                                 const popliner_costs_file_info *file, popliner_error *error);
+                                 const popliner_costs_file *file, popliner_error *error);
 
 /* Begins a request in the requested memory model, or `otherwise`, and completes it for the
  * units of the profile that was read. Free with request_free, also after an error. Errors: as for

@@ -181,14 +181,14 @@ const value_kind kind_bandwidths = {
 
 /* ---- what a file of costs says ---- */
 
-static size_t count_told(ipu_list list, const popliner_costs_file_info *file) {
+static size_t count_told(ipu_list list, const popliner_costs_file *file) {
     return file == NULL          ? 0
            : list == LIST_LIMITS ? file->num_ipu_limits
            : list == LIST_SPEEDS ? file->num_ipu_speeds
                                  : file->num_ipu_links;
 }
 
-static ipu_value told_at(ipu_list list, const popliner_costs_file_info *file, size_t i) {
+static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t i) {
     if (list == LIST_LIMITS)
         return (ipu_value){file->ipu_limits[i].ipu, SIZE_MAX, {file->ipu_limits[i].bytes, 0}, NULL};
     if (list == LIST_SPEEDS)
@@ -240,7 +240,7 @@ static popliner_status check_used(const request *r, const session *s, ipu_list l
 }
 
 /* Puts the links of the command line in cycles. */
-static popliner_status complete_links(by_ipu *links, const popliner_costs_file_info *file,
+static popliner_status complete_links(by_ipu *links, const popliner_costs_file *file,
                                       popliner_error *error) {
     const uint64_t unit = file == NULL ? 1 : file->cycles_per_time_unit;
     if ((links->count > 0 || links->all.bytes > 0) && file != NULL && file->cuts_per_unit != 1)
@@ -300,7 +300,7 @@ static popliner_status store(request *r, ipu_list list, const by_ipu *values,
 }
 
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
-                                 const popliner_costs_file_info *file, popliner_error *error) {
+                                 const popliner_costs_file *file, popliner_error *error) {
     const by_ipu *asked[] = {[LIST_LIMITS] = &s->options.mem_per_tile,
                              [LIST_SPEEDS] = &s->options.ipu_speed,
                              [LIST_LINKS] = &s->options.bandwidth};
@@ -359,7 +359,7 @@ static void warn_limits(const request *r, session *s) {
 }
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
-                                   const popliner_costs_file_info *file, popliner_error *error) {
+                                   const popliner_costs_file *file, popliner_error *error) {
     r->solver.mem_per_tile = limit_bytes;
     popliner_status status = request_set_list(r, LIST_LIMITS, s, file, error);
     if (status == POPLINER_OK)

@@ -33,8 +33,7 @@ static popliner_status make_sweep(session *s, const void *of, popliner_format fo
     const size_t count = own->sweep->num_values;
     char headline[100] = "None of these fits.";
     size_t first = 0;
-    while (first < count &&
-           popliner_plan_get_summary(own->sweep->plans[first])->status == POPLINER_PLAN_INFEASIBLE)
+    while (first < count && own->sweep->plans[first]->status == POPLINER_PLAN_INFEASIBLE)
         first++;
     if (first < count)
         snprintf(headline, sizeof headline, "The first that fits: --%s %llu.", own->sweep->what,
@@ -89,7 +88,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     }
     bool fits = false;
     for (size_t i = 0; i < num_solved; i++) {
-        fits = fits || popliner_plan_get_summary(plans[i])->status != POPLINER_PLAN_INFEASIBLE;
+        fits = fits || plans[i]->status != POPLINER_PLAN_INFEASIBLE;
         popliner_plan_free(plans[i]);
     }
     s->failed_softly = s->failed_softly || !fits;
@@ -116,7 +115,7 @@ static popliner_status tell_why(session *s, const request *r,
 }
 
 /* Tells how many points there are, and whether there may be more. */
-static void tell_points(session *s, const popliner_pareto_summary *summary) {
+static void tell_points(session *s, const popliner_pareto *summary) {
     const char *first = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]);
     const char *second = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]);
     if (summary->is_complete)
@@ -135,7 +134,7 @@ static popliner_status make_points(session *s, const void *of, popliner_format f
                                    popliner_error *error) {
     const several *own = of;
     const bool is_screen = format == POPLINER_FORMAT_TEXT;
-    const popliner_pareto_summary *summary = popliner_pareto_get_summary(own->pareto);
+    const popliner_pareto *summary = own->pareto;
     char headline[160];
     snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s%s.",
              summary->num_points, summary->num_points == 1 ? "" : "s",
@@ -159,7 +158,7 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
-    const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
+    const popliner_pareto *summary = pareto;
     s->failed_softly = s->failed_softly || summary->num_points == 0;
     if (summary->num_points > 0)
         tell_points(s, summary);

@@ -102,7 +102,7 @@ static size_t stages_to_know(const options *o, const request *r) {
 static popliner_status check_file(session *s, const popliner_costs_file *file,
                                   popliner_error *error) {
     const options *o = &s->options;
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     popliner_status status = POPLINER_OK;
     if (o->reserve.kind != RESERVE_NOTHING && (o->sweep == NULL || o->sweep->of_ipus) &&
         o->mem_per_tile.all.bytes == 0 && info->bytes_per_tile == 0 && o->mem_per_tile.count == 0 &&
@@ -121,7 +121,7 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
 }
 
 /* Puts the options in terms of the units of a file. */
-static popliner_status name_units(session *s, request *r, const popliner_costs_file_info *info,
+static popliner_status name_units(session *s, request *r, const popliner_costs_file *info,
                                   popliner_error *error) {
     uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
     uint64_t memory = s->options.mem_per_tile.all.bytes;
@@ -150,7 +150,7 @@ static popliner_status arrange_file(session *s, request *r, const popliner_costs
     *r = (request){0};
     status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
-        status = name_units(s, r, popliner_costs_file_get_info(*arranged), error);
+        status = name_units(s, r, (*arranged), error);
     return status;
 }
 
@@ -173,7 +173,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Reading the costs", start);
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(*file);
+    const popliner_costs_file *info = (*file);
     if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
@@ -225,7 +225,7 @@ typedef struct cost_facts {
     uint64_t whole_bytes; /* of all units as one stage; POPLINER_PEAK_FORBIDDEN: forbidden */
 } cost_facts;
 
-static cost_facts facts_of(const popliner_costs_file_info *info) {
+static cost_facts facts_of(const popliner_costs_file *info) {
     cost_facts f = {.num_units = popliner_costs_num_units(info->costs),
                     .num_ipus = info->num_ipus,
                     .limit_bytes = info->bytes_per_tile};
@@ -288,7 +288,7 @@ static void add_facts(const cost_facts *f, popliner_format format, growing_text 
     text_add(text, is_json ? "\n]}\n" : "");
 }
 
-static popliner_status print_overview(const options *o, const popliner_costs_file_info *info,
+static popliner_status print_overview(const options *o, const popliner_costs_file *info,
                                       popliner_error *error) {
     const cost_facts f = facts_of(info);
     growing_text text = {0};
@@ -308,8 +308,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         s->options.sweep == NULL && s->options.pareto == NULL)
         status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
-        const popliner_costs_file_info *info =
-            popliner_costs_file_get_info(arranged != NULL ? arranged : file);
+        const popliner_costs_file *info = (arranged != NULL ? arranged : file);
         popliner_certificate_input input = request_certificate_input(&r, s, info->costs);
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
@@ -431,8 +430,7 @@ popliner_status solve_certificate(session *s, popliner_certificate **certificate
     if (status == POPLINER_OK && can)
         status = popliner_analysis_solve(s->analysis, &r.asked, certificate, error);
     if (status == POPLINER_OK && can)
-        status = answer_tell(s, &r, *certificate,
-                             popliner_certificate_get_info(*certificate)->costs, error);
+        status = answer_tell(s, &r, *certificate, (*certificate)->costs, error);
     request_free(&r);
     return status;
 }
@@ -441,8 +439,7 @@ static popliner_status solve_once(session *s, const request *r, popliner_error *
     popliner_certificate *certificate = NULL;
     popliner_status status = popliner_analysis_solve(s->analysis, &r->asked, &certificate, error);
     if (status == POPLINER_OK)
-        status = answer_print(s, r, certificate, popliner_certificate_get_info(certificate)->costs,
-                              error);
+        status = answer_print(s, r, certificate, certificate->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }

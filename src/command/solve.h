@@ -40,7 +40,7 @@ typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pi
 
 /* Solves, and prints the candidates. A soft failure if no pipeline fits, of which the log tells
  * why. `names` tells how units and numbers are called. */
-popliner_status replicas_print(session *s, const request *r, const popliner_costs_file_info *info,
+popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error);
 

@@ -1,4 +1,4 @@
-/* Whole tables of costs as arrays.
+/* All costs of a kind as an array.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -6,21 +6,11 @@
 #include "base/failure.h"
 #include "popliner/costs.h"
 
-popliner_status popliner_costs_set_peaks(popliner_costs *costs, size_t stages_to_end,
-                                         const uint64_t *peaks_bytes, popliner_error *error) {
-    const size_t n = popliner_costs_num_units(costs);
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < n; i++)
-        for (size_t k = i; status == POPLINER_OK && k < n; k++)
-            status =
-                popliner_costs_set_peak(costs, i, k, stages_to_end, peaks_bytes[i * n + k], error);
-    return status;
+static popliner_status fail_kind(popliner_costs_of kind, popliner_error *error) {
+    return pl_fail(error, POPLINER_ERROR_USAGE, "unknown kind of costs %d", (int)kind);
 }
 
-popliner_status popliner_costs_set_cycle_table(popliner_costs *costs, const uint64_t *cycles,
-                                               popliner_error *error) {
-    const size_t n = popliner_costs_num_units(costs);
-    popliner_status status = POPLINER_OK;
+static popliner_status check_cycles(const uint64_t *cycles, size_t n, popliner_error *error) {
     for (size_t i = 0; i < n; i++)
         for (size_t k = i; k < n; k++)
             if (cycles[i * n + k] > POPLINER_MAX_CYCLES)
@@ -28,33 +18,52 @@ popliner_status popliner_costs_set_cycle_table(popliner_costs *costs, const uint
                                "units %zu to %zu: %" PRIu64 " cycles; expected at most %" PRIu64
                                ", in a larger unit of time",
                                i, k, cycles[i * n + k], (uint64_t)POPLINER_MAX_CYCLES);
-    for (size_t i = 0; status == POPLINER_OK && i < n; i++)
-        for (size_t k = i; status == POPLINER_OK && k < n; k++)
-            status = popliner_costs_set_cycles(costs, i, k, cycles[i * n + k], error);
-    return status;
+    return POPLINER_OK;
 }
 
-void popliner_costs_set_cuts(popliner_costs *costs, const uint64_t *cuts_bytes) {
-    for (size_t i = 1; i < popliner_costs_num_units(costs); i++)
-        (void)popliner_costs_set_cut(costs, i, cuts_bytes[i], NULL);
-}
-
-void popliner_costs_peaks(const popliner_costs *costs, size_t stages_to_end,
-                          uint64_t *peaks_bytes) {
+popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of kind,
+                                       size_t stages_to_end, const uint64_t *values,
+                                       popliner_error *error) {
     const size_t n = popliner_costs_num_units(costs);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < n; k++)
-            peaks_bytes[i * n + k] = popliner_costs_peak(costs, i, k, stages_to_end);
+    popliner_status status = POPLINER_OK;
+    switch (kind) {
+    case POPLINER_COSTS_OF_PEAKS:
+        for (size_t i = 0; status == POPLINER_OK && i < n; i++)
+            for (size_t k = i; status == POPLINER_OK && k < n; k++)
+                status =
+                    popliner_costs_set_peak(costs, i, k, stages_to_end, values[i * n + k], error);
+        return status;
+    case POPLINER_COSTS_OF_CYCLES:
+        status = check_cycles(values, n, error);
+        for (size_t i = 0; status == POPLINER_OK && i < n; i++)
+            for (size_t k = i; status == POPLINER_OK && k < n; k++)
+                status = popliner_costs_set_cycles(costs, i, k, values[i * n + k], error);
+        return status;
+    case POPLINER_COSTS_OF_CUTS:
+        for (size_t i = 1; status == POPLINER_OK && i < n; i++)
+            status = popliner_costs_set_cut(costs, i, values[i], error);
+        return status;
+    }
+    return fail_kind(kind, error);
 }
 
-void popliner_costs_cycle_table(const popliner_costs *costs, uint64_t *cycles) {
+popliner_status popliner_costs_get_all(const popliner_costs *costs, popliner_costs_of kind,
+                                       size_t stages_to_end, uint64_t *values,
+                                       popliner_error *error) {
     const size_t n = popliner_costs_num_units(costs);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < n; k++)
-            cycles[i * n + k] = popliner_costs_cycles(costs, i, k);
-}
-
-void popliner_costs_cuts(const popliner_costs *costs, uint64_t *cuts_bytes) {
-    for (size_t i = 0; i < popliner_costs_num_units(costs); i++)
-        cuts_bytes[i] = i == 0 ? 0 : popliner_costs_cut(costs, i);
+    switch (kind) {
+    case POPLINER_COSTS_OF_PEAKS:
+        for (size_t i = 0; i < n * n; i++)
+            values[i] = popliner_costs_peak(costs, i / n, i % n, stages_to_end);
+        return POPLINER_OK;
+    case POPLINER_COSTS_OF_CYCLES:
+        for (size_t i = 0; i < n * n; i++)
+            values[i] = popliner_costs_cycles(costs, i / n, i % n);
+        return POPLINER_OK;
+    case POPLINER_COSTS_OF_CUTS:
+        for (size_t i = 0; i < n; i++)
+            values[i] = i == 0 ? 0 : popliner_costs_cut(costs, i);
+        return POPLINER_OK;
+    }
+    return fail_kind(kind, error);
 }

@@ -58,7 +58,7 @@ static const struct {
 typedef struct reader {
     const char *path;
     popliner_error *error;
-    popliner_costs_file *file;
+    pl_costs_file *file;
     char *rest;      /* of the text, which is divided into cells in place */
     size_t line;     /* of the last row that was read, from 1 */
     size_t end_line; /* after it */
@@ -392,7 +392,7 @@ bool pl_is_costs_csv(const char *text, char *delimiter) {
 }
 
 popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
-                                  const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                  const popliner_pipeline *pipeline, pl_costs_file *file,
                                   popliner_error *error) {
     char *copy = pl_copy_string(text, length);
     reader r = {.path = path, .error = error, .file = file, .rest = copy, .end_line = 1};

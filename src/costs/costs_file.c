@@ -14,7 +14,8 @@
 #include "base/growth.h"
 #include "base/json_reader.h"
 
-void popliner_costs_file_free(popliner_costs_file *file) {
+void popliner_costs_file_free(popliner_costs_file *callers) {
+    pl_costs_file *file = (pl_costs_file *)callers;
     if (file == NULL)
         return;
     popliner_costs_free(file->costs);
@@ -79,15 +80,14 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
     return status;
 }
 
-popliner_status pl_costs_file_ask(popliner_costs_file *file, const char *path,
-                                  popliner_error *error) {
+popliner_status pl_costs_file_ask(pl_costs_file *file, const char *path, popliner_error *error) {
     return pl_bounds_ask(&file->bounds)
                ? pl_fail(error, POPLINER_ERROR_STOPPED, "%s: reading the costs was stopped", path)
                : POPLINER_OK;
 }
 
 static popliner_status read_json(const char *bytes, size_t length, const char *path,
-                                 const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                 const popliner_pipeline *pipeline, pl_costs_file *file,
                                  popliner_error *error) {
     json_t *root;
     popliner_status status = pl_json_parse(bytes, length, path, &root, error);
@@ -113,8 +113,8 @@ static bool is_graph_text(const char *text) {
     return strncmp(text, "node", 4) == 0 && separator != NULL && (end == NULL || separator < end);
 }
 
-void pl_costs_file_describe(popliner_costs_file *file) {
-    popliner_costs_file_info *info = &file->info;
+void pl_costs_file_describe(pl_costs_file *file) {
+    popliner_costs_file *info = &file->info;
     info->costs = file->costs;
     if (info->is_graph)
         file->costs->is_of_time = true;
@@ -132,7 +132,7 @@ static popliner_status parse(const char *text, size_t length, const char *name,
                              popliner_error *error) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     *file = NULL;
-    popliner_costs_file *made = calloc(1, sizeof *made);
+    pl_costs_file *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the file");
     made->info.cuts_per_unit = 1; /* bytes, unless the format says otherwise */
@@ -159,12 +159,12 @@ static popliner_status parse(const char *text, size_t length, const char *name,
                          "or lines like 'node1 -- '",
                          name);
     if (status != POPLINER_OK) {
-        popliner_costs_file_free(made);
+        popliner_costs_file_free(&made->info);
         return status;
     }
     made->bounds = (pl_bounds){0};
     pl_costs_file_describe(made);
-    *file = made;
+    *file = &made->info;
     return POPLINER_OK;
 }
 
@@ -180,8 +180,4 @@ popliner_status popliner_costs_file_read(const char *path, const char *text, siz
         status = parse(own.data == NULL ? "" : own.data, own.length, path, pipeline, file, error);
     free(own.data);
     return status;
-}
-
-const popliner_costs_file_info *popliner_costs_file_get_info(const popliner_costs_file *file) {
-    return &file->info;
 }

@@ -46,9 +46,8 @@ typedef struct pl_additive_costs {
     popliner_pipeline pipeline;
 } pl_additive_costs;
 
-struct popliner_costs_file {
-    /* The public view. Readers fill its numbers; its pointers are set at the end. */
-    popliner_costs_file_info info;
+typedef struct pl_costs_file {
+    popliner_costs_file info; /* first: it is what the caller has */
     popliner_costs *costs;
     char **names; /* [num_names], owned with its strings */
     size_t num_names;
@@ -65,29 +64,28 @@ struct popliner_costs_file {
     pl_unit_graph own_units;  /* of own_graph */
     pl_graph_chain graph;     /* its place is NULL if the file is no graph, or a chain */
     pl_bounds bounds;         /* used while the file is read */
-};
+} pl_costs_file;
 
 /* Checks whether reading should stop; cheap. Errors: STOPPED. */
-popliner_status pl_costs_file_ask(popliner_costs_file *file, const char *path,
-                                  popliner_error *error);
+popliner_status pl_costs_file_ask(pl_costs_file *file, const char *path, popliner_error *error);
 
 /* Sets the pointers of the public view. */
-void pl_costs_file_describe(popliner_costs_file *file);
+void pl_costs_file_describe(pl_costs_file *file);
 
 /* Each reader fills the empty *file. The caller frees it, also on failure. `path` is for messages.
  * Errors: INPUT, MEMORY. */
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
-                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                   const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error);
 popliner_status pl_read_graph_json(const json_t *root, const char *path,
-                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                   const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error);
 /* `text` ends with a NUL that `length` does not count. */
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
-                                   popliner_costs_file *file, popliner_error *error);
+                                   pl_costs_file *file, popliner_error *error);
 /* Reads a table of layers. `text` is as for pl_read_graph_text. */
 popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
-                                  const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                  const popliner_pipeline *pipeline, pl_costs_file *file,
                                   popliner_error *error);
 
 /* True if the first line after those that begin with '#' has a column "name". Sets *delimiter to a
@@ -104,12 +102,11 @@ bool pl_is_costs_csv(const char *text, char *delimiter);
  * where they are; its reader moves the graph to file->own_graph. O(units^2 + edges * log(edges))
  * for each order. */
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    size_t max_stages, popliner_costs_file *file,
-                                    popliner_error *error);
+                                    size_t max_stages, pl_costs_file *file, popliner_error *error);
 
 /* Makes the file whose chain has the units of `file` at place[units], which it takes. It refers to
  * `file`. Errors: MEMORY, STOPPED. O(units^2). */
-popliner_status pl_layer_graph_arrange(const popliner_costs_file *file, uint32_t *place,
+popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *place,
                                        popliner_costs_file **arranged, popliner_error *error);
 
 /* The keys of popliner's own format by kind of object, the required ones first. A test compares

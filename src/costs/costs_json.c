@@ -58,7 +58,7 @@ static popliner_status read_device(const pl_costs_json *r, const pl_json_place *
 
 static popliner_status read_limits(pl_costs_json *r, const json_t *memories) {
     pl_json_place memories_place = pl_place("devices.memories");
-    popliner_costs_file *file = r->file;
+    pl_costs_file *file = r->file;
     const char *key = NULL;
     json_t *value = NULL;
     popliner_status status = pl_json_object(&r->json, &memories_place, memories);
@@ -92,7 +92,7 @@ static popliner_status read_speed(const pl_costs_json *r, const pl_json_place *p
 
 static popliner_status read_speeds(pl_costs_json *r, const json_t *speeds) {
     pl_json_place speeds_place = pl_place("devices.speeds");
-    popliner_costs_file *file = r->file;
+    pl_costs_file *file = r->file;
     const char *key = NULL;
     json_t *value = NULL;
     popliner_status status = pl_json_object(&r->json, &speeds_place, speeds);
@@ -162,7 +162,7 @@ static popliner_status read_pair(const pl_costs_json *r, const pl_json_place *pl
 
 static popliner_status read_links(pl_costs_json *r, const json_t *links) {
     pl_json_place links_place = pl_place("devices.links");
-    popliner_costs_file *file = r->file;
+    pl_costs_file *file = r->file;
     const char *key = NULL;
     json_t *value = NULL;
     popliner_status status = pl_json_object(&r->json, &links_place, links);
@@ -528,7 +528,7 @@ static popliner_status read_all(pl_costs_json *r) {
 }
 
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
-                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                   const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
     pl_costs_json r = {
         .json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};

@@ -26,7 +26,7 @@ enum {
 typedef struct pl_costs_json {
     pl_json_reader json;
     const json_t *root;
-    popliner_costs_file *file;
+    pl_costs_file *file;
     popliner_pipeline pipeline;
     size_t num_units;
     size_t num_regions;

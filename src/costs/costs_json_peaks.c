@@ -87,7 +87,7 @@ static popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t fi
  * each of the stages stores. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
-    const popliner_costs_file *file = user;
+    const pl_costs_file *file = user;
     const pl_additive_costs *a = &file->additive;
     size_t width = a->num_regions;
     uint64_t *bytes = pl_new_array(width, sizeof *bytes);
@@ -131,7 +131,7 @@ static size_t largest_region(const pl_additive_costs *a, size_t num_units) {
 
 /* A pl_peak_parts_function. It counts one region only: the peak is at least that region's bytes. */
 static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
-    const popliner_costs_file *file = user;
+    const pl_costs_file *file = user;
     const pl_additive_costs *a = &file->additive;
     size_t width = a->num_regions;
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));

@@ -213,7 +213,7 @@ static popliner_status read_limit(const reader *r, const json_t *root, const cha
     return POPLINER_OK;
 }
 
-static popliner_status read_all(reader *r, const json_t *root, popliner_costs_file *file) {
+static popliner_status read_all(reader *r, const json_t *root, pl_costs_file *file) {
     const json_t *nodes = json_object_get(root, "nodes");
     const json_t *edges = json_object_get(root, "edges");
     pl_json_place nodes_place = pl_place("nodes");
@@ -246,7 +246,7 @@ static popliner_status read_all(reader *r, const json_t *root, popliner_costs_fi
 }
 
 popliner_status pl_read_graph_json(const json_t *root, const char *path,
-                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                   const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
     size_t max_stages =
         pipeline == NULL || pipeline->max_stages == 0 ? SIZE_MAX : pipeline->max_stages;

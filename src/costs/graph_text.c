@@ -276,7 +276,7 @@ static bool remove_inputs(reader *r) {
 }
 
 /* Sets the parameters of each unit, which are its memory. */
-static popliner_status take_parameters(popliner_costs_file *file, popliner_error *error) {
+static popliner_status take_parameters(pl_costs_file *file, popliner_error *error) {
     size_t num_units = popliner_costs_num_units(file->costs);
     file->parameters = pl_new_array(num_units, sizeof *file->parameters);
     if (file->parameters == NULL)
@@ -287,7 +287,7 @@ static popliner_status take_parameters(popliner_costs_file *file, popliner_error
 }
 
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
-                                   popliner_costs_file *file, popliner_error *error) {
+                                   pl_costs_file *file, popliner_error *error) {
     reader r = {.path = path, .error = error};
     span all = {text, length};
     popliner_status status = read_lines(&r, all, false);

@@ -203,7 +203,7 @@ static void fill_table(popliner_costs *costs, amounts *a, pl_bounds *bounds) {
 
 /* Names the units and fills their costs, in the order `place`. */
 static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_graph *units,
-                                 const uint32_t *place, popliner_costs_file *file,
+                                 const uint32_t *place, pl_costs_file *file,
                                  popliner_error *error) {
     amounts a = {0};
     popliner_status status = POPLINER_OK;
@@ -227,8 +227,7 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
 }
 
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    size_t max_stages, popliner_costs_file *file,
-                                    popliner_error *error) {
+                                    size_t max_stages, pl_costs_file *file, popliner_error *error) {
     pl_unit_graph units = {0};
     uint32_t *place = NULL;
     popliner_status status = POPLINER_OK;
@@ -278,10 +277,10 @@ cleanup:
     return status;
 }
 
-popliner_status pl_layer_graph_arrange(const popliner_costs_file *file, uint32_t *place,
+popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *place,
                                        popliner_costs_file **arranged, popliner_error *error) {
     const pl_graph_chain *graph = &file->graph;
-    popliner_costs_file *made = calloc(1, sizeof *made);
+    pl_costs_file *made = calloc(1, sizeof *made);
     if (made == NULL) {
         free(place);
         return pl_fail_memory(error, "the costs of the graph");
@@ -300,11 +299,11 @@ popliner_status pl_layer_graph_arrange(const popliner_costs_file *file, uint32_t
             made->parameters[place[unit]] = file->parameters[graph->place[unit]];
     }
     if (status != POPLINER_OK) {
-        popliner_costs_file_free(made);
+        popliner_costs_file_free(&made->info);
         return status;
     }
     made->costs->graph = &made->graph;
     pl_costs_file_describe(made);
-    *arranged = made;
+    *arranged = &made->info;
     return POPLINER_OK;
 }

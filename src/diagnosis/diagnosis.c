@@ -125,7 +125,7 @@ static popliner_status suggest_regex(const popliner_operations *operations,
 /* Counts the operations by the rule that gave their layer. If most have none, suggests a regex.
  * Errors: MEMORY. O(operations * rules), and that of suggest_regex. */
 static popliner_status diagnose_coverage(const popliner_operations *operations,
-                                         const popliner_layers *layers, popliner_diagnosis *d,
+                                         const popliner_layers *layers, pl_diagnosis *d,
                                          popliner_error *error) {
     size_t capacity = 0;
     d->num_operations = popliner_operations_count(operations);
@@ -155,7 +155,7 @@ static popliner_status diagnose_coverage(const popliner_operations *operations,
 /* ---- program types ---- */
 
 /* Counts the programs by type. Errors: MEMORY. O(programs * types). */
-static popliner_status diagnose_program_types(const pl_explained *explained, popliner_diagnosis *d,
+static popliner_status diagnose_program_types(const pl_explained *explained, pl_diagnosis *d,
                                               popliner_error *error) {
     const popliner_profile *p = explained->profile;
     size_t capacity = 0;
@@ -216,7 +216,7 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
 }
 
 /* Fills the categories. Errors: MEMORY. O(variables + categories * tiles). */
-static popliner_status diagnose_categories(const pl_explained *explained, popliner_diagnosis *d,
+static popliner_status diagnose_categories(const pl_explained *explained, pl_diagnosis *d,
                                            popliner_error *error) {
     const popliner_profile *p = explained->profile;
     size_t num_tiles = p->target.num_tiles;
@@ -292,7 +292,7 @@ static bool has_account_by_tile(const popliner_profile *p) {
 /* Finds the compiler's largest total over the steps of the requested units. */
 static popliner_status find_bottleneck(const pl_explained *explained,
                                        const popliner_diagnosis_options *options,
-                                       popliner_peak *peaks, popliner_diagnosis *d,
+                                       popliner_peak *peaks, pl_diagnosis *d,
                                        popliner_error *error) {
     const popliner_chain *chain = explained->chain;
     const popliner_profile *p = explained->profile;
@@ -337,7 +337,7 @@ static popliner_status find_bottleneck(const pl_explained *explained,
 
 /* Finds the explained and missing bytes at the compiler's largest total. */
 static popliner_status compare_there(const pl_explained *explained, pl_missing_bytes *missing,
-                                     popliner_diagnosis *d, popliner_error *error) {
+                                     pl_diagnosis *d, popliner_error *error) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
     d->explained_bytes = add_up(explained, d->tile, d->step, false, missing, &missing_bytes);
@@ -351,7 +351,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
 /* Finds the tile where the model explains most, the tiles whose sums differ from the compiler's
  * total, and the missing bytes of all tiles, which are added to `missing`. */
 static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
-                               pl_missing_bytes *missing, popliner_diagnosis *d) {
+                               pl_missing_bytes *missing, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     const popliner_stage_memory *stage = &explained->stage;
     bool compares_own_step = explained->chain->model->compares_own_step;
@@ -378,7 +378,7 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
  * options. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
 static popliner_status diagnose_bottleneck(const pl_explained *explained,
                                            const popliner_diagnosis_options *options,
-                                           popliner_diagnosis *d, popliner_error *error) {
+                                           pl_diagnosis *d, popliner_error *error) {
     const popliner_profile *p = explained->profile;
     pl_missing_bytes missing = {0};
     popliner_peak *peaks = pl_new_array(p->target.num_tiles, sizeof *peaks);
@@ -401,7 +401,7 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
 /* ---- the whole diagnosis ---- */
 
 /* Finds the range of steps that PopLiner 1.0.0 shows. */
-static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
+static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
     bool has_layer = false;
     d->first_step = 1; /* no step, until an operation counts */
     d->last_step = 0;
@@ -436,8 +436,8 @@ const char *pl_gap_words(popliner_gap gap) {
 }
 
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
-                            const popliner_diagnosis_options *options,
-                            popliner_diagnosis *diagnosis, popliner_error *error) {
+                            const popliner_diagnosis_options *options, pl_diagnosis *diagnosis,
+                            popliner_error *error) {
     const popliner_chain *chain = subject->chain;
     pl_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
@@ -471,7 +471,7 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
     return status;
 }
 
-void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
+void pl_diagnosis_clear(pl_diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->num_program_types; i++)
         free((uint32_t *)diagnosis->programs[i].missing);
     free(diagnosis->programs);
@@ -479,13 +479,13 @@ void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
     pl_missing_list_clear(&diagnosis->missing_here);
     pl_missing_list_clear(&diagnosis->missing_everywhere);
     free(diagnosis->coverage);
-    *diagnosis = (popliner_diagnosis){0};
+    *diagnosis = (pl_diagnosis){0};
 }
 
 /* ---- the public interface ---- */
 
-void pl_diagnosis_summarise(popliner_diagnosis *d) {
-    d->summary = (popliner_diagnosis_summary){
+void pl_diagnosis_summarise(pl_diagnosis *d) {
+    d->summary = (popliner_diagnosis){
         .model = d->model,
         .layer_operations_only = d->layer_operations_only,
         .programs = d->programs,
@@ -517,12 +517,8 @@ void pl_diagnosis_summarise(popliner_diagnosis *d) {
     };
 }
 
-const popliner_diagnosis_summary *
-popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis) {
-    return &diagnosis->summary;
-}
-
-void popliner_diagnosis_free(popliner_diagnosis *diagnosis) {
+void popliner_diagnosis_free(popliner_diagnosis *callers) {
+    pl_diagnosis *diagnosis = (pl_diagnosis *)callers;
     if (diagnosis == NULL)
         return;
     pl_diagnosis_clear(diagnosis);

@@ -124,7 +124,8 @@ typedef struct pl_suggestion {
 
 /* A diagnosis of one profile. Texts live as long as the profile and the layers. Zero-initialise;
  * free with pl_diagnosis_clear. */
-struct popliner_diagnosis {
+typedef struct pl_diagnosis {
+    popliner_diagnosis summary; /* first: it is what the caller has */
     popliner_memory_model model;
     bool layer_operations_only;
 
@@ -171,10 +172,7 @@ struct popliner_diagnosis {
     const popliner_operations *operations;
     const pl_debug_info *info;
     popliner_option_names option_names;
-
-    /* copied from the other members by pl_diagnosis_summarise */
-    popliner_diagnosis_summary summary;
-};
+} pl_diagnosis;
 
 /* Returns the name of the cause of a gap, a word of JSON. Static. */
 const char *pl_gap_name(popliner_gap gap);
@@ -194,12 +192,12 @@ typedef struct pl_diagnosis_subject {
 } pl_diagnosis_subject;
 
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
-                            const popliner_diagnosis_options *options,
-                            popliner_diagnosis *diagnosis, popliner_error *error);
-void pl_diagnosis_clear(popliner_diagnosis *diagnosis);
+                            const popliner_diagnosis_options *options, pl_diagnosis *diagnosis,
+                            popliner_error *error);
+void pl_diagnosis_clear(pl_diagnosis *diagnosis);
 
 /* Fills the summary from the other members. */
-void pl_diagnosis_summarise(popliner_diagnosis *diagnosis);
+void pl_diagnosis_summarise(pl_diagnosis *diagnosis);
 
 /* ---- Pairs of layers ---- */
 

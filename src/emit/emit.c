@@ -796,7 +796,7 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
 
 static popliner_status emit_best(pl_emission *e, popliner_emit_format format, char **text,
                                  popliner_error *error) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(e->options.replicas);
+    const popliner_replicas *summary = e->options.replicas;
     const popliner_replicas_candidate *best =
         summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
     pl_certificate_input input;
@@ -821,7 +821,7 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
     if (text != NULL)
         *text = NULL;
     popliner_status status = take_options(&e, options, format, error);
-    const popliner_certificate *c = e.options.certificate;
+    const pl_certificate *c = pl_certificate_of(e.options.certificate);
     if (status != POPLINER_OK)
         return status;
     if (c == NULL)

@@ -41,6 +41,7 @@ class Headers:
         self.functions = {}  # name: (result, [types])
         self.callbacks = {}  # name: (result, [types])
         self.order = []  # of structures and callbacks
+        self.owned = set()  # names of structures that have a function to free them
         for name in sorted(os.listdir(directory)):
             if name.endswith(".h"):
                 self.take(name)
@@ -53,6 +54,7 @@ class Headers:
             text = file.read()
         for included in re.findall(r'#include "popliner/(\w+\.h)"', text):
             self.take(included)
+        self.owned.update(re.findall(r"void (popliner_\w+)_free\(", text))
         self.take_constants(text)
         declarations = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
         bare = re.sub(r"/\*.*?\*/", " ", declarations, flags=re.S)
@@ -137,9 +139,9 @@ class Headers:
             result = SCALARS[base]
         elif base in self.enums:
             result = "c_int"
-        elif base in self.structs or base in self.callbacks:
+        elif (base in self.structs or base in self.callbacks) and base not in self.owned:
             result = base
-        else:  # opaque, and only ever by a pointer
+        else:  # opaque or owned, and only ever by a pointer
             if stars == 0:
                 raise SystemExit(f"declare.py: unknown type {text!r}")
             result = "c_void_p"

@@ -382,7 +382,7 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain
     return pl_text_finish(&canvas.text, status, text, error);
 }
 
-popliner_status pl_plot_plan(const popliner_certificate *certificate,
+popliner_status pl_plot_plan(const pl_certificate *certificate,
                              const popliner_plot_options *options, char **text,
                              popliner_error *error) {
     pl_layout layout;

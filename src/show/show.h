@@ -4,7 +4,7 @@
 #ifndef PL_SHOW_SHOW_H
 #define PL_SHOW_SHOW_H
 
-#include "popliner/certificate.h"
+#include "answer/certificate_data.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"
@@ -18,7 +18,7 @@ popliner_status pl_plot_tiles(const popliner_profile *profile, const popliner_pl
 popliner_status pl_plot_liveness(const popliner_profile *profile, const popliner_chain *chain,
                                  const popliner_plot_options *options, char **text,
                                  popliner_error *error);
-popliner_status pl_plot_plan(const popliner_certificate *certificate,
+popliner_status pl_plot_plan(const pl_certificate *certificate,
                              const popliner_plot_options *options, char **text,
                              popliner_error *error);
 
@@ -29,7 +29,7 @@ typedef struct pl_trace_source {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
-    const popliner_certificate *certificate; /* NULL: of no plan */
+    const pl_certificate *certificate; /* NULL: of no plan */
 } pl_trace_source;
 
 /* Errors: MEMORY; USAGE if the variables are not loaded. */

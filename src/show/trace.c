@@ -334,7 +334,7 @@ static void select_stage(const stage_data *data, const popliner_profile *p,
 
 static popliner_status write_stage(writer *w, size_t number, const uint8_t *selection,
                                    uint64_t *bytes, popliner_error *error) {
-    const popliner_certificate *c = w->source->certificate;
+    const pl_certificate *c = w->source->certificate;
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *detail = &c->details[number];
     const size_t process = FIRST_STAGE_PROCESS + number;

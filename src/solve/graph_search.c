@@ -264,7 +264,7 @@ static popliner_status take_rules(planner *p, const pl_problem *problem,
 }
 
 /* Makes the chain: stage by stage, each in the order of the file's chain. */
-static popliner_status make_chain(const planner *p, const popliner_costs_file *file,
+static popliner_status make_chain(const planner *p, const pl_costs_file *file,
                                   const uint32_t *unit_at, popliner_costs_file **arranged,
                                   popliner_error *error) {
     const size_t num_units = file->graph.units->num_units;
@@ -280,8 +280,8 @@ static popliner_status make_chain(const planner *p, const popliner_costs_file *f
     if (status != POPLINER_OK)
         return status;
     if (p->is_own)
-        (*arranged)->info.unit_order = "by the stages of the best partition";
-    (*arranged)->costs->unit_order = (*arranged)->info.unit_order;
+        (*arranged)->unit_order = "by the stages of the best partition";
+    (*arranged)->costs->unit_order = (*arranged)->unit_order;
     return POPLINER_OK;
 }
 
@@ -301,8 +301,7 @@ static popliner_status solve_chain(planner *p, const popliner_costs *costs,
     return status;
 }
 
-static popliner_status arrange(const popliner_costs_file *file,
-                               const popliner_solver_options *options,
+static popliner_status arrange(const pl_costs_file *file, const popliner_solver_options *options,
                                popliner_costs_file **arranged, popliner_error *error) {
     const uint64_t question = pl_graph_question(file->costs, options);
     popliner_graph_proof proof = {.is_graph = true};
@@ -335,7 +334,7 @@ static popliner_status arrange(const popliner_costs_file *file,
     if (status == POPLINER_OK)
         status = make_chain(&p, file, unit_at, arranged, error);
     if (status == POPLINER_OK)
-        (*arranged)->graph.claim = (pl_graph_claim){question, proof};
+        ((pl_costs_file *)*arranged)->graph.claim = (pl_graph_claim){question, proof};
 cleanup:
     free(unit_at);
     pl_arrays_free(&arrays);
@@ -343,9 +342,10 @@ cleanup:
     return status;
 }
 
-popliner_status popliner_costs_file_arrange(const popliner_costs_file *file,
+popliner_status popliner_costs_file_arrange(const popliner_costs_file *callers,
                                             const popliner_solver_options *options,
                                             popliner_costs_file **arranged, popliner_error *error) {
+    const pl_costs_file *file = (const pl_costs_file *)callers;
     popliner_solver_options own;
     popliner_listener listener;
     *arranged = NULL;

@@ -8,15 +8,14 @@
 
 #include <stdlib.h>
 
-struct popliner_pareto {
-    popliner_plan **plans; /* [summary.num_points], owned */
+typedef struct pl_pareto {
+    popliner_pareto summary; /* first: it is what the caller has */
+    popliner_plan **plans;   /* [summary.num_points], owned */
     size_t capacity;
-    popliner_pareto_summary summary;
-};
+} pl_pareto;
 
 /* Moves *plan into a new point. */
-static popliner_status add_point(popliner_pareto *pareto, popliner_plan *plan,
-                                 popliner_error *error) {
+static popliner_status add_point(pl_pareto *pareto, popliner_plan *plan, popliner_error *error) {
     size_t *count = &pareto->summary.num_points;
     popliner_plan *own = malloc(sizeof *own);
     if (own == NULL ||
@@ -44,8 +43,7 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
     return true;
 }
 
-static popliner_status find_points(pl_solving *solving, popliner_pareto *pareto,
-                                   popliner_error *error) {
+static popliner_status find_points(pl_solving *solving, pl_pareto *pareto, popliner_error *error) {
     pl_filter filter = solving->search.filter;
     popliner_plan plan = {0};
     popliner_status status = POPLINER_OK;
@@ -65,7 +63,7 @@ static popliner_status find_points(pl_solving *solving, popliner_pareto *pareto,
 
 /* Drops unproven points that a later point beats: later points always have less of the second
  * objective. */
-static void drop_dominated(popliner_pareto *pareto) {
+static void drop_dominated(pl_pareto *pareto) {
     size_t num_kept = 0;
     for (size_t i = 0; i < pareto->summary.num_points; ++i) {
         while (num_kept > 0 &&
@@ -76,18 +74,16 @@ static void drop_dominated(popliner_pareto *pareto) {
     pareto->summary.num_points = num_kept;
 }
 
-static void summarise(popliner_pareto *pareto, size_t num_units) {
-    popliner_pareto_summary *summary = &pareto->summary;
+static void summarise(pl_pareto *pareto, size_t num_units) {
+    popliner_pareto *summary = &pareto->summary;
     summary->is_complete = !summary->is_stopped;
     for (size_t i = 0; i < summary->num_points; ++i)
         summary->is_complete =
             summary->is_complete && pareto->plans[i]->status == POPLINER_PLAN_OPTIMAL;
     drop_dominated(pareto);
     summary->plans = (const popliner_plan *const *)pareto->plans;
-    for (size_t i = 0; i < summary->num_points; ++i) {
+    for (size_t i = 0; i < summary->num_points; ++i)
         pareto->plans[i]->num_units = num_units;
-        pl_plan_summarise(pareto->plans[i]);
-    }
 }
 
 /* Checks the options that popliner_solve accepts and a Pareto front does not. */
@@ -120,7 +116,7 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
         status = check(&own, error);
     if (status != POPLINER_OK)
         return status;
-    popliner_pareto *made = calloc(1, sizeof *made);
+    pl_pareto *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the Pareto front");
     status = pl_solving_begin(&solving, costs, &own, error);
@@ -131,19 +127,16 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
     }
     pl_solving_end(&solving);
     if (status != POPLINER_OK) {
-        popliner_pareto_free(made);
+        popliner_pareto_free(&made->summary);
         return status;
     }
     summarise(made, popliner_costs_num_units(costs));
-    *pareto = made;
+    *pareto = &made->summary;
     return POPLINER_OK;
 }
 
-const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto *pareto) {
-    return &pareto->summary;
-}
-
-void popliner_pareto_free(popliner_pareto *pareto) {
+void popliner_pareto_free(popliner_pareto *callers) {
+    pl_pareto *pareto = (pl_pareto *)callers;
     if (pareto == NULL)
         return;
     for (size_t i = 0; i < pareto->summary.num_points; ++i)

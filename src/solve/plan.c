@@ -308,7 +308,6 @@ popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popl
     (*plan)->status = POPLINER_PLAN_INFEASIBLE;
     (*plan)->is_stopped = is_stopped;
     (*plan)->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
-    pl_plan_summarise(*plan);
     return POPLINER_OK;
 }
 
@@ -320,29 +319,6 @@ void pl_plan_clear(popliner_plan *plan) {
     free(plan->infeasibility.remedies);
     free(plan->infeasibility.left_out);
     *plan = (popliner_plan){0};
-}
-
-void pl_plan_summarise(popliner_plan *plan) {
-    plan->summary = (popliner_plan_summary){
-        .status = plan->status,
-        .is_stopped = plan->is_stopped,
-        .stages = plan->stages,
-        .num_stages = plan->num_stages,
-        .num_ipus = plan->num_ipus,
-        .values = plan->values,
-        .num_values = plan->num_values,
-        .peak_bytes = plan->peak_bytes,
-        .cycles = plan->cycles,
-        .cut_bytes = plan->cut_bytes,
-        .spread = plan->spread,
-        .infeasibility = &plan->infeasibility,
-        .proof = plan->proof,
-        .graph = plan->graph,
-    };
-}
-
-const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan) {
-    return &plan->summary;
 }
 
 void popliner_plan_free(popliner_plan *plan) {

@@ -9,40 +9,12 @@
 
 /* ---- plans ---- */
 
-/* Zero-initialise before the first use; free with pl_plan_clear. */
-struct popliner_plan {
-    popliner_plan_status status;
-    popliner_plan_stage *stages; /* owned */
-    size_t num_stages;
-    size_t num_units; /* of the costs; 0 if the plan refers to no unit */
-    bool is_stopped;
-
-    uint64_t peak_bytes;
-    uint64_t cycles;
-    uint64_t cut_bytes;
-    uint64_t spread;
-    size_t num_ipus;
-
-    popliner_plan_value values[POPLINER_NUM_OBJECTIVES];
-    size_t num_values;
-
-    popliner_infeasibility infeasibility;
-    popliner_proof proof; /* see popliner_plan_summary */
-    popliner_graph_proof graph;
-
-    popliner_plan_summary summary; /* copied from the other members by pl_plan_summarise */
-};
-
 /* Makes a plan without stages: INFEASIBLE, obstacle UNKNOWN. Free with popliner_plan_free. Errors:
  * MEMORY. */
 popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popliner_error *error);
 
 /* Frees what the plan owns and makes it empty. NULL is allowed. */
 void pl_plan_clear(popliner_plan *plan);
-
-/* Fills the summary from the other members. It points into the plan, so call it again after copying
- * a plan. */
-void pl_plan_summarise(popliner_plan *plan);
 
 /* Fills an empty plan as popliner_solve does, by any method except GREEDY. The options are
  * complete. Errors: those of popliner_solve. */

@@ -17,11 +17,6 @@
 /* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
 
-struct popliner_replicas {
-    popliner_replicas_candidate *candidates; /* plans and arrays are owned */
-    popliner_replicas_summary summary;
-};
-
 /* The best splits of a pipeline: each has fewer parameters on its fullest IPU than the split before
  * it, and at least as many cycles. */
 typedef struct point {
@@ -460,22 +455,20 @@ static void end_search(search *s) {
 }
 
 static void summarise(popliner_replicas *answer, const search *s) {
-    popliner_replicas_summary *summary = &answer->summary;
-    summary->candidates = answer->candidates;
-    summary->best = summary->closest = SIZE_MAX;
-    summary->is_stopped = s->is_stopped;
-    summary->is_proven = true;
-    for (size_t i = 0; i < summary->num_candidates; ++i) {
+    answer->best = answer->closest = SIZE_MAX;
+    answer->is_stopped = s->is_stopped;
+    answer->is_proven = true;
+    for (size_t i = 0; i < answer->num_candidates; ++i) {
         const popliner_replicas_candidate *own = &answer->candidates[i];
         const popliner_replicas_candidate *best =
-            summary->best == SIZE_MAX ? NULL : &answer->candidates[summary->best];
-        summary->is_proven = summary->is_proven && own->is_proven;
+            answer->best == SIZE_MAX ? NULL : &answer->candidates[answer->best];
+        answer->is_proven = answer->is_proven && own->is_proven;
         if (own->num_replicas == 0)
             continue;
         int order = best == NULL ? 1 : compare_throughput(own, best);
         if (order > 0 ||
             (order == 0 && own->num_ipus * own->num_replicas < best->num_ipus * best->num_replicas))
-            summary->best = i;
+            answer->best = i;
     }
 }
 
@@ -526,20 +519,18 @@ static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_
 
 /* Finds the candidate with the smallest excess, and why it does not fit. */
 static popliner_status explain(search *s, popliner_replicas *answer, popliner_error *error) {
-    popliner_replicas_summary *summary = &answer->summary;
     uint64_t least_bytes = UINT64_MAX;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && !s->is_stopped && i < summary->num_candidates;
-         ++i) {
+    for (size_t i = 0; status == POPLINER_OK && !s->is_stopped && i < answer->num_candidates; ++i) {
         uint64_t bytes;
         status = find_excess(s, i + 1, &bytes, error);
         if (bytes < least_bytes)
-            summary->closest = i;
+            answer->closest = i;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
     }
     /* if no length is possible, the longest pipeline explains why: a shorter one is also allowed */
-    bool is_known = summary->closest < SIZE_MAX;
-    walk w = {.num_ipus = is_known ? summary->closest + 1 : summary->num_candidates};
+    bool is_known = answer->closest < SIZE_MAX;
+    walk w = {.num_ipus = is_known ? answer->closest + 1 : answer->num_candidates};
     if (status == POPLINER_OK)
         status = find_costs(s, &w, fewest_micro_batches(s, w.num_ipus), error);
     popliner_solver_options o = s->solver;
@@ -555,7 +546,7 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
         popliner_plan_free(reason);
         reason = NULL;
     }
-    summary->reason = reason;
+    answer->reason = reason;
     return status;
 }
 
@@ -588,12 +579,12 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
             status = pl_fail_memory(error, "the numbers of replicas");
     }
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
-        popliner_replicas_candidate *own = &answer->candidates[answer->summary.num_candidates++];
+        popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
         status = find_candidate(&s, i + 1, own, error);
     }
     if (status == POPLINER_OK)
         summarise(answer, &s);
-    if (status == POPLINER_OK && answer->summary.best == SIZE_MAX && !s.is_stopped && count > 0 &&
+    if (status == POPLINER_OK && answer->best == SIZE_MAX && !s.is_stopped && count > 0 &&
         !s.solver.without_reasons)
         status = explain(&s, answer, error);
     end_search(&s);
@@ -605,24 +596,14 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     return POPLINER_OK;
 }
 
-popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas) {
-    popliner_plan *reason = (popliner_plan *)replicas->summary.reason;
-    replicas->summary.reason = NULL;
-    return reason;
-}
-
 void popliner_replicas_free(popliner_replicas *replicas) {
     if (replicas == NULL)
         return;
-    for (size_t i = 0; i < replicas->summary.num_candidates; ++i) {
+    for (size_t i = 0; i < replicas->num_candidates; ++i) {
         popliner_plan_free((popliner_plan *)replicas->candidates[i].plan);
         free((uint64_t *)replicas->candidates[i].stage_parameter_bytes);
     }
-    popliner_plan_free((popliner_plan *)replicas->summary.reason);
+    popliner_plan_free(replicas->reason);
     free(replicas->candidates);
     free(replicas);
-}
-
-const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_replicas *replicas) {
-    return &replicas->summary;
 }

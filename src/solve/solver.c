@@ -255,7 +255,6 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
         return status;
     }
     made->num_units = popliner_costs_num_units(costs);
-    pl_plan_summarise(made);
     *plan = made;
     return POPLINER_OK;
 }

@@ -23,10 +23,10 @@ struct popliner_variants_answer {
 };
 
 typedef struct search {
-    const popliner_costs_file *file; /* with the variants; NULL if there are ways */
-    pl_variants variants;            /* the file's, for pipelines of any length */
-    pl_ways ways;                    /* if there is no file */
-    const popliner_costs *costs;     /* of the file, or of the first way */
+    const pl_costs_file *file;   /* with the variants; NULL if there are ways */
+    pl_variants variants;        /* the file's, for pipelines of any length */
+    pl_ways ways;                /* if there is no file */
+    const popliner_costs *costs; /* of the file, or of the first way */
     popliner_solver_options options;
     bool with_reasons; /* also find why nothing fits */
     const popliner_objective *objectives;
@@ -189,7 +189,6 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
             plan->values[i].value = plan->cycles;
             plan->values[i].bound = bound < plan->cycles ? bound : plan->cycles;
         }
-    pl_plan_summarise(plan);
     return status;
 }
 
@@ -383,9 +382,10 @@ static popliner_status solve(search *s, const popliner_solver_options *options,
     return POPLINER_OK;
 }
 
-popliner_status popliner_variants_solve(const popliner_costs_file *file,
+popliner_status popliner_variants_solve(const popliner_costs_file *callers,
                                         const popliner_solver_options *options,
                                         popliner_variants_answer **answer, popliner_error *error) {
+    const pl_costs_file *file = (const pl_costs_file *)callers;
     search s = {.file = file, .costs = file->costs};
     *answer = NULL;
     return solve(&s, options, answer, error);

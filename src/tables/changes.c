@@ -71,7 +71,7 @@ bool pl_change_is_one(const popliner_change *difference) {
            (d->has_before && d->before != d->now);
 }
 
-const char *pl_changes_name(popliner_changes *changes, const char *name) {
+const char *pl_changes_name(pl_changes *changes, const char *name) {
     size_t number = pl_names_number(&changes->names, name);
     if (number != SIZE_MAX)
         return changes->names.items[number];
@@ -79,8 +79,8 @@ const char *pl_changes_name(popliner_changes *changes, const char *name) {
     return "";
 }
 
-void pl_changes_add(popliner_changes *changes, const popliner_change *difference) {
-    popliner_changes *c = changes;
+void pl_changes_add(pl_changes *changes, const popliner_change *difference) {
+    pl_changes *c = changes;
     if (c->failed || !pl_grow(&c->items, &c->capacity, c->count + 1, sizeof *c->items)) {
         c->failed = true;
         return;
@@ -168,8 +168,8 @@ static bool is_quantity(const char *column) {
 }
 
 /* Returns the columns of `now`, then those that only `before` has; NULL when memory is short. */
-static compared_column *find_columns(popliner_changes *c, const pl_sheet *before,
-                                     const pl_sheet *now, size_t *count) {
+static compared_column *find_columns(pl_changes *c, const pl_sheet *before, const pl_sheet *now,
+                                     size_t *count) {
     compared_column *columns =
         pl_new_array(before->num_columns + now->num_columns, sizeof *columns);
     *count = 0;
@@ -194,9 +194,8 @@ static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_
 }
 
 /* Returns a row's text or number in a column, as a name. */
-static const char *row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
-                            size_t column) {
-    popliner_changes *c = changes;
+static const char *row_name(pl_changes *changes, const pl_sheet *sheet, size_t row, size_t column) {
+    pl_changes *c = changes;
     const pl_cell *cell = pl_kept_cell(sheet, row, column);
     char digits[24];
     if (cell->kind != PL_CELL_NUMBER)
@@ -211,7 +210,7 @@ typedef struct row_pair {
 } row_pair;
 
 /* Adds all quantities of a row and its match. */
-static void add_rows(popliner_changes *c, const pl_pairing *pairing, const row_pair *pair,
+static void add_rows(pl_changes *c, const pl_pairing *pairing, const row_pair *pair,
                      const compared_column *columns, size_t num_columns) {
     const int side = pair->rows[PL_NOW] == SIZE_MAX ? PL_BEFORE : PL_NOW;
     const pl_sheet *sheet = pair->sheets[side];
@@ -236,9 +235,9 @@ static void add_rows(popliner_changes *c, const pl_pairing *pairing, const row_p
     }
 }
 
-void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
-                           const pl_sheet *before, const pl_sheet *now) {
-    popliner_changes *c = changes;
+void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const pl_sheet *before,
+                           const pl_sheet *now) {
+    pl_changes *c = changes;
     const size_t num_before = pl_kept_num_rows(before);
     const size_t num_now = pl_kept_num_rows(now);
     size_t num_columns = 0;
@@ -264,7 +263,8 @@ void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
 
 /* ---- the public interface ---- */
 
-void popliner_changes_free(popliner_changes *changes) {
+void popliner_changes_free(popliner_changes *callers) {
+    pl_changes *changes = (pl_changes *)callers;
     if (changes == NULL)
         return;
     for (size_t i = 0; i < changes->num_bounds; i++)
@@ -277,9 +277,9 @@ void popliner_changes_free(popliner_changes *changes) {
     free(changes);
 }
 
-void pl_changes_finish(popliner_changes *changes) {
-    const popliner_changes *c = changes;
-    changes->info = (popliner_changes_info){
+void pl_changes_finish(pl_changes *changes) {
+    const pl_changes *c = changes;
+    changes->info = (popliner_changes){
         .changes = c->items,
         .num_changes = c->count,
         .num_changed = c->num_changed,
@@ -292,12 +292,9 @@ void pl_changes_finish(popliner_changes *changes) {
     };
 }
 
-const popliner_changes_info *popliner_changes_get_info(const popliner_changes *changes) {
-    return &changes->info;
-}
-
-const popliner_change *popliner_changes_most_grown(const popliner_changes *changes,
+const popliner_change *popliner_changes_most_grown(const popliner_changes *callers,
                                                    const char *what, const char *quantity) {
+    const pl_changes *changes = (const pl_changes *)callers;
     const popliner_change *most = NULL;
     for (size_t i = 0; i < changes->count; i++) {
         const popliner_change *d = &changes->items[i];
@@ -311,8 +308,9 @@ const popliner_change *popliner_changes_most_grown(const popliner_changes *chang
     return most;
 }
 
-popliner_status popliner_changes_text(const popliner_changes *changes, popliner_changes_form form,
+popliner_status popliner_changes_text(const popliner_changes *callers, popliner_changes_form form,
                                       char **text, popliner_error *error) {
+    const pl_changes *changes = (const pl_changes *)callers;
     *text = NULL;
     switch (form) {
     case POPLINER_CHANGES_TEXT:
@@ -352,7 +350,7 @@ static bool is_setting(const side *s, size_t row) {
     return false;
 }
 
-static const char *value_of(popliner_changes *c, const side *s, size_t row) {
+static const char *value_of(pl_changes *c, const side *s, size_t row) {
     return pl_kept_cell(s->sheet, row, s->value)->kind == PL_CELL_NONE
                ? NULL
                : row_name(c, s->sheet, row, s->value);
@@ -366,7 +364,7 @@ bool pl_setting_is_change(const popliner_setting_change *setting) {
 }
 
 /* Adds a row of one side or of both; SIZE_MAX: absent. */
-static void add(popliner_changes *c, const side *sides, size_t before, size_t now) {
+static void add(pl_changes *c, const side *sides, size_t before, size_t now) {
     const side *own = &sides[now == SIZE_MAX ? PL_BEFORE : PL_NOW];
     const size_t row = now == SIZE_MAX ? before : now;
     if (!is_setting(own, row))
@@ -384,10 +382,9 @@ static void add(popliner_changes *c, const side *sides, size_t before, size_t no
     c->num_settings_changed += pl_setting_is_change(s);
 }
 
-void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
-                             const pl_sheet *now) {
+void pl_changes_add_settings(pl_changes *changes, const pl_sheet *before, const pl_sheet *now) {
     static const pl_pairing facts = {NULL, "group", "name"};
-    popliner_changes *c = changes;
+    pl_changes *c = changes;
     const side sides[PL_NUM_SIDES] = {side_of(before), side_of(now)};
     const size_t num_before = pl_kept_num_rows(before);
     const size_t num_now = pl_kept_num_rows(now);
@@ -447,7 +444,7 @@ bool pl_change_grew(const popliner_change *difference, double max_percent) {
     return pl_product_compare(&left, &right) > 0;
 }
 
-static bool is_of(const popliner_changes *c, size_t place, popliner_growth of) {
+static bool is_of(const pl_changes *c, size_t place, popliner_growth of) {
     const popliner_change *d = &c->items[place];
     if (of == POPLINER_GROWTH_LARGEST_TILE)
         return place == c->deciding;
@@ -471,7 +468,7 @@ static int compare_shares(const void *left, const void *right) {
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-static bool hold(const popliner_changes *c, const popliner_growth_bound *bound,
+static bool hold(const pl_changes *c, const popliner_growth_bound *bound,
                  popliner_growth_result *r) {
     const popliner_change **exceeded = NULL;
     size_t capacity = 0;
@@ -492,9 +489,8 @@ static bool hold(const popliner_changes *c, const popliner_growth_bound *bound,
     return true;
 }
 
-void pl_changes_hold(popliner_changes *changes, const popliner_growth_bound *bounds,
-                     size_t num_bounds) {
-    popliner_changes *c = changes;
+void pl_changes_hold(pl_changes *changes, const popliner_growth_bound *bounds, size_t num_bounds) {
+    pl_changes *c = changes;
     c->bounds = pl_new_array(num_bounds, sizeof *c->bounds);
     c->failed = c->failed || c->bounds == NULL;
     for (size_t i = 0; !c->failed && i < num_bounds; i++) {

@@ -29,7 +29,8 @@ typedef struct pl_compared_stage {
 
 enum { PL_BEFORE, PL_NOW, PL_NUM_SIDES };
 
-struct popliner_changes {
+typedef struct pl_changes {
+    popliner_changes info; /* first: it is what the caller has */
     popliner_memory_model model;
     size_t num_tiles;
     bool has_plan;
@@ -46,10 +47,9 @@ struct popliner_changes {
     size_t num_settings_changed;
     popliner_growth_result *bounds; /* each with its own list */
     size_t num_bounds;
-    pl_names names;             /* of items and quantities */
-    popliner_changes_info info; /* copied from the other members by pl_changes_finish */
-    bool failed;                /* memory ran short */
-};
+    pl_names names;
+    bool failed; /* memory ran short */
+} pl_changes;
 
 /* How rows of two tables are matched. */
 typedef struct pl_pairing {
@@ -59,28 +59,26 @@ typedef struct pl_pairing {
 } pl_pairing;
 
 /* Returns a copy of a name that the comparison owns; "" when memory is short. */
-const char *pl_changes_name(popliner_changes *changes, const char *name);
+const char *pl_changes_name(pl_changes *changes, const char *name);
 
 /* Adds a quantity, and counts it as changed if the sides differ. */
-void pl_changes_add(popliner_changes *changes, const popliner_change *difference);
+void pl_changes_add(pl_changes *changes, const popliner_change *difference);
 
 /* Adds all quantities of two stored tables: columns of bytes, of cycles and num_operations. A
  * column that one table lacks counts as 0. Rows that only `before` has come last. O(rows * (columns
  * + log(rows))). */
-void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
-                           const pl_sheet *before, const pl_sheet *now);
+void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const pl_sheet *before,
+                           const pl_sheet *now);
 
 /* Adds the settings of two stored summaries: what is not a quantity. O(rows * log(rows)). */
-void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
-                             const pl_sheet *now);
+void pl_changes_add_settings(pl_changes *changes, const pl_sheet *before, const pl_sheet *now);
 bool pl_setting_is_change(const popliner_setting_change *setting);
 
 /* Compares all quantities, which must be complete, with the bounds. O(bounds * quantities). */
-void pl_changes_hold(popliner_changes *changes, const popliner_growth_bound *bounds,
-                     size_t num_bounds);
+void pl_changes_hold(pl_changes *changes, const popliner_growth_bound *bounds, size_t num_bounds);
 
 /* Fills changes->info from the other members. */
-void pl_changes_finish(popliner_changes *changes);
+void pl_changes_finish(pl_changes *changes);
 
 /* True if a quantity grew by more than max_percent, exact to a millionth of a percent. */
 bool pl_change_grew(const popliner_change *difference, double max_percent);
@@ -106,12 +104,12 @@ bool pl_change_is_one(const popliner_change *difference);
 
 /* Appends the object that a page reads: the members before the rows in JSON, and "tables". Errors:
  * MEMORY. */
-popliner_status pl_changes_write_page(const popliner_changes *changes, pl_text *data,
+popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
                                       popliner_error *error);
 
-popliner_status pl_changes_write_text(const popliner_changes *changes, char **text,
+popliner_status pl_changes_write_text(const pl_changes *changes, char **text,
                                       popliner_error *error);
-popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_format format,
+popliner_status pl_changes_write_rows(const pl_changes *changes, popliner_format format,
                                       char **text, popliner_error *error);
 
 /* Returns "largest-tile", "tiles", ...; NULL for an invalid kind. */

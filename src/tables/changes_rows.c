@@ -38,7 +38,7 @@ static void add_row(const popliner_change *d, const popliner_setting_change *s, 
     }
 }
 
-static void add_rows(const popliner_changes *c, bool is_table, pl_sheet *sheet) {
+static void add_rows(const pl_changes *c, bool is_table, pl_sheet *sheet) {
     add_row(NULL, NULL, is_table, sheet);
     pl_sheet_end_names(sheet);
     for (size_t i = 0; i < c->count; i++)
@@ -93,7 +93,7 @@ static void put_stage(pl_json *json, const char *key, const pl_compared_stage *s
     pl_put_close(json);
 }
 
-static void put_stages(pl_json *json, const popliner_changes *c) {
+static void put_stages(pl_json *json, const pl_changes *c) {
     pl_put_line(json);
     if (!c->has_plan) {
         pl_put_null(json, "stages");
@@ -111,7 +111,7 @@ static void put_stages(pl_json *json, const popliner_changes *c) {
     pl_put_close(json);
 }
 
-static void put_settings(pl_json *json, const popliner_changes *c) {
+static void put_settings(pl_json *json, const pl_changes *c) {
     pl_put_line(json);
     pl_put_number(json, "num_settings_changed", c->num_settings_changed);
     pl_put_line(json);
@@ -151,7 +151,7 @@ static void put_bound(pl_json *json, const popliner_growth_result *r) {
 }
 
 /* Writes an object without its end: the caller adds the last members. */
-static void put_facts(pl_text *text, const popliner_changes *c) {
+static void put_facts(pl_text *text, const pl_changes *c) {
     const popliner_change *growth = &c->items[c->deciding];
     pl_json json = {.text = text, .style = PL_JSON_SPACED};
     pl_put_open(&json, NULL, '{');
@@ -182,7 +182,7 @@ static void put_facts(pl_text *text, const popliner_changes *c) {
     pl_text_add(text, ",\n");
 }
 
-popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_format format,
+popliner_status pl_changes_write_rows(const pl_changes *changes, popliner_format format,
                                       char **text, popliner_error *error) {
     pl_sheet sheet;
     pl_text document = {0};
@@ -213,7 +213,7 @@ static const char *table_of(const popliner_change *d) {
     return pl_change_is_of_unit(d) ? "unit" : d->what;
 }
 
-static range range_at(const popliner_changes *c, size_t first) {
+static range range_at(const pl_changes *c, size_t first) {
     range r = {first, first};
     while (r.end < c->count && strcmp(table_of(&c->items[r.end]), table_of(&c->items[first])) == 0)
         r.end++;
@@ -241,7 +241,7 @@ static void add_quantity(const popliner_change *d, pl_sheet *sheet) {
 }
 
 /* Adds a row for each quantity, where items have different ones. */
-static popliner_status add_list(const popliner_changes *c, const range *r, pl_text *data,
+static popliner_status add_list(const pl_changes *c, const range *r, pl_text *data,
                                 popliner_error *error) {
     pl_sheet sheet;
     pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
@@ -253,7 +253,7 @@ static popliner_status add_list(const popliner_changes *c, const range *r, pl_te
 }
 
 /* Returns the number of quantities of each item. */
-static size_t num_quantities(const popliner_changes *c, const range *r) {
+static size_t num_quantities(const pl_changes *c, const range *r) {
     const popliner_change *first = &c->items[r->first];
     size_t count = 1;
     while (r->first + count < r->end && c->items[r->first + count].quantity != first->quantity)
@@ -284,7 +284,7 @@ static void add_item(const popliner_change *d, size_t count, pl_sheet *sheet) {
 }
 
 /* Adds a row for each item, where items have equal quantities. */
-static popliner_status add_items(const popliner_changes *c, const range *r, pl_text *data,
+static popliner_status add_items(const pl_changes *c, const range *r, pl_text *data,
                                  popliner_error *error) {
     const size_t count = num_quantities(c, r);
     const char *name = table_of(&c->items[r->first]);
@@ -298,9 +298,9 @@ static popliner_status add_items(const popliner_changes *c, const range *r, pl_t
     return add_sheet(data, name, &sheet, error);
 }
 
-popliner_status pl_changes_write_page(const popliner_changes *changes, pl_text *data,
+popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
                                       popliner_error *error) {
-    const popliner_changes *c = changes;
+    const pl_changes *c = changes;
     popliner_status status = POPLINER_OK;
     put_facts(data, c);
     pl_text_add(data, "\"tables\":{");

@@ -20,7 +20,7 @@ static void add_signed(pl_text *text, int64_t number, bool has_plus) {
 
 /* ---- the verdict ---- */
 
-static pl_tint add_verdict(const popliner_changes *c, pl_text *bold, pl_text *plain) {
+static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
     const popliner_change *d = &c->items[c->deciding];
     double percent = 0;
     pl_text_add(plain, "");
@@ -52,7 +52,7 @@ static pl_tint add_verdict(const popliner_changes *c, pl_text *bold, pl_text *pl
     return d->now > d->before ? PL_TINT_YELLOW : PL_TINT_GREEN;
 }
 
-static void write_verdict(const popliner_changes *c, pl_layout *layout) {
+static void write_verdict(const pl_changes *c, pl_layout *layout) {
     pl_text bold = {0};
     pl_text plain = {0};
     const pl_tint tint = add_verdict(c, &bold, &plain);
@@ -91,7 +91,7 @@ static int compare_changes(const void *left, const void *right) {
     return own != other ? (own < other) - (own > other) : (a > b) - (a < b);
 }
 
-static pl_text name_text(const popliner_changes *c, const popliner_change *d) {
+static pl_text name_text(const pl_changes *c, const popliner_change *d) {
     pl_text text = {0};
     const bool is_whole = strcmp(d->what, "device") == 0 || strcmp(d->what, "plan") == 0;
     const bool has_kind = strcmp(d->what, "layer") == 0 || strcmp(d->what, "stage") == 0 ||
@@ -115,7 +115,7 @@ static pl_text name_text(const popliner_changes *c, const popliner_change *d) {
     return text;
 }
 
-static void add_row(const popliner_changes *c, const popliner_change *d, pl_grid *grid) {
+static void add_row(const pl_changes *c, const popliner_change *d, pl_grid *grid) {
     pl_text numbers[4] = {{0}, {0}, {0}, {0}};
     double percent = 0;
     if (d->has_before)
@@ -132,7 +132,7 @@ static void add_row(const popliner_changes *c, const popliner_change *d, pl_grid
         pl_grid_mark_row(grid);
 }
 
-static void write_table(const popliner_changes *c, const char *more, pl_layout *layout) {
+static void write_table(const pl_changes *c, const char *more, pl_layout *layout) {
     enum { SHOWN = 20 };
     const pl_grid_column columns[] = {{"before", PL_GRID_RIGHT, 0, 0, 80},
                                       {"now", PL_GRID_RIGHT, 2, 0, 0},
@@ -164,7 +164,7 @@ static void write_table(const popliner_changes *c, const char *more, pl_layout *
 
 /* ---- what else is different ---- */
 
-static void write_settings(const popliner_changes *c, pl_layout *layout) {
+static void write_settings(const pl_changes *c, pl_layout *layout) {
     enum { SHOWN = 10 };
     size_t num_shown = 0;
     for (size_t i = 0; i < c->num_settings && num_shown < SHOWN; i++) {
@@ -187,9 +187,10 @@ static void write_settings(const popliner_changes *c, pl_layout *layout) {
                        c->num_settings_changed - num_shown);
 }
 
-popliner_status popliner_screen_changes(const popliner_changes *changes, const char *more,
+popliner_status popliner_screen_changes(const popliner_changes *callers, const char *more,
                                         const popliner_plot_options *screen, char **text,
                                         popliner_error *error) {
+    const pl_changes *changes = (const pl_changes *)callers;
     pl_layout layout;
     pl_layout_begin(&layout, screen);
     write_verdict(changes, &layout);

@@ -97,7 +97,7 @@ typedef struct item {
 } item;
 
 /* Returns the item that begins at `first`. Consecutive items may have equal names. */
-static item item_at(const popliner_changes *c, size_t first, const char *quantity) {
+static item item_at(const pl_changes *c, size_t first, const char *quantity) {
     const popliner_change *d = &c->items[first];
     item found = {.first = first, .end = first, .shown = d};
     do {
@@ -141,7 +141,7 @@ static bool is_of_category(const popliner_change *d) {
 }
 
 /* Returns all items of a listing, [*count]; NULL when memory is short. */
-static item *find_items(const popliner_changes *c, const listing *l, size_t *count) {
+static item *find_items(const pl_changes *c, const listing *l, size_t *count) {
     item *items = NULL;
     size_t capacity = 0;
     *count = 0;
@@ -159,7 +159,7 @@ static item *find_items(const popliner_changes *c, const listing *l, size_t *cou
     return items == NULL ? pl_new_array(0, sizeof *items) : items;
 }
 
-static void write_items(const popliner_changes *c, const listing *l, pl_text *text) {
+static void write_items(const pl_changes *c, const listing *l, pl_text *text) {
     size_t count = 0;
     size_t num_changed = 0;
     size_t num_lonely[] = {0, 0, 0};
@@ -194,7 +194,7 @@ static void write_items(const popliner_changes *c, const listing *l, pl_text *te
 
 /* ---- the device, the plan, the tiles ---- */
 
-static void write_device(const popliner_changes *c, pl_text *text) {
+static void write_device(const pl_changes *c, pl_text *text) {
     static const char *const words[][2] = {
         {"largest_tile_live_bytes", "live on the largest tile"},
         {"total_bytes", "bytes in use on all tiles"},
@@ -259,7 +259,7 @@ static void add_stage(const pl_compared_stage *sides, pl_text *text) {
         pl_text_format(text, " (%s)", now->verdict);
 }
 
-static void write_plan(const popliner_changes *c, pl_text *text) {
+static void write_plan(const pl_changes *c, pl_text *text) {
     size_t stage = 0;
     if (!c->has_plan)
         return;
@@ -276,7 +276,7 @@ static void write_plan(const popliner_changes *c, pl_text *text) {
     }
 }
 
-static void write_tiles(const popliner_changes *c, pl_text *text) {
+static void write_tiles(const pl_changes *c, pl_text *text) {
     size_t num_more = 0;
     size_t num_less = 0;
     size_t num_same = 0;
@@ -288,7 +288,7 @@ static void write_tiles(const popliner_changes *c, pl_text *text) {
         num_less += d->now < d->before;
         num_same += d->now == d->before;
     }
-    const popliner_change *most = popliner_changes_most_grown(c, "tile", "live_bytes");
+    const popliner_change *most = popliner_changes_most_grown(&c->info, "tile", "live_bytes");
     pl_text_format(text, "\nTiles: live memory is larger on %zu, smaller on %zu, the same on %zu\n",
                    num_more, num_less, num_same);
     if (most != NULL) {
@@ -319,7 +319,7 @@ static void add_setting(const popliner_setting_change *s, pl_text *text) {
     pl_text_add(text, "\n");
 }
 
-static void write_settings(const popliner_changes *c, pl_text *text) {
+static void write_settings(const pl_changes *c, pl_text *text) {
     size_t num_listed = 0;
     if (c->num_settings_changed == 0)
         return;
@@ -337,14 +337,14 @@ static void write_settings(const popliner_changes *c, pl_text *text) {
 
 /* ---- the whole text ---- */
 
-static bool is_same(const popliner_changes *c) {
+static bool is_same(const pl_changes *c) {
     bool same = c->num_changed == 0;
     for (size_t i = 0; same && i < c->num_stages; i++)
         same = has_same_ends(c->stages[i]);
     return same;
 }
 
-static void write_same(const popliner_changes *c, pl_text *text) {
+static void write_same(const pl_changes *c, pl_text *text) {
     pl_text_add(text, "No difference: ");
     add_count(text, c->count, "quantity", "quantities");
     pl_text_add(text, " of ");
@@ -364,7 +364,7 @@ static void write_side(const char *what, const pl_compared_side *side, pl_text *
     pl_text_add(text, "\n");
 }
 
-popliner_status pl_changes_write_text(const popliner_changes *changes, char **result,
+popliner_status pl_changes_write_text(const pl_changes *changes, char **result,
                                       popliner_error *error) {
     static const listing categories = {is_of_category, "variables_bytes",
                                        "Categories by the sizes of their variables", "category",
@@ -372,7 +372,7 @@ popliner_status pl_changes_write_text(const popliner_changes *changes, char **re
     static const listing units = {pl_change_is_of_unit, "total_bytes",
                                   "Layers by what they need as stages of their own", "unit",
                                   "units"};
-    const popliner_changes *c = changes;
+    const pl_changes *c = changes;
     pl_text text = {0};
     if (is_same(c)) {
         write_same(c, &text);

@@ -208,8 +208,8 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
 }
 
 /* Adds the work of a stage. The greedy algorithm and the evaluation of a split count no cuts. */
-static void add_work(const popliner_certificate *c, const popliner_plan_stage *stage,
-                     const char *cut, pl_sheet *sheet) {
+static void add_work(const pl_certificate *c, const popliner_plan_stage *stage, const char *cut,
+                     pl_sheet *sheet) {
     PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);
     PL_COLUMN(sheet, known, cut, c->plan.num_values > 0, stage->cut_bytes);
 }
@@ -217,7 +217,7 @@ static void add_work(const popliner_certificate *c, const popliner_plan_stage *s
 /* Adds a stage and the need of its IPU. The table begins as that of any split; the quantities of a
  * comparison have their unit in their names. PopLiner's model has no range of needs, so no
  * verdict. */
-static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) {
+static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = &c->details[i];
     const bool has_needs = c->input.chain->model->follows_account;
@@ -258,7 +258,7 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
 
 popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet,
                                 popliner_error *error) {
-    const popliner_certificate *c = source->certificate;
+    const pl_certificate *c = source->certificate;
     (void)error;
     add_stage(c, 0, sheet);
     pl_sheet_end_names(sheet);

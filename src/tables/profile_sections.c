@@ -310,7 +310,7 @@ static void add_layout(pl_sheet *sheet, const popliner_layout *layout) {
 popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "explained", "tiles_exceeded"};
-    const popliner_diagnosis *d = source->diagnosis;
+    const pl_diagnosis *d = source->diagnosis;
     const bool has_steps = d->last_step >= d->first_step;
     (void)error;
     pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);

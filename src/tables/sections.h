@@ -22,9 +22,9 @@ typedef struct pl_section_source {
     const pl_debug_info *info;    /* NULL: there is no debug information */
     const popliner_check *checks; /* [num_checks] */
     size_t num_checks;
-    const popliner_layer_pairs *pairs;       /* for PAIRS only */
-    const popliner_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
-    const popliner_certificate *certificate; /* for PLAN only */
+    const popliner_layer_pairs *pairs;        /* for PAIRS only */
+    const struct pl_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
+    const struct pl_certificate *certificate; /* for PLAN only */
     const popliner_listener *listener;
 } pl_section_source;
 

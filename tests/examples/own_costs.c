@@ -36,9 +36,9 @@ int main(void) {
         status = popliner_solve(costs, &options, &plan, &error);
     if (status != POPLINER_OK)
         fprintf(stderr, "own_costs: %s\n", error.message);
-    const size_t num_stages = plan == NULL ? 0 : popliner_plan_get_summary(plan)->num_stages;
+    const size_t num_stages = plan == NULL ? 0 : plan->num_stages;
     for (size_t k = 0; k < num_stages; k++) {
-        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[k];
+        const popliner_plan_stage *stage = &plan->stages[k];
         printf("IPU %zu: layers %zu to %zu, %llu bytes\n", stage->ipu, stage->first_unit,
                stage->last_unit, (unsigned long long)stage->peak_bytes);
     }

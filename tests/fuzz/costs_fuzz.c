@@ -41,7 +41,7 @@ static uint64_t check_table(const popliner_costs *costs, size_t max_stages) {
     return hash;
 }
 
-static void check_devices(const popliner_costs_file_info *info) {
+static void check_devices(const popliner_costs_file *info) {
     for (size_t i = 0; i < info->num_ipu_limits; i++)
         FUZZ_CHECK(i == 0 || info->ipu_limits[i].ipu > info->ipu_limits[i - 1].ipu);
     for (size_t i = 0; i < info->num_ipu_speeds; i++) {
@@ -69,7 +69,7 @@ static uint64_t read(const char *text, size_t length, const popliner_pipeline *p
     FUZZ_CHECK(*can == (file != NULL));
     if (!*can)
         return 0;
-    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs_file *info = file;
     const size_t num_units = popliner_costs_num_units(info->costs);
     FUZZ_CHECK(num_units >= 1 && num_units <= 16384 && num_units <= length);
     FUZZ_CHECK(info->cycles_per_time_unit == 1 || info->cycles_per_time_unit == 1000000000);

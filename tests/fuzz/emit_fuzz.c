@@ -70,7 +70,6 @@ static void take_question(question *q, fuzz_input *input) {
         plan->num_stages = 0;
         plan->status = POPLINER_PLAN_INFEASIBLE;
     }
-    pl_plan_summarise(plan);
     for (size_t i = 0; i < 3; i++)
         q->texts[i] = fuzz_text(input);
     for (size_t i = 0; i < q->num_units; i++) {
@@ -87,7 +86,7 @@ static void take_question(question *q, fuzz_input *input) {
     in.unit_names = (const char *const *)q->names;
     in.stage_choices = (q->bits & HAS_CHOICES) != 0 ? choices : NULL;
     FUZZ_CHECK(popliner_certificate_create(&in, &q->certificate, &error) == POPLINER_OK);
-    q->plan = popliner_certificate_get_info(q->certificate)->plan;
+    q->plan = q->certificate->plan;
     popliner_costs_free(costs);
 }
 

@@ -229,14 +229,14 @@ static void try_all(const popliner_costs *costs, size_t num_units, size_t max_st
 /* The stages follow each other over the whole chain, and are what they are when measured. */
 static void check_split(asking *a, const popliner_request *request,
                         const popliner_certificate *certificate) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    const popliner_plan *plan = certificate->plan;
+    const popliner_plan *summary = plan;
     size_t cuts[MAX_UNITS];
     size_t next = 0;
     uint64_t peak = 0;
     popliner_certificate *evaluation;
     for (size_t i = 0; i < summary->num_stages; i++) {
-        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
+        const popliner_plan_stage *stage = &plan->stages[i];
         FUZZ_CHECK(stage->first_unit == next && stage->last_unit >= next &&
                    stage->last_unit < a->num_units);
         next = stage->last_unit + 1;
@@ -254,18 +254,15 @@ static void check_split(asking *a, const popliner_request *request,
                                                    summary->num_stages - 1, &evaluation, a->error)))
         FUZZ_CHECK(false && "an answer cannot be evaluated");
     const bool is_same = a->subject->is_measured;
-    const popliner_plan *same = popliner_certificate_get_info(evaluation)->plan;
-    const popliner_plan_summary *same_summary = popliner_plan_get_summary(same);
+    const popliner_plan *same = evaluation->plan;
+    const popliner_plan *same_summary = same;
     FUZZ_CHECK(same_summary->num_stages == summary->num_stages);
     FUZZ_CHECK(!is_same || same_summary->peak_bytes == summary->peak_bytes);
     FUZZ_CHECK(!is_same || (same_summary->status == POPLINER_PLAN_INFEASIBLE) ==
                                (summary->status == POPLINER_PLAN_INFEASIBLE));
     for (size_t i = 0; is_same && i < summary->num_stages; i++) {
-        FUZZ_CHECK(popliner_plan_get_summary(same)->stages[i].peak_bytes ==
-                   popliner_plan_get_summary(plan)->stages[i].peak_bytes);
-        FUZZ_CHECK(
-            popliner_certificate_get_info(evaluation)->details[i].need_bytes[request->need] ==
-            popliner_plan_get_summary(plan)->stages[i].peak_bytes);
+        FUZZ_CHECK(same->stages[i].peak_bytes == plan->stages[i].peak_bytes);
+        FUZZ_CHECK(evaluation->details[i].need_bytes[request->need] == plan->stages[i].peak_bytes);
     }
     char *text;
     if (is_answered(a, popliner_report_evaluation(evaluation,
@@ -301,8 +298,7 @@ static void ask_for_the_best(asking *a) {
     popliner_certificate *certificate = solve(a, &request);
     if (certificate == NULL)
         return;
-    const popliner_plan_summary *summary =
-        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
+    const popliner_plan *summary = certificate->plan;
     check_split(a, &request, certificate);
     if (is_answered(a, popliner_analysis_costs(a->analysis, &request, &costs, a->error))) {
         try_all(costs, a->num_units, solver.num_ipus, &peak, &cuts);
@@ -380,7 +376,7 @@ static void ask_for_diagnosis(asking *a) {
     options.first_unit = a->q.number % a->num_units;
     if (!is_answered(a, popliner_analysis_diagnose(a->analysis, &options, &diagnosis, a->error)))
         return;
-    const popliner_diagnosis_summary *summary = popliner_diagnosis_get_summary(diagnosis);
+    const popliner_diagnosis *summary = diagnosis;
     size_t num_programs = 0;
     size_t num_operations = 0;
     FUZZ_CHECK(popliner_profile_get_info(profile, &info, NULL) == POPLINER_OK);

@@ -20,7 +20,6 @@ MODULES = (analysis, changes, costs, diagnosis, files, plans, profile, records, 
 # what Python has no use for: names of enumerators, and what is there in another way
 LEFT_OUT = {
     "popliner_reserve_limit",  # a subtraction
-    "popliner_replicas_take_reason",  # Replicas.reason is a copy
     "popliner_error_fill",  # Python has exceptions
 }
 

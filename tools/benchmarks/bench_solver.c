@@ -520,7 +520,7 @@ static popliner_costs_file *make_file(const chain *c) {
     if (popliner_costs_file_read("made-up", text, length, &pipeline, &file, &error) != POPLINER_OK)
         give_up(error.message);
     free(text);
-    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    popliner_costs *costs = file->costs;
     for (size_t unit = 1; unit < c->num_units; ++unit)
         popliner_costs_set_cut(costs, unit, c->out_bytes[unit - 1], NULL);
     return file;
@@ -679,10 +679,10 @@ static void prepare(const benchmark *b, question *q) {
     make_chain(&q->run.chain, b->num_units);
     if (b->is_file) {
         q->file = make_file(&q->run.chain);
-        q->costs = popliner_costs_file_get_info(q->file)->costs;
+        q->costs = q->file->costs;
     } else if (b->source != FROM_TABLE) {
         q->file = make_interleaved_file(&q->run.chain, b);
-        q->costs = popliner_costs_file_get_info(q->file)->costs;
+        q->costs = q->file->costs;
     } else {
         q->costs = make_costs(&q->run.chain, b);
         popliner_costs_set_shared_peak(q->costs, shared_peak, &q->run, true);
@@ -719,7 +719,7 @@ static double solve_often(question *q, size_t runs, popliner_plan_status *status
         if (popliner_solve(q->costs, &q->options, &plan, &error) != POPLINER_OK)
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
-        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        const popliner_plan *summary = plan;
         *status = summary->status;
         if (summary->num_values > 0)
             q->first = summary->values[0];

@@ -313,6 +313,11 @@ def make_text(function: Any, *arguments: Any, turns: Tuple[Turn, ...] = ()) -> s
 # ---- what belongs to somebody ----
 
 
+def structure_at(pointer: Any, structure: Any) -> Any:
+    """The structure that an untyped pointer leads to."""
+    return ctypes.cast(pointer, ctypes.POINTER(structure)).contents
+
+
 class Handle:
     """Something that the library made, which is freed with this object. It keeps alive what it
     depends on."""
@@ -324,6 +329,10 @@ class Handle:
         self.free = free
         self.turn = turn
         self.kept = kept
+
+    def read(self, structure: Any) -> Any:
+        """What the library made, as a structure."""
+        return structure_at(self.pointer, structure)
 
     def __del__(self) -> None:
         # taken away first: other threads go on while it is freed

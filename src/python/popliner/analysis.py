@@ -18,7 +18,8 @@ from . import _html
 from . import records as r
 from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path, ProgressFunction,
                        StepFunction, Turn, array_of, ask, call, decoded, file_name, listed,
-                       listener_of, make, make_text, member, number, real, screen, size, stop_of, text)
+                       listener_of, make, make_text, member, number, real, screen, size, stop_of,
+                       structure_at, text)
 from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
@@ -271,14 +272,14 @@ class Analysis(Owner):
             *[c.popliner_interval(size(it.first_unit, "first_unit"),
                                   size(it.last_unit, "last_unit"),
                                   size(it.stages_to_end, "stages_to_end")) for it in given])
-        result = ctypes.POINTER(c.popliner_stage_memory)()
+        result = ctypes.c_void_p()
         detail = c.popliner_stage_detail()
         try:
             call(library.popliner_analysis_measure_stages, handle.pointer,
                  ctypes.byref(asked.request), intervals, len(given),
                  ctypes.byref(detail), ctypes.byref(result),
                  turns=(handle.turn,), listening=asked.listening)
-            memory = result.contents
+            memory = structure_at(result, c.popliner_stage_memory)
             columns = {**r.parts_of(memory.part_bytes), "total_bytes": memory.need_bytes[0],
                        "peak_step": memory.peak_step, "correction_bytes": memory.correction_bytes,
                        "least_bytes": memory.need_bytes[1], "most_bytes": memory.need_bytes[2]}
@@ -662,11 +663,12 @@ def reports(directory: Path) -> List[str]:
     """The names of the reports that a directory holds: its sub-directories with a profile.pop, as
     "training" and "inference". Also those that cannot be examined, which reading tells: a directory
     that may not be opened, a link that leads nowhere, a directory called profile.pop."""
-    found = ctypes.POINTER(c.popliner_reports)()
+    found = ctypes.c_void_p()
     try:
         call(library.popliner_reports_find, file_name(directory, "the directory"),
              ctypes.byref(found))
-        return [os.fsdecode(name) for name in r.first(found.contents.names, found.contents.count)]
+        them = structure_at(found, c.popliner_reports)
+        return [os.fsdecode(name) for name in r.first(them.names, them.count)]
     finally:
         library.popliner_reports_free(found)
 

@@ -26,7 +26,7 @@ class Changes(Owner, Sequence[r.Change]):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        info = library.popliner_changes_get_info(handle.pointer).contents
+        info = handle.read(c.popliner_changes)
         self._changes: Tuple[r.Change, ...] = tuple(
             map(r.change_of, r.first(info.changes, info.num_changes)))
         #: of how many quantities the sides differ, or one has none
@@ -109,7 +109,7 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        info = library.popliner_comparison_get_info(handle.pointer).contents
+        info = handle.read(c.popliner_comparison)
         self._stages: Tuple[r.ComparedStage, ...] = r.all_of(r.ComparedStage, info.stages,
                                                              info.num_stages)
         #: what later predictions take: `calibration` of a request; None if there is none

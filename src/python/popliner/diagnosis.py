@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, Optional, Tuple
 
+from . import _declared as c
 from . import _html
 from . import records as r
 from ._calling import Handle, Owner, make_text, real, screen, size
@@ -20,7 +21,7 @@ class Diagnosis(Owner):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        s = library.popliner_diagnosis_get_summary(handle.pointer).contents
+        s = handle.read(c.popliner_diagnosis)
         self.memory_model = MemoryModel(s.model)
         self.layer_operations_only: bool = s.layer_operations_only
         self.num_operations: int = s.num_operations
@@ -47,7 +48,7 @@ class Diagnosis(Owner):
     def _all(self, take: Callable[[Any], Tuple[Any, ...]]) -> Tuple[Any, ...]:
         handle = self._held()
         with handle.turn:
-            return take(library.popliner_diagnosis_get_summary(handle.pointer).contents)
+            return take(handle.read(c.popliner_diagnosis))
 
     @property
     def programs(self) -> Tuple[r.DiagnosisPrograms, ...]:

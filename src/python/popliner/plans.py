@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 from . import _declared as c
 from . import _html
 from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, file_name, make_text,
-                       member, number, screen, size, text)
+                       member, number, screen, size, structure_at, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Objective, PlanStatus, ProgramFormat, Proof,
                     Verdict)
@@ -50,7 +50,7 @@ class Plan:
 
     def __init__(self, pointer: Any, unit_names: Sequence[str]) -> None:
         """Takes what it needs from a plan of the library."""
-        summary = library.popliner_plan_get_summary(pointer).contents
+        summary = structure_at(pointer, c.popliner_plan)
         self.status = PlanStatus(summary.status)
         self.is_stopped = summary.is_stopped
         self.stages = all_of(PlanStage, summary.stages, summary.num_stages)
@@ -60,7 +60,7 @@ class Plan:
         self.cycles = summary.cycles
         self.cut_bytes = summary.cut_bytes
         self.spread = summary.spread
-        self.infeasibility = infeasibility_of(summary.infeasibility.contents)
+        self.infeasibility = infeasibility_of(summary.infeasibility)
         self.proof = Proof(summary.proof)
         self.unit_names = tuple(unit_names)
 
@@ -123,7 +123,7 @@ class Answer(Plan, Owner):
         self._handle = handle
         self._asked = asked
         self._costs = costs
-        info = library.popliner_certificate_get_info(handle.pointer).contents
+        info = handle.read(c.popliner_certificate)
         Plan.__init__(self, info.plan, unit_names)
         #: the greatest share of the largest tile that no operation explains, from 0 to 1
         self.unexplained_share: float = info.unexplained_share
@@ -141,7 +141,7 @@ class Answer(Plan, Owner):
 
     @staticmethod
     def _messages(handle: Handle) -> Tuple[Message, ...]:
-        info = library.popliner_certificate_get_info(handle.pointer).contents
+        info = handle.read(c.popliner_certificate)
         return all_of(Message, info.messages, info.num_messages)
 
     def close(self) -> None:
@@ -234,14 +234,14 @@ class Answer(Plan, Owner):
         handle = self._held()
         if number(stage, "stage") >= len(self.details):
             raise UsageError("there is no such stage, or the answer is of no profile")
-        info = library.popliner_certificate_get_info(handle.pointer).contents
+        info = handle.read(c.popliner_certificate)
         return handle, info.details[stage]
 
     def write(self, path: Any, format: Any = ProgramFormat.LP) -> None:
         """Writes the integer program of the first objective into a file, as CPLEX LP or free
         MPS."""
         handle = self._held()
-        costs = library.popliner_certificate_get_info(handle.pointer).contents
+        costs = handle.read(c.popliner_certificate)
         if self._costs is not None:
             pointer = self._costs._held().pointer
         else:
@@ -346,7 +346,7 @@ class Sweep(Several):
 
     def _text(self, format: Format) -> str:
         handle = self._held()
-        pointers = [library.popliner_certificate_get_info(plan._held().pointer).contents.plan
+        pointers = [plan._held().read(c.popliner_certificate).plan
                     for plan in self._plans]
         sweep = begin(c.popliner_sweep)
         sweep.what = text(self.what, "title")
@@ -373,7 +373,7 @@ class Pareto(Several):
     def __init__(self, handle: Handle, naming: Naming) -> None:
         self._handle = handle
         self._naming = naming
-        summary = library.popliner_pareto_get_summary(handle.pointer).contents
+        summary = handle.read(c.popliner_pareto)
         #: it is proven that these are all, and each of them that nothing dominates it
         self.is_complete: bool = summary.is_complete
         self.is_stopped: bool = summary.is_stopped
@@ -423,7 +423,7 @@ class Replicas(Tabled, Sequence[Candidate]):
     def __init__(self, handle: Handle, naming: Naming) -> None:
         self._handle = handle
         self._naming = naming
-        summary = library.popliner_replicas_get_summary(handle.pointer).contents
+        summary = handle.read(c.popliner_replicas)
         self.is_stopped: bool = summary.is_stopped
         self.is_proven: bool = summary.is_proven
         self._candidates = tuple(map(self._candidate,

@@ -20,7 +20,7 @@ from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Pat
                         ask, call, callback, failure, file_name, listed, logger, make, member,
                         number, numbers_in, size, stop_of, table_of, text)
 from .._library import begin, library
-from ..enums import CopiesRule, Objective, ProgramFormat, Recompute, Schedule
+from ..enums import CopiesRule, CostsOf, Objective, ProgramFormat, Recompute, Schedule
 from ..errors import UsageError
 from ..plans import Answer, Naming, Pareto, Replicas, Sweep
 from ..records import Interval
@@ -184,7 +184,7 @@ class Costs(Owner):
         file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
                     turn=turn)
         result = cls._of_file(file, members)
-        info = library.popliner_costs_file_get_info(file.pointer).contents
+        info = file.read(c.popliner_costs_file)
         result._variants_file = file if p.recompute == Recompute.AUTO else None
         if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
                 and p.copies.rule == CopiesRule.OF_SCHEDULE):
@@ -194,7 +194,7 @@ class Costs(Owner):
 
     @classmethod
     def _of_file(cls, file: Handle, members: Mapping[str, Any]) -> "Costs":
-        info = library.popliner_costs_file_get_info(file.pointer).contents
+        info = file.read(c.popliner_costs_file)
         handle = Handle(lambda pointer: None, file.turn, file)
         handle.pointer = ctypes.c_void_p(info.costs)
         count = library.popliner_costs_num_units(info.costs)
@@ -328,12 +328,13 @@ class Costs(Owner):
     def set_peaks(self, table: Any, stages_to_end: int = 1) -> None:
         """All peaks of one place in a pipeline, from a square table (rows or an array): the row is
         the first unit, the column the last one. None and infinity forbid a stage."""
-        self._set(library.popliner_costs_set_peaks, size(stages_to_end, "stages_to_end"),
+        self._set(library.popliner_costs_set_all, int(CostsOf.PEAKS),
+                  size(stages_to_end, "stages_to_end"),
                   self._square(table, "peaks", lambda peak: _forbidden(peak, "a peak")))
 
     def set_cycle_table(self, table: Any) -> None:
         """Sets the cycles of all stages, like `set_peaks`."""
-        self._set(library.popliner_costs_set_cycle_table,
+        self._set(library.popliner_costs_set_all, int(CostsOf.CYCLES), 1,
                   self._square(table, "cycles", lambda cycles: number(cycles, "cycles")))
 
     def set_cuts(self, cuts: Any) -> None:
@@ -342,9 +343,9 @@ class Costs(Owner):
         if len(values) != self.num_units - 1:
             raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
                              f"the last, and not {len(values)}")
-        handle = self._changing()
-        ask(handle.turn, library.popliner_costs_set_cuts, handle.pointer,
-            (ctypes.c_uint64 * self.num_units)(0, *(number(value, "a cut") for value in values)))
+        self._set(library.popliner_costs_set_all, int(CostsOf.CUTS), 1,
+                  (ctypes.c_uint64 * self.num_units)(0, *(number(value, "a cut")
+                                                          for value in values)))
 
     def forbid_all(self) -> None:
         """No interval may be a stage, until its peak is set."""
@@ -431,28 +432,27 @@ class Costs(Owner):
         handle = self._held()
         return ask(handle.turn, library.popliner_costs_has_cycles, handle.pointer)
 
-    def _table(self, function: Any, *arguments: int) -> Any:
+    def _all(self, kind: CostsOf, length: int, stages_to_end: int = 1) -> Any:
         handle = self._held()
-        n = self.num_units
-        values = (ctypes.c_uint64 * (n * n))()
-        ask(handle.turn, function, handle.pointer, *arguments, values)
-        return table_of(values, n)
+        values = (ctypes.c_uint64 * length)()
+        ask(handle.turn, library.popliner_costs_get_all, handle.pointer, int(kind), stages_to_end,
+            values, None)
+        return values
 
     def peaks(self, stages_to_end: int = 1) -> Any:
         """All peaks of one place, as set_peaks takes them: a NumPy array if NumPy is there, else
         rows. FORBIDDEN stands for a stage that must not be."""
-        return self._table(library.popliner_costs_peaks, size(stages_to_end, "stages_to_end"))
+        n = self.num_units
+        return table_of(self._all(CostsOf.PEAKS, n * n, size(stages_to_end, "stages_to_end")), n)
 
     def cycle_table(self) -> Any:
         """The cycles of all stages, in the form of peaks()."""
-        return self._table(library.popliner_costs_cycle_table)
+        n = self.num_units
+        return table_of(self._all(CostsOf.CYCLES, n * n), n)
 
     def cuts(self) -> Any:
         """The bytes over each cut, as set_cuts takes them: an array."""
-        handle = self._held()
-        values = (ctypes.c_uint64 * self.num_units)()
-        ask(handle.turn, library.popliner_costs_cuts, handle.pointer, values)
-        return array_of(values, self.num_units)[1:]
+        return array_of(self._all(CostsOf.CUTS, self.num_units), self.num_units)[1:]
 
     # ---- asking ----
 
