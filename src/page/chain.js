@@ -188,7 +188,7 @@ class ChainView {
         return parts;
     }
 
-    // What each unit needs as a stage alone.
+    // Shows the need of each unit as a stage alone.
     alone() {
         const { model, plan } = this;
         if (!this.ownAlone || this.aloneNeed !== plan.settings.need ||

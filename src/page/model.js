@@ -1,6 +1,6 @@
 'use strict';
-// What a page knows of stages: evaluates any split, and finds the best one, with the answers of the
-// command. It knows nothing of the page around it, so that tests run it by itself.
+// The model of stages in a page: evaluates any split, and finds the best one, with the answers of
+// the command. It has no references to the page, so that tests run it alone.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -64,7 +64,7 @@ const Model = (() => {
         return result;
     }
 
-    // What the data of a page says of stages.
+    // Reads the stages from the data of a page.
     function read(data) {
         const model = {
             chain: data.chain,
@@ -137,7 +137,7 @@ const Model = (() => {
         return bandwidth[0] === '0' ? null : bandwidth;
     }
 
-    // What bytes take on a link, rounded up.
+    // Returns the time of bytes on a link, rounded up.
     function linkCycles(bandwidth, bytes) {
         if (bandwidth === null || bytes === 0)
             return 0;
@@ -146,7 +146,7 @@ const Model = (() => {
         return Math.min(cycles, MAX_CYCLES);
     }
 
-    // What the cut before a unit takes on the link before a stage.
+    // Returns the time of the cut before a unit, on the link before a stage.
     function linkBefore(model, stage, unit) {
         return unit === 0 || unit === model.numUnits ? 0
             : linkCycles(linkBetween(model, ipuOf(model, stage - 1), ipuOf(model, stage)),
@@ -171,8 +171,8 @@ const Model = (() => {
         return piece;
     }
 
-    // What copies are looked up by for a stage of so many: how many are still to come, or how many
-    // there are.
+    // Returns the key of the copies of a stage: the number of stages to the end, or the number of
+    // all stages.
     function placeOf(pipeline, numStages, number) {
         return pipeline.follows_split ? numStages : numStages - number;
     }
@@ -196,7 +196,7 @@ const Model = (() => {
         return result;
     }
 
-    // popliner_verdict_of; alone: on its IPU, of which nothing is known if others are there, too.
+    // popliner_verdict_of; alone: on its IPU, of which nothing is known if others are also there.
     function verdict(needs, limit, isAlone, numIpus) {
         if (!isAlone || numIpus > 1)
             return needs.least <= limit ? 'is not known to fit' : 'does not fit';
@@ -277,7 +277,7 @@ const Model = (() => {
         return Math.max(...values) - Math.min(...values);
     }
 
-    // Puts what the command knows of the stages of its own plan, as it was asked for it, in the
+    // Puts the command's values of the stages of its own plan, for its own request, in the
     // place of what follows from each stage alone.
     function tell(model, settings, cuts, stages) {
         const { wishes, told } = model;
@@ -311,7 +311,7 @@ const Model = (() => {
         return [...cycles.values()];
     }
 
-    // What a split is worth. `cuts` are the units that begin stages, but for the first.
+    // Evaluates a split. `cuts` are the units that begin stages, except for the first stage.
     function evaluate(model, settings, cuts) {
         const begins = [0, ...cuts, model.numUnits];
         const pipeline = model.pipelines[settings.pipeline];
@@ -335,7 +335,7 @@ const Model = (() => {
             : stages.every((s) => s.fits === true) ? true : null };
     }
 
-    // What a split breaks of the constraints, as texts.
+    // Returns the constraints that a split breaks, as texts.
     function broken(model, settings, cuts) {
         const { wishes, chain, numUnits } = model;
         const begins = [0, ...cuts, numUnits];
@@ -370,7 +370,7 @@ const Model = (() => {
         return ['free', 'required', 'forbidden', 'forbidden'][model.wishes.cut_rules[unit]];
     }
 
-    // The fewest IPUs that may be asked for: those that layers are placed on, and those whose link
+    // The fewest IPUs that may be chosen: those that layers are placed on, and those whose link
     // tells how all are counted.
     function fewestIpus(model) {
         const { placements, links } = model.wishes;
@@ -382,7 +382,7 @@ const Model = (() => {
 
     // ---- posing --------------------------------------------------------------------------------
 
-    // What rules of cuts and sizes say of each interval.
+    // Applies the rules of cuts and sizes to each interval.
     function findAllowed(model) {
         const { wishes, numUnits: n } = model;
         const allowed = new Uint8Array(n * (n + 1) / 2);
@@ -434,7 +434,7 @@ const Model = (() => {
         return result;
     }
 
-    // What may be a stage in a place that has nothing of its own: -1.
+    // The intervals that may be a stage in a place without rules of its own: -1.
     function findRule(model, settings, cycles, number) {
         const ipu = number < 0 ? -1 : ipuOf(model, number);
         return {
@@ -495,7 +495,7 @@ const Model = (() => {
 
     // ---- one question --------------------------------------------------------------------------
 
-    // What a split has to keep to beside the constraints.
+    // Limits of a split in addition to the constraints.
     const FREE = { memory: Infinity, cycles: Infinity, traffic: Infinity, ipus: Infinity,
         balance: Infinity, leastMemory: 0, leastCycles: 0, isOfCycles: false,
         ignoresLimits: false };
@@ -608,7 +608,7 @@ const Model = (() => {
         return best;
     }
 
-    // The same with the fewest bytes over the cuts, or the fewest stages.
+    // Like the function above, with the fewest bytes over the cuts, or the fewest stages.
     function fewestOfAny(problem, filter, objective) {
         const all = fill(problem, filter);
         if (all.length === 0)
@@ -626,7 +626,7 @@ const Model = (() => {
 
     // ---- spreads -------------------------------------------------------------------------------
 
-    // What a split has of an objective.
+    // Returns the value of an objective for a split.
     function valueOf(problem, filter, objective, cuts) {
         const begins = [0, ...cuts, problem.n];
         const length = begins.length - 1;
@@ -865,7 +865,7 @@ const Model = (() => {
         return points;
     }
 
-    // What a unit needs as a stage alone, the last of its pipeline, which keeps the fewest copies.
+    // Returns the need of a unit as a stage alone at the end of its pipeline: the fewest copies.
     function aloneBytes(model, settings, unit) {
         const pipeline = model.pipelines[settings.pipeline];
         return needBytes(pipeline, settings.need, place(model, unit, unit),
@@ -899,7 +899,7 @@ const Model = (() => {
 
     // ---- the same from the command -------------------------------------------------------------
 
-    // What a terminal obeys, or turns the text around it: src/base/text.c.
+    // Characters that a terminal obeys, or that turn the text around them: src/base/text.c.
     const CONTROLS = '\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 
     // A word of a command line, as a shell takes it from a terminal: src/command/page.c.
@@ -993,7 +993,7 @@ const Model = (() => {
             ...(map !== null && !isMapped ? [] : [mapWords, limitWords])]);
     }
 
-    // The plan as JSON, with what was asked for.
+    // The plan as JSON, with its request.
     function planJson(model, settings, split) {
         const labels = model.chain.labels;
         const pipeline = model.pipelines[settings.pipeline];

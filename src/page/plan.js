@@ -11,7 +11,7 @@ const OBJECTIVE_TEXTS = { memory: 'largest tile', cycles: 'slowest IPU', traffic
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
     'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic'];
 
-// The same with its unit, unless its values have it.
+// Adds the unit, unless the values have it.
 function objectiveTitle(name, spreadIsOfCycles) {
     const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
     return OBJECTIVE_TEXTS[name] + (isOfCycles ? ' (cycles)' : '');
@@ -70,7 +70,7 @@ class PlanView {
         this.solve(this.cuts === null);
     }
 
-    // What the best plans keep to beside what can be set here, as texts.
+    // Limits of the best plans that cannot be set here, as texts.
     constraints() {
         const { wishes } = this.model;
         const result = [];
@@ -131,7 +131,7 @@ class PlanView {
 
     // ---- what can be set ----
 
-    // What undo brings back.
+    // The state that undo brings back.
     snapshot() {
         return { cuts: [...this.cuts], settings: Object.assign({}, this.settings,
             { objectives: [...this.settings.objectives] }) };
@@ -217,7 +217,7 @@ class PlanView {
                     : button('Show the command\'s plan', () => this.showTold())));
     }
 
-    // What is changed more rarely.
+    // Settings that are changed more rarely.
     moreSettings(canSolve) {
         const { model, settings } = this;
         const pipelines = model.pipelines.map((p, i) => [i, [
@@ -260,7 +260,7 @@ class PlanView {
         this.copy(Model.jsonText(Model.planJson(this.model, this.settings, this.split)));
     }
 
-    // Finds the best plan for what is set; `isShown`: it is put on screen, too.
+    // Finds the best plan for what is set; `isShown`: it is also put on screen.
     solve(isShown) {
         const most = this.model.pipelines[this.settings.pipeline].max_stages - 1;
         this.answer = Model.solve(this.model, this.settings);
@@ -403,7 +403,7 @@ class PlanView {
         this.drawStage();
     }
 
-    // The values of the plan on screen beside those of the best one.
+    // The values of the plan on screen next to those of the best one.
     valuesTable() {
         const { best, split } = this;
         const names = Model.OBJECTIVES.filter((name) => split.values[name] !== null);

@@ -32,7 +32,7 @@ function ipus(number) {
     return number === 1 ? '1 IPU' : `${grouped(number)} IPUs`;
 }
 
-// What no other split is, where the first objective is at its best.
+// The end of "No other split ...", where the first objective is at its best.
 const BETTER_TEXTS = { memory: 'has a smaller largest tile', cycles: 'has a faster slowest IPU',
     traffic: 'sends less over its cuts', ipus: 'uses fewer', balance: 'is more even' };
 
@@ -130,7 +130,7 @@ class Verdict {
                 : ' within the limit.');
     }
 
-    // What would help, the most likely first: [text, what comes of it, action].
+    // Changes that would help, the most likely first: [text, what comes of it, action].
     actions(isContradiction) {
         const { plan } = this;
         const { best, split, model, settings } = plan;
