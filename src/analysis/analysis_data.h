@@ -31,7 +31,7 @@ typedef struct pl_model_parts {
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
     bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages were loaded from the file */
-    /* The last pipelines that were asked for, and whether there was one. */
+    /* The last pipelines that were requested, and whether there was one. */
     popliner_pipeline asked[PL_NUM_STAGE_PLACES];
     bool was_asked[PL_NUM_STAGE_PLACES];
     pl_diagnosis *diagnosis; /* of all operations */

@@ -131,7 +131,7 @@ static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_err
     return status;
 }
 
-/* Measures all stages with their details when a pipeline is asked for again, and keeps them: further
+/* Measures all stages with their details when a pipeline is requested again, and keeps them: further
  * requests with other limits, objectives and constraints then measure nothing. The first request
  * does not, because details take longer than the peaks that it needs. */
 popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
@@ -149,7 +149,7 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
         !pl_analysis_can_keep_stages(popliner_chain_num_units(t->chain)))
         return POPLINER_OK;
     popliner_status status =
-        pl_analysis_keep_stages(t->analysis, t->model, now, false, ", asked for again", error);
+        pl_analysis_keep_stages(t->analysis, t->model, now, false, ", requested again", error);
     if (status == POPLINER_OK && pl_details_serve(&parts->stages[place]->key, now))
         t->stages = parts->stages[place];
     return status;

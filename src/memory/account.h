@@ -139,7 +139,8 @@ static inline uint64_t pl_account_fixed_code(const pl_account *account, int grou
 
 /* Returns the layout overhead of a tile. */
 static inline pl_overhead pl_account_overhead(const pl_account *account, size_t tile) {
-    return account->overheads == NULL ? (pl_overhead){0} : account->overheads[tile];
+    const pl_overhead none = {0};
+    return account->overheads == NULL ? none : account->overheads[tile];
 }
 
 /* Returns the bytes of a tile that every stage has. */
