@@ -22,6 +22,7 @@ import cases
 
 IN_PIPE = re.compile(r"\d\d:\d\d:\d\d (DEBUG  |INFO   |WARNING|ERROR  ) \S|" + 17 * " " + r"\S")
 ON_TERMINAL = re.compile(r"(warning|error|debug): +\S| {7,9}\S")
+COLOUR = re.compile("^\x1b\\[1;3[13]m(error: |warning: )\x1b\\[0m")
 # that PopLiner 1.0.0 has in one line, and a setting to paste, alone on its line
 WHOLE = re.compile(r"\d\d:\d\d:\d\d INFO    SUCCESS: \[ |\s*[A-Z_]+='[^']*'$")
 
@@ -80,7 +81,7 @@ def check_terminal(command, width):
         os.close(file)
     child.wait()
     for line in texts[master].decode().split("\r\n")[:-1]:
-        line = line.rsplit("\r", 1)[-1]  # progress was there
+        line = COLOUR.sub(r"\1", line.rsplit("\r", 1)[-1])  # progress was there
         check(ON_TERMINAL.match(line), command, "has this line:", line)
         check(len(line) <= min(width, 100) or WHOLE.match(line), len(line), "columns:", command, line)
 

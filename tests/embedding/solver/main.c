@@ -54,7 +54,7 @@ int main(void) {
         for (size_t last = first; last < NUM_UNITS; last++)
             popliner_costs_set_peak(costs, first, last, 1, sum(first, last), NULL);
     popliner_costs_set_shared_peak(costs, sum_of_stages, NULL, true);
-    options.max_stages = 3;
+    options.num_ipus = 3;
     int result = solve(costs, &options);
     options.device_map = map;
     options.num_mapped_stages = 3;
