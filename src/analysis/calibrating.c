@@ -169,8 +169,7 @@ static popliner_status sum_up(const tiles *t, popliner_ipu_memory *memory, popli
 
 static pl_fit_bytes learn_from(const popliner_ipu_memory *memory) {
     const uint64_t *bytes = memory->tile_bytes;
-    pl_fit_bytes fit = {.data_bytes = bytes[POPLINER_GROUP_DATA],
-                        .layout_bytes = bytes[POPLINER_GROUP_LAYOUT]};
+    pl_fit_bytes fit = {.data_bytes = bytes[POPLINER_GROUP_DATA]};
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         fit.code_bytes += bytes[group];
     return fit;

@@ -93,7 +93,6 @@ const char *pl_effect_name(size_t i);
 typedef struct pl_fit_bytes {
     uint64_t code_bytes;
     uint64_t data_bytes;
-    uint64_t layout_bytes;
 } pl_fit_bytes;
 
 /* A stage to learn from. */
@@ -103,9 +102,9 @@ typedef struct pl_fit_stage {
 } pl_fit_stage;
 
 /* Derives a calibration from all stages except left_out (SIZE_MAX: from all); the last one is the
- * last stage of its pipeline. Each factor is the sum of compiled bytes divided by the sum of
- * predicted bytes, rounded to millionths; 1 if nothing was predicted, or no stage remains. False if
- * a factor is out of range. O(stages). */
+ * last stage of its pipeline. The factors of code and data are the sum of compiled bytes divided by
+ * the sum of predicted bytes, rounded to millionths; 1 if nothing was predicted, or no stage
+ * remains; that of the layout is 1. False if a factor is out of range. O(stages). */
 bool pl_calibration_fit(const pl_fit_stage *stages, size_t num_stages, size_t left_out,
                         popliner_calibration *calibration);
 
