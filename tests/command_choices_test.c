@@ -118,6 +118,8 @@ static void copies_that_lack_something_are_refused(void **state) {
          "is for 2 stages, but up to 3 stages are requested"},
         {{"--schedule", "none:0,1", "--device-map", "0,1,0"},
          "is for 2 stages, but 3 stages are requested"},
+        {{"--schedule", "1f1b:0"},
+         "--schedule 1f1b:0: 1f1b takes no copies; write 1f1b+N, or none:N"},
         {{"--schedule", "inference:0,1"}, "inference keeps nothing, so it takes no copies"},
         {{"--micro-batches", "3"},
          "--micro-batches: needs --total-ipus, or a --schedule with copies, like 1f1b"},

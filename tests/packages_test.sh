@@ -72,7 +72,7 @@ python3 "$tests/guide_test.py" "$documents/docs/guide.md" "$root/usr/bin/popline
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/usr/lib/python3/dist-packages" \
     python3 -c 'import popliner; costs = popliner.Costs(4)
 costs.fill_peaks(lambda first, last: last - first + 1)
-assert popliner.__version__ and costs.solve(max_stages=2).split'
+assert popliner.__version__ and costs.solve(num_ipus=2).split'
 "$cmake" -S "$tests/embedding" -B "$scratch/all" -DCMAKE_PREFIX_PATH="$root/usr" \
     -DCMAKE_C_COMPILER="$compiler" >/dev/null
 "$cmake" --build "$scratch/all" >/dev/null

@@ -224,7 +224,7 @@ Not enough without --require cut:1 752,970 bytes, 18 % too much
     tuple(EVALUATE): """
 Fits. The tightest is stage 0, with 560,561 of 638,976 bytes.
 stage IPU layers at least expected at most of 638,976 bytes verdict
-Try --solve the best split of 4 stages: 515,004 bytes
+Try --solve --num-ipus 4 the best split: 515,004 bytes
 """,
 }
 

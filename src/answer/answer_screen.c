@@ -92,10 +92,21 @@ static void add_verdict(popliner_verdict verdict, pl_text *text) {
     pl_text_format(text, "%c%s", words[0] - 'a' + 'A', words + 1);
 }
 
+/* True if the request leaves splits out. One layer in each stage is the command's default. */
+static bool is_constrained(const pl_certificate *c) {
+    const popliner_solver_options *o = c->input.options;
+    bool has_rules = false;
+    for (size_t unit = 1; o->cut_rules != NULL && unit < c->input.num_units; unit++)
+        has_rules = has_rules || o->cut_rules[unit] != POPLINER_CUT_FREE;
+    return has_rules || o->num_pairs > 0 || o->num_placements > 0 || o->min_units > 1 ||
+           o->max_units > 0;
+}
+
 /* Which splits a proof is about. */
 static void add_splits(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
-    pl_text_format(text, "%s%s", pl_certificate_splits(c),
+    pl_text_format(text, "%s%s%s", pl_certificate_splits(c),
+                   is_constrained(c) ? " with these constraints" : "",
                    o->num_mapped_stages > 0 ? " with this device map" : "");
     if (o->num_mapped_stages == 0)
         pl_text_format(text, " over %s%zu %s", o->num_ipus > c->plan.num_ipus ? "at most " : "",

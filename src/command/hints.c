@@ -285,9 +285,14 @@ static popliner_status add_cycles(session *s, const request *r, const popliner_p
     if (status == POPLINER_OK && t.is_known && t.fits &&
         (double)t.cycles <= 0.9 * (double)own->cycles) {
         const double less = 100 * (1 - (double)t.cycles / (double)own->cycles);
-        char cycles_text[40] = "";
+        char cycles_text[80] = "";
         if (s->analysis != NULL)
             snprintf(cycles_text, sizeof cycles_text, ", %.2f M", (double)t.cycles / 1e6);
+        if (t.num_ipus != own->num_ipus) {
+            const size_t length = strlen(cycles_text);
+            snprintf(cycles_text + length, sizeof cycles_text - length, ", on %zu %s", t.num_ipus,
+                     s->analysis != NULL ? "IPUs" : "devices");
+        }
         add(list, "Try", "--objective cycles",
             keep(list, "%.0f %% %s%s; %s", less, s->analysis != NULL ? "fewer cycles" : "less time",
                  cycles_text, words_of(list, &t, "")));
@@ -523,8 +528,7 @@ popliner_status hints_for_evaluate(session *s, const request *r,
     if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1)
         status = solve(&t, error);
     if (status == POPLINER_OK && t.is_known)
-        add(list, "Try", "--solve",
-            keep(list, "the best split of %zu stages: %s bytes", num_stages,
-                 grouped(t.bytes).text));
+        add(list, "Try", keep(list, "--solve %s %zu", s->names.num_ipus, num_stages),
+            keep(list, "the best split: %s bytes", grouped(t.bytes).text));
     return finish(list, status, error);
 }

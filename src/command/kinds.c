@@ -483,6 +483,9 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
     *asked = (asked_schedule){.text = text, .order = POPLINER_SCHEDULE_NONE};
     if (order == SCHEDULE_RULE && text[length] != ':')
         asked->copies = text;
+    else if (order == SCHEDULE_RULE)
+        return problem_is(why, "%.*s takes no copies; write %.*s+N, or none:N,N,... for a list",
+                          (int)length, text, (int)length, text);
     else if (order < 0 || text[length] == '+')
         return no_word(row, text, strcspn(text, ":"), why);
     else if (text[length] == ':')

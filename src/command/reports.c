@@ -12,6 +12,7 @@
 #include "command/run_files.h"
 #include "command/screen.h"
 #include "popliner/report.h"
+#include "popliner/utilities.h"
 
 /* ---- the group ---- */
 
@@ -557,11 +558,18 @@ static popliner_status make_together(session *s, const void *of, popliner_format
     if (status != POPLINER_OK || !is_screen)
         return status;
     char headline[100] = "No split of all reports was found.";
-    if (together->num_stages > 0)
-        snprintf(headline, sizeof headline, "%s %zu reports: %zu stage%s.",
-                 strstr(*text, "\tno\n") == NULL ? "Fits in each of"
-                                                 : "Too large in one or more of",
-                 together->num_reports, together->num_stages, together->num_stages == 1 ? "" : "s");
+    popliner_verdict worst = POPLINER_FITS;
+    for (size_t i = 0; i < together->num_reports; i++)
+        for (size_t stage = 0; stage < together->num_stages; stage++)
+            if (together->evaluations[i]->verdicts[stage] > worst)
+                worst = together->evaluations[i]->verdicts[stage];
+    if (together->num_stages > 0) {
+        snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s.",
+                 popliner_name_of(POPLINER_NAMED_VERDICT, worst),
+                 worst <= POPLINER_FITS_LIKELY ? "each" : "one or more", together->num_reports,
+                 together->num_stages, together->num_stages == 1 ? "" : "s");
+        headline[0] = (char)(headline[0] - 'a' + 'A');
+    }
     return screen_table(s, headline, SIZE_MAX, text, error);
 }
 
