@@ -576,25 +576,25 @@ static void tells_what_a_certificate_holds(void **state) {
         else
             check(popliner_analysis_evaluate(analysis, &request, NULL, 0, &certificate, &error),
                   &error);
-        const popliner_certificate *info = certificate;
-        size_t num_stages = info->plan->num_stages;
+        size_t num_stages = certificate->plan->num_stages;
         uint64_t tile_bytes = 0;
         uint64_t unexplained_bytes = 0;
         if (i < 2)
-            assert_int_equal(popliner_costs_num_units(info->costs), num_units);
+            assert_int_equal(popliner_costs_num_units(certificate->costs), num_units);
         else
-            assert_null(info->costs);
+            assert_null(certificate->costs);
         for (size_t k = 0; k < num_stages; k++) {
-            const popliner_stage_detail *d = &info->details[k];
+            const popliner_stage_detail *d = &certificate->details[k];
             if (d->tile_bytes > tile_bytes ||
                 (d->tile_bytes == tile_bytes && d->tile_unexplained_bytes > unexplained_bytes)) {
                 tile_bytes = d->tile_bytes;
                 unexplained_bytes = d->tile_unexplained_bytes;
             }
         }
-        assert_int_equal(info->plan->peak_bytes, tile_bytes);
+        assert_int_equal(certificate->plan->peak_bytes, tile_bytes);
         assert_true(unexplained_bytes > 0);
-        assert_true(info->unexplained_share == (double)unexplained_bytes / (double)tile_bytes);
+        assert_true(certificate->unexplained_share ==
+                    (double)unexplained_bytes / (double)tile_bytes);
         popliner_certificate_free(certificate);
     }
     popliner_analysis_free(analysis);
@@ -622,15 +622,15 @@ static void tells_what_is_missing(void **state) {
     uint64_t explained_bytes = 0;
     (void)state;
     check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
-    const popliner_diagnosis *found = diagnosis;
-    assert_int_equal(missing_bytes(found->missing_here, found->num_missing_here),
-                     found->truth_bytes - found->explained_bytes);
-    for (size_t i = 0; i < found->num_categories; i++) {
-        truth_bytes += found->categories[i].truth_bytes;
-        explained_bytes += found->categories[i].explained_bytes;
+    assert_int_equal(missing_bytes(diagnosis->missing_here, diagnosis->num_missing_here),
+                     diagnosis->truth_bytes - diagnosis->explained_bytes);
+    for (size_t i = 0; i < diagnosis->num_categories; i++) {
+        truth_bytes += diagnosis->categories[i].truth_bytes;
+        explained_bytes += diagnosis->categories[i].explained_bytes;
     }
-    assert_int_equal(missing_bytes(found->missing_everywhere, found->num_missing_everywhere),
-                     truth_bytes - explained_bytes);
+    assert_int_equal(
+        missing_bytes(diagnosis->missing_everywhere, diagnosis->num_missing_everywhere),
+        truth_bytes - explained_bytes);
     popliner_diagnosis_free(diagnosis);
     popliner_analysis_free(analysis);
 }

@@ -49,21 +49,20 @@ static popliner_costs_file *read_text(const char *directory, const char *text,
 static void additive_costs_by_hand(void **state) {
     (void)state;
     popliner_costs_file *file = read_example("data/costs/additive.json", NULL);
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
-    const uint8_t *counted = info->counted_units;
-    assert_false(info->is_graph);
+    const popliner_costs *costs = file->costs;
+    const uint8_t *counted = file->counted_units;
+    assert_false(file->is_graph);
     assert_int_equal(popliner_costs_num_units(costs), 5);
-    assert_string_equal(info->unit_names[0], "input");
-    assert_string_equal(info->unit_names[3], "block 2");
+    assert_string_equal(file->unit_names[0], "input");
+    assert_string_equal(file->unit_names[3], "block 2");
     assert_memory_equal(counted, "\0\1\1\1\1", 5);
-    assert_string_equal(info->time_unit, "ms");
-    assert_int_equal(info->cycles_per_time_unit, 1000000000);
-    assert_int_equal(info->num_ipus, 3);
-    assert_int_equal(info->bytes_per_tile, 638976);
-    assert_int_equal(info->num_ipu_limits, 1);
-    assert_int_equal(info->ipu_limits[0].ipu, 0);
-    assert_int_equal(info->ipu_limits[0].bytes, 500000);
+    assert_string_equal(file->time_unit, "ms");
+    assert_int_equal(file->cycles_per_time_unit, 1000000000);
+    assert_int_equal(file->num_ipus, 3);
+    assert_int_equal(file->bytes_per_tile, 638976);
+    assert_int_equal(file->num_ipu_limits, 1);
+    assert_int_equal(file->ipu_limits[0].ipu, 0);
+    assert_int_equal(file->ipu_limits[0].bytes, 500000);
     assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 504096);
     assert_int_equal(popliner_costs_peak(costs, 4, 4, 1), 250000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 250000000);
@@ -79,12 +78,11 @@ static void additive_costs_by_hand(void **state) {
 static void regions_by_hand(void **state) {
     (void)state;
     popliner_costs_file *file = read_example("data/costs/regions.json", NULL);
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
-    assert_null(info->counted_units);
-    assert_string_equal(info->time_unit, "cycles");
-    assert_int_equal(info->cycles_per_time_unit, 1);
-    assert_int_equal(info->num_ipus, 0);
+    const popliner_costs *costs = file->costs;
+    assert_null(file->counted_units);
+    assert_string_equal(file->time_unit, "cycles");
+    assert_int_equal(file->cycles_per_time_unit, 1);
+    assert_int_equal(file->num_ipus, 0);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 125);
     assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 405); /* of tile 1: 50 + 300 + 30 + 25 */
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
@@ -262,29 +260,28 @@ static void a_name_is_enough(void **state) {
         " \"speeds\": {\"3\": 2, \"1\": 0.3333334, \"0\": 1e3},"
         " \"bandwidth\": 2.5, \"links\": {\"7-2\": 3, \"0-10\": 0.0000014, \"0-9\": 4e9}}}",
         NULL);
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
+    const popliner_costs *costs = file->costs;
     assert_int_equal(popliner_costs_num_units(costs), 1);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 0);
     assert_false(popliner_costs_has_cycles(costs));
-    assert_int_equal(info->num_ipus, 0);
-    assert_int_equal(info->num_ipu_limits, 2);
-    assert_int_equal(info->ipu_limits[0].ipu, 2);
-    assert_int_equal(info->ipu_limits[0].bytes, 4000);
-    assert_int_equal(info->ipu_limits[1].ipu, 17);
-    assert_int_equal(info->num_ipu_speeds, 3);
-    assert_int_equal(info->ipu_speeds[0].ipu, 0);
-    assert_int_equal(info->ipu_speeds[0].millionths, POPLINER_MOST_SPEED);
-    assert_int_equal(info->ipu_speeds[1].ipu, 1);
-    assert_int_equal(info->ipu_speeds[1].millionths, 333333);
-    assert_int_equal(info->ipu_speeds[2].ipu, 3);
-    assert_int_equal(info->ipu_speeds[2].millionths, 2000000);
-    assert_int_equal(info->link_bandwidth.bytes, 2500000);
-    assert_int_equal(info->link_bandwidth.cycles, 1000000);
+    assert_int_equal(file->num_ipus, 0);
+    assert_int_equal(file->num_ipu_limits, 2);
+    assert_int_equal(file->ipu_limits[0].ipu, 2);
+    assert_int_equal(file->ipu_limits[0].bytes, 4000);
+    assert_int_equal(file->ipu_limits[1].ipu, 17);
+    assert_int_equal(file->num_ipu_speeds, 3);
+    assert_int_equal(file->ipu_speeds[0].ipu, 0);
+    assert_int_equal(file->ipu_speeds[0].millionths, POPLINER_MOST_SPEED);
+    assert_int_equal(file->ipu_speeds[1].ipu, 1);
+    assert_int_equal(file->ipu_speeds[1].millionths, 333333);
+    assert_int_equal(file->ipu_speeds[2].ipu, 3);
+    assert_int_equal(file->ipu_speeds[2].millionths, 2000000);
+    assert_int_equal(file->link_bandwidth.bytes, 2500000);
+    assert_int_equal(file->link_bandwidth.cycles, 1000000);
     static const popliner_ipu_link links[] = {
         {0, 9, {4000000000, 1}}, {0, 10, {1, 1000000}}, {2, 7, {3, 1}}};
-    assert_int_equal(info->num_ipu_links, 3);
-    assert_memory_equal(info->ipu_links, links, sizeof links);
+    assert_int_equal(file->num_ipu_links, 3);
+    assert_memory_equal(file->ipu_links, links, sizeof links);
     popliner_costs_file_free(file);
     popliner_costs_file_free(NULL);
 }

@@ -36,12 +36,11 @@ static popliner_status read_costs(void *user, char **result, popliner_error *err
         assert_null(file);
         return status;
     }
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
+    const popliner_costs *costs = file->costs;
     size_t num_units = popliner_costs_num_units(costs);
-    pl_text_format(&text, "%s %zu", info->time_unit, info->num_ipus);
+    pl_text_format(&text, "%s %zu", file->time_unit, file->num_ipus);
     for (size_t first = 0; first < num_units; first++) {
-        pl_text_format(&text, "\n%s", info->unit_names[first]);
+        pl_text_format(&text, "\n%s", file->unit_names[first]);
         if (first > 0)
             pl_text_format(&text, " cut %" PRIu64, popliner_costs_cut(costs, first));
         for (size_t last = first; last < num_units; last++)

@@ -58,19 +58,18 @@ static void json_graph_by_hand(void **state) {
         "{\"sourceId\": 5, \"destId\": 9, \"cost\": 4.5},"
         "{\"sourceId\": 7, \"destId\": -6, \"cost\": 0.5},"
         "{\"sourceId\": 9, \"destId\": -6, \"cost\": 1, \"size\": 17}]}\n");
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
-    assert_true(info->is_graph);
-    assert_string_equal(info->time_unit, "units");
-    assert_int_equal(info->cycles_per_time_unit, 1000000000);
-    assert_int_equal(info->num_ipus, 3);
-    assert_int_equal(info->bytes_per_tile, 100);
-    assert_int_equal(info->num_ipu_limits, 0);
-    assert_null(info->counted_units);
+    const popliner_costs *costs = file->costs;
+    assert_true(file->is_graph);
+    assert_string_equal(file->time_unit, "units");
+    assert_int_equal(file->cycles_per_time_unit, 1000000000);
+    assert_int_equal(file->num_ipus, 3);
+    assert_int_equal(file->bytes_per_tile, 100);
+    assert_int_equal(file->num_ipu_limits, 0);
+    assert_null(file->counted_units);
     assert_int_equal(popliner_costs_num_units(costs), 3);
-    assert_string_equal(info->unit_names[0], "five");
-    assert_string_equal(info->unit_names[1], "node7");
-    assert_string_equal(info->unit_names[2], "six");
+    assert_string_equal(file->unit_names[0], "five");
+    assert_string_equal(file->unit_names[1], "node7");
+    assert_string_equal(file->unit_names[2], "six");
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 20);
     assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 60);
     assert_int_equal(popliner_costs_peak(costs, 2, 2, 1), 0);
@@ -165,17 +164,16 @@ static const char text_graph[] =
 
 static void text_graph_by_hand(void **state) {
     popliner_costs_file *file = read_good(*state, text_graph);
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
-    assert_true(info->is_graph);
-    assert_string_equal(info->time_unit, "ms");
-    assert_int_equal(info->cycles_per_time_unit, 1000000000);
-    assert_int_equal(info->num_ipus, 0);
-    assert_int_equal(info->bytes_per_tile, 0);
+    const popliner_costs *costs = file->costs;
+    assert_true(file->is_graph);
+    assert_string_equal(file->time_unit, "ms");
+    assert_int_equal(file->cycles_per_time_unit, 1000000000);
+    assert_int_equal(file->num_ipus, 0);
+    assert_int_equal(file->bytes_per_tile, 0);
     assert_int_equal(popliner_costs_num_units(costs), 3);
-    assert_string_equal(info->unit_names[0], "node2");
-    assert_string_equal(info->unit_names[1], "node3");
-    assert_string_equal(info->unit_names[2], "node10");
+    assert_string_equal(file->unit_names[0], "node2");
+    assert_string_equal(file->unit_names[1], "node3");
+    assert_string_equal(file->unit_names[2], "node10");
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 3500000001);
     assert_int_equal(popliner_costs_cycles(costs, 2, 2), 250000002);
     assert_int_equal(popliner_costs_cycles(costs, 0, 2), 7750000003);
@@ -269,10 +267,9 @@ static popliner_costs_file *read_published(const char *name, size_t max_stages) 
 /* The smallest largest time, in the file's unit, of at most `most_stages` stages within the file's
  * limit; infinite if there is no split. best[k][j] is that of the first j units in k stages. */
 static double best_time(const popliner_costs_file *file, size_t most_stages) {
-    const popliner_costs_file *info = file;
-    const popliner_costs *costs = info->costs;
+    const popliner_costs *costs = file->costs;
     size_t num_units = popliner_costs_num_units(costs);
-    uint64_t limit = info->bytes_per_tile;
+    uint64_t limit = file->bytes_per_tile;
     uint64_t *best = calloc(2 * (num_units + 1), sizeof *best);
     assert_non_null(best);
     uint64_t least = UINT64_MAX;
@@ -296,7 +293,7 @@ static double best_time(const popliner_costs_file *file, size_t most_stages) {
     }
     free(best);
     return least == UINT64_MAX ? (double)INFINITY
-                               : (double)least / (double)info->cycles_per_time_unit;
+                               : (double)least / (double)file->cycles_per_time_unit;
 }
 
 /* How many intervals take less time than one inside them. */
@@ -365,11 +362,10 @@ static void published_graphs_have_their_known_optima(void **state) {
         missing += file == NULL;
         if (file == NULL)
             continue;
-        const popliner_costs_file *info = file;
-        const popliner_costs *costs = info->costs;
+        const popliner_costs *costs = file->costs;
         assert_int_equal(popliner_costs_num_units(costs), p->num_units);
-        assert_int_equal(info->num_ipus, p->num_ipus);
-        assert_int_equal(info->bytes_per_tile, p->bytes_per_tile);
+        assert_int_equal(file->num_ipus, p->num_ipus);
+        assert_int_equal(file->bytes_per_tile, p->bytes_per_tile);
         print_message("%s: %zu units, %zu intervals shrink:", p->name, p->num_units,
                       count_shrinking(costs));
         for (size_t k = 0; k < 6 && p->best[k].stages > 0; ++k) {
@@ -410,10 +406,9 @@ static void published_operator_graphs_are_good_chains(void **state) {
         missing += file == NULL;
         if (file == NULL)
             continue;
-        const popliner_costs_file *info = file;
-        double time = best_time(file, info->num_ipus);
+        double time = best_time(file, file->num_ipus);
         print_message("%s: %zu units %s, %zu stages: %.6f, %+.3f %%\n", graphs[i].name,
-                      popliner_costs_num_units(info->costs), info->unit_order, info->num_ipus, time,
+                      popliner_costs_num_units(file->costs), file->unit_order, file->num_ipus, time,
                       100 * (time / graphs[i].best - 1));
         assert_true(time <= 1.01 * graphs[i].best);
         popliner_costs_file_free(file);

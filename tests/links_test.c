@@ -114,12 +114,11 @@ static void counts_what_cuts_take(void **state) {
         options.ipu_links = &link;
         options.num_ipu_links = link.bandwidth.bytes > 0;
         assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
-        const popliner_plan *summary = plan;
-        assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
-        assert_int_equal(summary->num_stages, cases[k].num_stages);
-        assert_int_equal(summary->cycles, cases[k].cycles);
+        assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+        assert_int_equal(plan->num_stages, cases[k].num_stages);
+        assert_int_equal(plan->cycles, cases[k].cycles);
         assert_int_equal(plan->stages[0].link_cycles, cases[k].link_cycles);
-        assert_int_equal(plan->stages[summary->num_stages - 1].link_cycles, 0);
+        assert_int_equal(plan->stages[plan->num_stages - 1].link_cycles, 0);
         popliner_plan_free(plan);
     }
     popliner_costs_free(costs);
@@ -127,16 +126,14 @@ static void counts_what_cuts_take(void **state) {
 
 /* Whether two plans are the same but for who proved them. */
 static void assert_same(const popliner_plan *a, const popliner_plan *b) {
-    const popliner_plan *of_a = a;
-    const popliner_plan *of_b = b;
-    assert_int_equal(of_a->status, of_b->status);
-    assert_int_equal(of_a->num_stages, of_b->num_stages);
-    assert_int_equal(of_a->num_values, of_b->num_values);
-    for (size_t i = 0; i < of_a->num_values; ++i) {
+    assert_int_equal(a->status, b->status);
+    assert_int_equal(a->num_stages, b->num_stages);
+    assert_int_equal(a->num_values, b->num_values);
+    for (size_t i = 0; i < a->num_values; ++i) {
         assert_int_equal(a->values[i].value, b->values[i].value);
         assert_int_equal(a->values[i].bound, b->values[i].bound);
     }
-    for (size_t i = 0; i < of_a->num_stages; ++i) {
+    for (size_t i = 0; i < a->num_stages; ++i) {
         assert_int_equal(a->stages[i].first_unit, b->stages[i].first_unit);
         assert_int_equal(a->stages[i].cycles, b->stages[i].cycles);
     }

@@ -77,13 +77,11 @@ static bool are_points(const popliner_costs *costs, const popliner_solver_option
         snprintf(difference, DIFFERENCE_BYTES, "%.190s", error.message);
         return false;
     }
-    const popliner_pareto *summary = pareto;
-    bool is_same =
-        summary->num_points == num_expected && summary->is_complete && !summary->is_stopped;
+    bool is_same = pareto->num_points == num_expected && pareto->is_complete && !pareto->is_stopped;
     if (!is_same)
-        snprintf(difference, DIFFERENCE_BYTES, "%zu points%s%s instead of %zu", summary->num_points,
-                 summary->is_complete ? "" : ", not complete",
-                 summary->is_stopped ? ", stopped" : "", num_expected);
+        snprintf(difference, DIFFERENCE_BYTES, "%zu points%s%s instead of %zu", pareto->num_points,
+                 pareto->is_complete ? "" : ", not complete", pareto->is_stopped ? ", stopped" : "",
+                 num_expected);
     for (size_t i = 0; is_same && i < num_expected; ++i) {
         char of_plan[DIFFERENCE_BYTES] = "";
         is_same = plan_is(pareto->plans[i], &expected[i], of_plan);
@@ -432,15 +430,14 @@ static void check_stopping(popliner_solver_options options, const popliner_costs
         popliner_pareto *some;
         options.should_stop_user = &num_left;
         assert_int_equal(popliner_pareto_solve(costs, &options, &some, NULL), POPLINER_OK);
-        const popliner_pareto *summary = some;
-        is_complete = summary->is_complete;
-        assert_true(summary->is_stopped != is_complete);
-        assert_true(summary->num_points <= num_all);
-        for (size_t i = 0; i < summary->num_points; ++i) {
+        is_complete = some->is_complete;
+        assert_true(some->is_stopped != is_complete);
+        assert_true(some->num_points <= num_all);
+        for (size_t i = 0; i < some->num_points; ++i) {
             const popliner_plan *plan = some->plans[i];
             const popliner_plan *right = all->plans[i];
             bool is_proven = plan->status == POPLINER_PLAN_OPTIMAL;
-            assert_true(is_proven || i + 1 == summary->num_points);
+            assert_true(is_proven || i + 1 == some->num_points);
             for (size_t k = 0; is_proven && k < 2; ++k)
                 assert_int_equal(plan->values[k].value, right->values[k].value);
             /* it has less of the second objective than the point before, and no bound is wrong */
@@ -450,9 +447,9 @@ static void check_stopping(popliner_solver_options options, const popliner_costs
             if (i > 0)
                 assert_true(plan->values[1].value < (all->plans[i - 1])->values[1].value);
         }
-        was_stopped_between |= !is_complete && summary->num_points > 1;
+        was_stopped_between |= !is_complete && some->num_points > 1;
         if (is_complete)
-            assert_int_equal(summary->num_points, num_all);
+            assert_int_equal(some->num_points, num_all);
         popliner_pareto_free(some);
     }
     assert_true(num_all < 3 || was_stopped_between);

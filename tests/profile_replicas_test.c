@@ -255,10 +255,9 @@ static void check(question *q) {
     assert_ok(
         popliner_analysis_solve_replicas(q->analysis, &q->request, &q->options, &replicas, &error),
         &error);
-    const popliner_replicas *summary = replicas;
     size_t most = q->num_units / q->options.chunks;
     most = q->options.total_ipus < most ? q->options.total_ipus : most;
-    assert_int_equal(summary->num_candidates, most);
+    assert_int_equal(replicas->num_candidates, most);
     for (size_t ipus = 1; ipus <= most; ipus++) {
         const popliner_replicas_candidate *c = &replicas->candidates[ipus - 1];
         uint64_t own_bytes;
@@ -272,13 +271,13 @@ static void check(question *q) {
         closest = own_bytes < least_bytes ? ipus - 1 : closest;
         least_bytes = own_bytes < least_bytes ? own_bytes : least_bytes;
     }
-    assert_int_equal(summary->best, best.batches == 0 ? SIZE_MAX : best_ipus - 1);
+    assert_int_equal(replicas->best, best.batches == 0 ? SIZE_MAX : best_ipus - 1);
     num_fitting += best.batches > 0;
-    assert_int_equal(summary->reason == NULL, best.batches > 0);
-    if (summary->reason != NULL) {
-        const popliner_plan *reason = summary->reason;
+    assert_int_equal(replicas->reason == NULL, best.batches > 0);
+    if (replicas->reason != NULL) {
+        const popliner_plan *reason = replicas->reason;
         num_reasons++;
-        assert_int_equal(summary->closest, closest);
+        assert_int_equal(replicas->closest, closest);
         assert_int_equal(reason->status, POPLINER_PLAN_INFEASIBLE);
         assert_int_equal(reason->peak_bytes, least_bytes);
         assert_int_equal(reason->infeasibility.enough_bytes, least_bytes);

@@ -101,10 +101,9 @@ static void fills_the_faster_ipu(void **state) {
         options.method = methods[i / 2];
         speed.ipu = i % 2;
         assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
-        const popliner_plan *summary = plan;
-        assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
-        assert_int_equal(summary->num_stages, 2);
-        assert_int_equal(summary->cycles, 5);
+        assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+        assert_int_equal(plan->num_stages, 2);
+        assert_int_equal(plan->cycles, 5);
         assert_int_equal(plan->stages[0].last_unit, speed.ipu == 1 ? 0 : 1);
         assert_int_equal(plan->stages[0].cycles, speed.ipu == 1 ? 3 : 4);
         assert_int_equal(plan->stages[1].cycles, 5);

@@ -46,9 +46,8 @@ typedef struct worker {
 } worker;
 
 static void keep(worker *w, const popliner_plan *plan) {
-    const popliner_plan *summary = plan;
-    w->peak_bytes = summary->peak_bytes;
-    w->num_stages = summary->num_stages;
+    w->peak_bytes = plan->peak_bytes;
+    w->num_stages = plan->num_stages;
     for (size_t i = 0; i < w->num_stages && i < MOST_STAGES; ++i)
         w->first_units[i] = plan->stages[i].first_unit;
 }

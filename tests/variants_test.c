@@ -314,20 +314,19 @@ static void draw_question(question *q, uint64_t *random) {
 
 static void check_plan(const question *q, const popliner_plan *plan, const char *const *texts,
                        const values *best) {
-    const popliner_plan *summary = plan;
     uint64_t most_bytes = 0;
     uint64_t most_cycles = 0;
-    assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
     for (size_t i = 0; i < q->options.num_objectives; i++) {
         const popliner_plan_value *value = &plan->values[i];
         assert_int_equal(value->value, best->of[q->objectives[i]]);
         assert_int_equal(value->bound, value->value);
     }
-    for (size_t i = 0; i < summary->num_stages; i++) {
+    for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         option options[MOST_OPTIONS];
         size_t count = list_options(q->m, stage->first_unit, stage->last_unit,
-                                    copies_at(q, summary->num_stages - i), options);
+                                    copies_at(q, plan->num_stages - i), options);
         bool is_there = false;
         for (size_t k = 0; k < count; k++)
             is_there = is_there ||
@@ -338,8 +337,8 @@ static void check_plan(const question *q, const popliner_plan *plan, const char 
         most_bytes = stage->peak_bytes > most_bytes ? stage->peak_bytes : most_bytes;
         most_cycles = stage->cycles > most_cycles ? stage->cycles : most_cycles;
     }
-    assert_int_equal(summary->peak_bytes, most_bytes);
-    assert_int_equal(summary->cycles, most_cycles);
+    assert_int_equal(plan->peak_bytes, most_bytes);
+    assert_int_equal(plan->cycles, most_cycles);
 }
 
 /* Where nothing fits: the fewest IPUs with which something does, for the same limits. */
@@ -510,18 +509,17 @@ static void the_search_can_be_stopped(void **state) {
         q.options.should_stop_user = &p;
         assert_int_equal(popliner_variants_solve(file, &q.options, &answer, NULL), POPLINER_OK);
         popliner_plan *plan = popliner_variants_take_plan(answer);
-        const popliner_plan *summary = plan;
-        is_proven = summary->status == POPLINER_PLAN_OPTIMAL;
-        assert_int_equal(summary->is_stopped, !is_proven);
-        if (summary->status == POPLINER_PLAN_INFEASIBLE) {
+        is_proven = plan->status == POPLINER_PLAN_OPTIMAL;
+        assert_int_equal(plan->is_stopped, !is_proven);
+        if (plan->status == POPLINER_PLAN_INFEASIBLE) {
             was_stopped[0] = true;
-            assert_int_equal(summary->infeasibility.obstacle, POPLINER_OBSTACLE_UNKNOWN);
+            assert_int_equal(plan->infeasibility.obstacle, POPLINER_OBSTACLE_UNKNOWN);
         } else {
             const popliner_plan_value *value = &plan->values[0];
             was_stopped[1] = was_stopped[1] || !is_proven;
             assert_true(value->bound <= best.of[POPLINER_OBJECTIVE_CYCLES]);
             assert_true(value->value >= best.of[POPLINER_OBJECTIVE_CYCLES]);
-            assert_int_equal(value->value, summary->cycles);
+            assert_int_equal(value->value, plan->cycles);
         }
         popliner_plan_free(plan);
         popliner_variants_answer_free(answer);
@@ -557,13 +555,12 @@ static void looking_for_reasons_can_be_stopped(void **state) {
         o.should_stop_user = &p;
         assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
         popliner_plan *plan = popliner_variants_take_plan(answer);
-        const popliner_plan *summary = plan;
-        is_done = !summary->is_stopped;
-        assert_int_equal(summary->status, POPLINER_PLAN_INFEASIBLE);
+        is_done = !plan->is_stopped;
+        assert_int_equal(plan->status, POPLINER_PLAN_INFEASIBLE);
         if (is_done)
-            assert_int_equal(summary->infeasibility.enough_stages, 3);
-        assert_false(was_proven && summary->proof == POPLINER_PROOF_NONE);
-        was_proven = was_proven || (!is_done && summary->proof != POPLINER_PROOF_NONE);
+            assert_int_equal(plan->infeasibility.enough_stages, 3);
+        assert_false(was_proven && plan->proof == POPLINER_PROOF_NONE);
+        was_proven = was_proven || (!is_done && plan->proof != POPLINER_PROOF_NONE);
         popliner_plan_free(plan);
         popliner_variants_answer_free(answer);
     }

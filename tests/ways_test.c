@@ -172,12 +172,11 @@ static answer best_of_all(const question *q) {
  * is left to them. */
 static void check_choices(const question *q, const popliner_plan *plan, const char *const *texts,
                           uint64_t most_bytes) {
-    const popliner_plan *summary = plan;
-    bool is_infeasible = summary->status == POPLINER_PLAN_INFEASIBLE;
-    for (size_t i = 0; i < summary->num_stages; i++) {
+    bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
+    for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         uint64_t limit = limit_of(q, i) < most_bytes ? limit_of(q, i) : most_bytes;
-        size_t to_end = summary->num_stages - i;
+        size_t to_end = plan->num_stages - i;
         size_t chosen = q->num_ways;
         for (size_t way = 0; way < q->num_ways; way++)
             if (strcmp(names[way], texts[i]) == 0)
@@ -219,10 +218,8 @@ static void check_answer(const question *q) {
     if (status != POPLINER_OK)
         fail_msg("%s", error.message);
     popliner_plan *plan = popliner_variants_take_plan(found);
-    const popliner_plan *summary = plan;
     assert_null(popliner_variants_take_plan(found));
-    assert_int_equal(summary->status,
-                     best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
+    assert_int_equal(plan->status, best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     for (size_t i = 0; best.exists && i < q->options.num_objectives; i++) {
         const popliner_plan_value *value = &plan->values[i];
         assert_int_equal(value->value, best.of[q->objectives[i]]);
@@ -234,7 +231,7 @@ static void check_answer(const question *q) {
     check_choices(q, plan, popliner_variants_texts(found), most_bytes);
     num_feasible += best.exists;
     bool is_plain = true;
-    for (size_t i = 0; i < summary->num_stages; i++)
+    for (size_t i = 0; i < plan->num_stages; i++)
         is_plain = is_plain && strcmp(popliner_variants_texts(found)[i], names[0]) == 0;
     num_without_recomputing += best.exists && is_plain;
     popliner_plan_free(plan);

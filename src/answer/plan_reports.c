@@ -187,8 +187,7 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
                                        const popliner_certificate_input *names,
                                        popliner_format format, char **result,
                                        popliner_error *error) {
-    const popliner_pareto *summary = pareto;
-    const report r = {summary, summary->num_points, pareto_plan_at, add_pareto_row, put_pareto};
+    const report r = {pareto, pareto->num_points, pareto_plan_at, add_pareto_row, put_pareto};
     return write_report(&r, names, format, result, error);
 }
 
@@ -294,8 +293,7 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
                                          const popliner_certificate_input *names,
                                          popliner_format format, char **result,
                                          popliner_error *error) {
-    const popliner_replicas *summary = replicas;
-    const report r = {summary, summary->num_candidates, candidate_plan_at, add_candidate,
+    const report r = {replicas, replicas->num_candidates, candidate_plan_at, add_candidate,
                       put_replicas};
     return write_report(&r, names, format, result, error);
 }

@@ -21,8 +21,7 @@ static bool is_for_nobody(const session *s) {
 }
 
 static bool minimises_memory_first(const popliner_plan *plan) {
-    const popliner_plan *summary = plan;
-    return summary->num_values > 0 && summary->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
+    return plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
 }
 
 static popliner_status tell_fewer(session *s, popliner_certificate *c, size_t num_ipus,
@@ -47,16 +46,16 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
                                          const popliner_costs *costs, popliner_error *error) {
     const popliner_plan *plan = certificate->plan;
     popliner_solver_options changed = r->solver;
-    const popliner_plan *own = plan;
     popliner_plan *fewer = NULL;
     if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) || s->log.is_mute ||
-        own->status != POPLINER_PLAN_OPTIMAL || own->num_ipus < 2 || !minimises_memory_first(plan))
+        plan->status != POPLINER_PLAN_OPTIMAL || plan->num_ipus < 2 ||
+        !minimises_memory_first(plan))
         return POPLINER_OK;
-    changed.num_ipus = own->num_ipus - 1;
+    changed.num_ipus = plan->num_ipus - 1;
     popliner_status status = hints_solve_again(s, costs, &changed, &fewer, error);
     if (status == POPLINER_OK && fewer->status == POPLINER_PLAN_OPTIMAL)
         status =
-            tell_fewer(s, certificate, own->num_ipus, fewer->peak_bytes, own->peak_bytes, error);
+            tell_fewer(s, certificate, plan->num_ipus, fewer->peak_bytes, plan->peak_bytes, error);
     popliner_plan_free(fewer);
     return status;
 }
@@ -67,28 +66,26 @@ static popliner_status remark_no_layers(session *s, const request *r,
     const popliner_plan *plan = certificate->plan;
     enum { LEAST_PERCENT = 5 }; /* that is worth an IPU without a layer */
     popliner_solver_options changed = r->solver;
-    const popliner_plan *own = plan;
     popliner_plan *other = NULL;
     /* where all units are layers, a stage cannot be without one */
     if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
         changed.num_mapped_stages > 0 || is_for_nobody(s) ||
         s->options.require.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
-        own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
+        plan->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.min_units = 0;
     popliner_status status = hints_solve_again(s, costs, &changed, &other, error);
     if (status != POPLINER_OK)
         return status;
-    const popliner_plan *found = other;
-    if (found->status == POPLINER_PLAN_OPTIMAL && found->peak_bytes < own->peak_bytes) {
+    if (other->status == POPLINER_PLAN_OPTIMAL && other->peak_bytes < plan->peak_bytes) {
         double percent =
-            100 * (double)(own->peak_bytes - found->peak_bytes) / (double)own->peak_bytes;
+            100 * (double)(plan->peak_bytes - other->peak_bytes) / (double)plan->peak_bytes;
         if (percent >= LEAST_PERCENT)
             status = session_say(
                 s, certificate, error, POPLINER_LEVEL_INFO,
                 "With --require layers:0.. the peak is %llu bytes per tile on %zu IPUs, "
                 "%.1f %% less.",
-                (unsigned long long)found->peak_bytes, found->num_ipus, percent);
+                (unsigned long long)other->peak_bytes, other->num_ipus, percent);
     }
     popliner_plan_free(other);
     return status;
@@ -105,10 +102,9 @@ static bool blames_min_layers(const popliner_infeasibility *why) {
 static popliner_status remark_min_layers(session *s, const request *r,
                                          popliner_certificate *certificate, popliner_error *error) {
     const popliner_plan *plan = certificate->plan;
-    const popliner_plan *own = plan;
-    const popliner_infeasibility *why = &own->infeasibility;
+    const popliner_infeasibility *why = &plan->infeasibility;
     if (s->options.require.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 &&
-        !own->is_stopped && why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS &&
+        !plan->is_stopped && why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS &&
         blames_min_layers(why))
         return session_say(
             s, certificate, error, POPLINER_LEVEL_WARNING,
@@ -270,9 +266,8 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
 
 /* True if the fewest IPUs are an objective, in any position. */
 static bool wants_few_ipus(const popliner_plan *plan) {
-    const popliner_plan *summary = plan;
-    for (size_t i = 0; i < summary->num_values; i++)
-        if (summary->values[i].objective == POPLINER_OBJECTIVE_IPUS)
+    for (size_t i = 0; i < plan->num_values; i++)
+        if (plan->values[i].objective == POPLINER_OBJECTIVE_IPUS)
             return true;
     return false;
 }
@@ -297,20 +292,10 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
 
 /* Logs what the certificate says and the listener was not told. */
 static void log_messages(session *s, const popliner_certificate *certificate) {
-    const popliner_certificate *info = certificate;
-    for (size_t i = 0; i < info->num_messages; i++)
-        if (!info->messages[i].is_told)
-            log_message(&s->log, info->messages[i].level, "%s", info->messages[i].text);
-}
-
-/* Whether nothing tells if some stage of a profile fits. */
-static bool has_unknown_stage(const popliner_certificate *certificate) {
-    const popliner_certificate *info = certificate;
-    const size_t num_stages = info->plan->num_stages;
-    for (size_t i = 0; info->verdicts != NULL && i < num_stages; i++)
-        if (info->verdicts[i] == POPLINER_FITS_UNKNOWN)
-            return true;
-    return false;
+    for (size_t i = 0; i < certificate->num_messages; i++)
+        if (!certificate->messages[i].is_told)
+            log_message(&s->log, certificate->messages[i].level, "%s",
+                        certificate->messages[i].text);
 }
 
 static popliner_status tell_plan(session *s, const request *r, popliner_certificate *certificate,
@@ -335,7 +320,8 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     else
         log_unbroken(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: ", line);
     free(line);
-    s->failed_softly = s->failed_softly || is_infeasible || has_unknown_stage(certificate);
+    s->failed_softly = s->failed_softly || is_infeasible ||
+                       hints_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
     log_messages(s, certificate);
     status = session_say_warnings(s, certificate, error);
     if (status == POPLINER_OK && !is_infeasible)

@@ -70,11 +70,10 @@ static popliner_status make_certificate(session *s, popliner_certificate **certi
 
 /* How many units of the chain are there now that were not there before. */
 static size_t num_new_units(const popliner_changes *changes) {
-    const popliner_changes *info = changes;
     size_t count = 0;
-    for (size_t i = 0; i < info->num_changes; i++)
-        count += info->changes[i].presence == POPLINER_ONLY_NOW &&
-                 strcmp(info->changes[i].quantity, "num_operations") == 0;
+    for (size_t i = 0; i < changes->num_changes; i++)
+        count += changes->changes[i].presence == POPLINER_ONLY_NOW &&
+                 strcmp(changes->changes[i].quantity, "num_operations") == 0;
     return count;
 }
 
@@ -152,11 +151,10 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
 
 /* With --fail-on growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
-    const popliner_changes *info = changes;
-    for (size_t i = 0; i < info->num_bounds; i++) {
-        const popliner_growth_result *r = &info->bounds[i];
+    for (size_t i = 0; i < changes->num_bounds; i++) {
+        const popliner_growth_result *r = &changes->bounds[i];
         const bool is_main = r->bound.of == POPLINER_GROWTH_LARGEST_TILE;
-        const popliner_change *d = info->deciding;
+        const popliner_change *d = changes->deciding;
         s->failed_softly = s->failed_softly || r->num_exceeded > 0;
         if (is_main && r->num_compared == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,

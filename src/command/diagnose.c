@@ -64,15 +64,15 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
         status = popliner_analysis_diagnose(s->analysis, &all, &diagnosis, error);
     if (status != POPLINER_OK)
         return status;
-    const popliner_diagnosis *found = diagnosis;
     list_operations(operations, names, sizeof names);
     if (*names != '\0')
         status = say(s, error, POPLINER_LEVEL_WARNING,
                      "The first operations are %s; --operation-breakdown lists all.", names);
-    if (status == POPLINER_OK && *found->suggested_regex != '\0')
+    if (status == POPLINER_OK && *diagnosis->suggested_regex != '\0')
         status = say(s, error, POPLINER_LEVEL_WARNING,
                      "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
-                     found->suggested_regex, found->suggested_layers, found->suggestion_example);
+                     diagnosis->suggested_regex, diagnosis->suggested_layers,
+                     diagnosis->suggestion_example);
     popliner_diagnosis_free(diagnosis);
     return status;
 }
@@ -148,17 +148,16 @@ popliner_status diagnose_check(session *s, popliner_error *error) {
 /* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor
  * missing, or explained beyond the truth. */
 static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnosis) {
-    const popliner_diagnosis *found = diagnosis;
     bool any = false;
-    if (found->tiles_off > 0 && found->tiles_off != SIZE_MAX) {
+    if (diagnosis->tiles_off > 0 && diagnosis->tiles_off != SIZE_MAX) {
         any = true;
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Explained and missing bytes do not add up to the compiler's account on %zu "
                     "tiles. Do not trust what the diagnosis says is missing.",
-                    found->tiles_off);
+                    diagnosis->tiles_off);
     }
-    for (size_t i = 0; i < found->num_categories; i++) {
-        const popliner_diagnosis_category *row = &found->categories[i];
+    for (size_t i = 0; i < diagnosis->num_categories; i++) {
+        const popliner_diagnosis_category *row = &diagnosis->categories[i];
         if (row->tiles_exceeded == 0)
             continue;
         any = true;
@@ -201,9 +200,9 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                       "contradiction does not allow",
                       s->options.profile);
     if (status == POPLINER_OK) {
-        const popliner_diagnosis *found = diagnosis;
-        double difference = (double)found->truth_bytes - (double)found->explained_bytes;
-        double allowed = (double)found->truth_bytes * s->options.fail_on.unexplained_percent / 100;
+        double difference = (double)diagnosis->truth_bytes - (double)diagnosis->explained_bytes;
+        double allowed =
+            (double)diagnosis->truth_bytes * s->options.fail_on.unexplained_percent / 100;
         if (difference > allowed || -difference > allowed) {
             s->failed_softly = true;
             if (!screen_is_used(s) || s->options.verbose)
@@ -211,8 +210,9 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                     &s->log, POPLINER_LEVEL_WARNING,
                     "%llu of %llu bytes are explained at the bottleneck: that is not within "
                     "--fail-on unexplained=%g%%, so the exit status is 1.",
-                    (unsigned long long)found->explained_bytes,
-                    (unsigned long long)found->truth_bytes, s->options.fail_on.unexplained_percent);
+                    (unsigned long long)diagnosis->explained_bytes,
+                    (unsigned long long)diagnosis->truth_bytes,
+                    s->options.fail_on.unexplained_percent);
         }
         s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
         status = outputs_of_answer(

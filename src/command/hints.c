@@ -78,7 +78,6 @@ typedef struct trial {
     popliner_verdict verdict;
     uint64_t bytes;
     uint64_t cycles;
-
     size_t num_ipus;
 } trial;
 
@@ -91,36 +90,38 @@ static trial begin(session *s, const request *r, const popliner_costs *costs) {
 }
 
 static void take_plan(trial *t, const popliner_plan *plan) {
-    const popliner_plan *summary = plan;
-    t->is_known = summary->num_stages > 0 && !summary->is_stopped;
-    t->fits = summary->status != POPLINER_PLAN_INFEASIBLE;
-    t->bytes = summary->peak_bytes;
-    t->cycles = summary->cycles;
-    t->num_ipus = summary->num_ipus;
+    t->is_known = plan->num_stages > 0 && !plan->is_stopped;
+    t->fits = plan->status != POPLINER_PLAN_INFEASIBLE;
+    t->bytes = plan->peak_bytes;
+    t->cycles = plan->cycles;
+    t->num_ipus = plan->num_ipus;
+}
+
+popliner_verdict hints_worst_verdict(const popliner_certificate *certificate) {
+    const size_t num_stages = certificate->plan->num_stages;
+    popliner_verdict worst = POPLINER_FITS;
+    for (size_t i = 0; certificate->verdicts != NULL && i < num_stages; i++)
+        if (certificate->verdicts[i] > worst)
+            worst = certificate->verdicts[i];
+    return worst;
 }
 
 static void take_certificate(trial *t, const popliner_certificate *certificate) {
-    const popliner_certificate *info = certificate;
-    const size_t num_stages = info->plan->num_stages;
-    t->has_verdict = info->verdicts != NULL && num_stages > 0;
-    t->verdict = POPLINER_FITS;
-    for (size_t i = 0; t->has_verdict && i < num_stages; i++)
-        if (info->verdicts[i] > t->verdict)
-            t->verdict = info->verdicts[i];
+    t->has_verdict = certificate->verdicts != NULL && certificate->plan->num_stages > 0;
+    t->verdict = hints_worst_verdict(certificate);
 }
 
 /* Finds out how sure it is that a split fits that was solved by a table. */
 static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
-    const popliner_plan *summary = plan;
     popliner_certificate *certificate = NULL;
-    size_t *first_units = calloc(summary->num_stages, sizeof *first_units);
+    size_t *first_units = calloc(plan->num_stages, sizeof *first_units);
     if (first_units == NULL)
         return fail_memory(error, "what would help");
-    for (size_t i = 1; i < summary->num_stages; i++)
-        first_units[i - 1] = summary->stages[i].first_unit;
-    t->asked.copies.num_stages = summary->num_stages;
-    popliner_status status = popliner_analysis_evaluate(
-        t->s->analysis, &t->asked, first_units, summary->num_stages - 1, &certificate, error);
+    for (size_t i = 1; i < plan->num_stages; i++)
+        first_units[i - 1] = plan->stages[i].first_unit;
+    t->asked.copies.num_stages = plan->num_stages;
+    popliner_status status = popliner_analysis_evaluate(t->s->analysis, &t->asked, first_units,
+                                                        plan->num_stages - 1, &certificate, error);
     if (status == POPLINER_OK)
         take_certificate(t, certificate);
     popliner_certificate_free(certificate);

@@ -40,4 +40,7 @@ popliner_status hints_for_evaluate(session *s, const request *r,
                                    const popliner_certificate *certificate, bool lacks_schedule,
                                    hint_list *list, popliner_error *error);
 
+/* Returns the worst verdict of any stage; POPLINER_FITS if there is none. O(stages). */
+popliner_verdict hints_worst_verdict(const popliner_certificate *certificate);
+
 #endif

@@ -85,12 +85,7 @@ static popliner_status make_section(session *s, const wanted_output *w,
                                                                           : POPLINER_PLOT_PLAN;
         return popliner_plot_text(s->analysis, plot, model, certificate, &how, text, error);
     }
-    const bool is_screen = format == POPLINER_FORMAT_TEXT && w->path == NULL;
-    popliner_status status =
-        popliner_section_text(s->analysis, section, model, certificate,
-                              is_screen ? POPLINER_FORMAT_TSV : format, text, error);
-    return status == POPLINER_OK && is_screen ? screen_table(s, NULL, SIZE_MAX, text, error)
-                                              : status;
+    return popliner_section_text(s->analysis, section, model, certificate, format, text, error);
 }
 
 /* The stages of a split; of a file of costs what it tells of them. */
@@ -105,11 +100,7 @@ static popliner_status make_stages(session *s, const wanted_output *w,
     };
     if (s->analysis != NULL)
         return make_section(s, w, certificate, format, text, error);
-    const bool is_screen = format == POPLINER_FORMAT_TEXT && w->path == NULL;
-    popliner_status status = popliner_certificate_text(
-        certificate, is_screen ? POPLINER_CERTIFICATE_TSV : forms[format], text, error);
-    return status == POPLINER_OK && is_screen ? screen_table(s, NULL, SIZE_MAX, text, error)
-                                              : status;
+    return popliner_certificate_text(certificate, forms[format], text, error);
 }
 
 /* ---- plans for frameworks ---- */
@@ -231,17 +222,22 @@ static popliner_status make(session *s, const wanted_output *w, const material *
                             popliner_error *error) {
     const output *what = w->what;
     const popliner_format format = options_format_of(&s->options, w);
+    const bool is_screen = format == POPLINER_FORMAT_TEXT && w->path == NULL;
+    const popliner_format table_format = is_screen ? POPLINER_FORMAT_TSV : format;
     popliner_status status = POPLINER_OK;
     switch (what->kind) {
     case OUTPUT_SECTION:
-        return make_section(s, w, NULL, format, text, error);
     case OUTPUT_PLAN:
-        return make_stages(s, w, m->certificate, format, text, error);
+        status = what->kind == OUTPUT_PLAN
+                     ? make_stages(s, w, m->certificate, table_format, text, error)
+                     : make_section(s, w, NULL, table_format, text, error);
+        return status == POPLINER_OK && is_screen ? screen_table(s, NULL, SIZE_MAX, text, error)
+                                                  : status;
     case OUTPUT_ORIGINAL:
         status = what->number == POPLINER_TABLE_MEMORY_TOTALS
                      ? make_totals(s, format, text, error)
                      : make_original(s, (popliner_table)what->number, format, text, error);
-        return status == POPLINER_OK && format == POPLINER_FORMAT_TEXT && w->path == NULL
+        return status == POPLINER_OK && is_screen
                    ? add_model(s, (popliner_table)what->number, text, error)
                    : status;
     case OUTPUT_FRAMEWORK:

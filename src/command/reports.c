@@ -7,6 +7,7 @@
 
 #include "command/answer.h"
 #include "command/commands.h"
+#include "command/hints.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/run_files.h"
@@ -560,9 +561,8 @@ static popliner_status make_together(session *s, const void *of, popliner_format
     char headline[100] = "No split of all reports was found.";
     popliner_verdict worst = POPLINER_FITS;
     for (size_t i = 0; i < together->num_reports; i++)
-        for (size_t stage = 0; stage < together->num_stages; stage++)
-            if (together->evaluations[i]->verdicts[stage] > worst)
-                worst = together->evaluations[i]->verdicts[stage];
+        if (together->num_stages > 0 && hints_worst_verdict(together->evaluations[i]) > worst)
+            worst = hints_worst_verdict(together->evaluations[i]);
     if (together->num_stages > 0) {
         snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s.",
                  popliner_name_of(POPLINER_NAMED_VERDICT, worst),

@@ -102,17 +102,16 @@ static size_t stages_to_know(const options *o, const request *r) {
 static popliner_status check_file(session *s, const popliner_costs_file *file,
                                   popliner_error *error) {
     const options *o = &s->options;
-    const popliner_costs_file *info = file;
     popliner_status status = POPLINER_OK;
     if (o->reserve.kind != RESERVE_NOTHING && (o->sweep == NULL || o->sweep->of_ipus) &&
-        o->mem_per_tile.all.bytes == 0 && info->bytes_per_tile == 0 && o->mem_per_tile.count == 0 &&
-        info->num_ipu_limits == 0)
+        o->mem_per_tile.all.bytes == 0 && file->bytes_per_tile == 0 && o->mem_per_tile.count == 0 &&
+        file->num_ipu_limits == 0)
         status =
             fail_usage(error, "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
+    if (status == POPLINER_OK && options_keep_activations(o) && !file->has_kept)
         session_warn(s,
-                     info->is_graph
+                     file->is_graph
                          ? "--schedule %s: a graph has no stash, so nothing is stored."
                          : "--schedule %s: the costs have no stash (or inputs, to recompute), "
                            "so nothing is stored.",

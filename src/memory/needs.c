@@ -150,11 +150,9 @@ bool pl_need_may_shrink(const pl_need_rule *rule) {
 
 /* Returns the executable bytes of a stage with this code. */
 static uint64_t executable_of(const pl_overhead *layout, pl_code_bytes code) {
-    const uint64_t more_bytes = code.all - code.state;
-    const int64_t bytes = layout->more_executable_bytes;
-    if (bytes >= 0)
-        return more_bytes + (uint64_t)bytes;
-    return more_bytes > (uint64_t) - (bytes + 1) ? more_bytes - (uint64_t) - (bytes + 1) - 1 : 0;
+    /* with INT64_MIN negative for any code */
+    const int64_t bytes = (int64_t)(code.all - code.state) + layout->more_executable_bytes;
+    return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,

@@ -69,23 +69,22 @@ static uint64_t read(const char *text, size_t length, const popliner_pipeline *p
     FUZZ_CHECK(*can == (file != NULL));
     if (!*can)
         return 0;
-    const popliner_costs_file *info = file;
-    const size_t num_units = popliner_costs_num_units(info->costs);
+    const size_t num_units = popliner_costs_num_units(file->costs);
     FUZZ_CHECK(num_units >= 1 && num_units <= 16384 && num_units <= length);
-    FUZZ_CHECK(info->cycles_per_time_unit == 1 || info->cycles_per_time_unit == 1000000000);
-    FUZZ_CHECK(info->cuts_per_unit == 1 || info->is_graph);
-    FUZZ_CHECK(info->time_unit != NULL);
+    FUZZ_CHECK(file->cycles_per_time_unit == 1 || file->cycles_per_time_unit == 1000000000);
+    FUZZ_CHECK(file->cuts_per_unit == 1 || file->is_graph);
+    FUZZ_CHECK(file->time_unit != NULL);
     uint64_t hash = 0;
     for (size_t i = 0; i < num_units; i++)
-        for (const char *c = info->unit_names[i]; *c != '\0'; c++)
+        for (const char *c = file->unit_names[i]; *c != '\0'; c++)
             hash = mix(hash, (unsigned char)*c);
-    for (size_t i = 0; info->counted_units != NULL && i < num_units; i++)
-        FUZZ_CHECK(info->counted_units[i] <= 1);
-    for (size_t i = 0; info->parameter_bytes != NULL && i < num_units; i++)
-        hash = mix(hash, info->parameter_bytes[i]);
-    check_devices(info);
+    for (size_t i = 0; file->counted_units != NULL && i < num_units; i++)
+        FUZZ_CHECK(file->counted_units[i] <= 1);
+    for (size_t i = 0; file->parameter_bytes != NULL && i < num_units; i++)
+        hash = mix(hash, file->parameter_bytes[i]);
+    check_devices(file);
     if (num_units <= MOST_UNITS)
-        hash = mix(hash, check_table(info->costs, pipeline == NULL ? 1 : 3));
+        hash = mix(hash, check_table(file->costs, pipeline == NULL ? 1 : 3));
     popliner_costs_file_free(file);
     return hash;
 }

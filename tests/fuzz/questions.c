@@ -230,12 +230,11 @@ static void try_all(const popliner_costs *costs, size_t num_units, size_t max_st
 static void check_split(asking *a, const popliner_request *request,
                         const popliner_certificate *certificate) {
     const popliner_plan *plan = certificate->plan;
-    const popliner_plan *summary = plan;
     size_t cuts[MAX_UNITS];
     size_t next = 0;
     uint64_t peak = 0;
     popliner_certificate *evaluation;
-    for (size_t i = 0; i < summary->num_stages; i++) {
+    for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         FUZZ_CHECK(stage->first_unit == next && stage->last_unit >= next &&
                    stage->last_unit < a->num_units);
@@ -245,22 +244,21 @@ static void check_split(asking *a, const popliner_request *request,
         if (stage->peak_bytes > peak)
             peak = stage->peak_bytes;
     }
-    FUZZ_CHECK(summary->peak_bytes == peak);
+    FUZZ_CHECK(plan->peak_bytes == peak);
     if (next < a->num_units) {
-        FUZZ_CHECK(summary->status == POPLINER_PLAN_INFEASIBLE);
+        FUZZ_CHECK(plan->status == POPLINER_PLAN_INFEASIBLE);
         return;
     }
-    if (!is_answered(a, popliner_analysis_evaluate(a->analysis, request, cuts,
-                                                   summary->num_stages - 1, &evaluation, a->error)))
+    if (!is_answered(a, popliner_analysis_evaluate(a->analysis, request, cuts, plan->num_stages - 1,
+                                                   &evaluation, a->error)))
         FUZZ_CHECK(false && "an answer cannot be evaluated");
     const bool is_same = a->subject->is_measured;
     const popliner_plan *same = evaluation->plan;
-    const popliner_plan *same_summary = same;
-    FUZZ_CHECK(same_summary->num_stages == summary->num_stages);
-    FUZZ_CHECK(!is_same || same_summary->peak_bytes == summary->peak_bytes);
-    FUZZ_CHECK(!is_same || (same_summary->status == POPLINER_PLAN_INFEASIBLE) ==
-                               (summary->status == POPLINER_PLAN_INFEASIBLE));
-    for (size_t i = 0; is_same && i < summary->num_stages; i++) {
+    FUZZ_CHECK(same->num_stages == plan->num_stages);
+    FUZZ_CHECK(!is_same || same->peak_bytes == plan->peak_bytes);
+    FUZZ_CHECK(!is_same || (same->status == POPLINER_PLAN_INFEASIBLE) ==
+                               (plan->status == POPLINER_PLAN_INFEASIBLE));
+    for (size_t i = 0; is_same && i < plan->num_stages; i++) {
         FUZZ_CHECK(same->stages[i].peak_bytes == plan->stages[i].peak_bytes);
         FUZZ_CHECK(evaluation->details[i].need_bytes[request->need] == plan->stages[i].peak_bytes);
     }
@@ -376,23 +374,22 @@ static void ask_for_diagnosis(asking *a) {
     options.first_unit = a->q.number % a->num_units;
     if (!is_answered(a, popliner_analysis_diagnose(a->analysis, &options, &diagnosis, a->error)))
         return;
-    const popliner_diagnosis *summary = diagnosis;
     size_t num_programs = 0;
     size_t num_operations = 0;
     FUZZ_CHECK(popliner_profile_get_info(profile, &info, NULL) == POPLINER_OK);
-    for (size_t i = 0; i < summary->num_program_types; i++) {
-        const popliner_diagnosis_programs *programs = &summary->programs[i];
+    for (size_t i = 0; i < diagnosis->num_program_types; i++) {
+        const popliner_diagnosis_programs *programs = &diagnosis->programs[i];
         FUZZ_CHECK(programs->num_seen <= programs->num_all);
         for (size_t k = 0; k < programs->num_all - programs->num_seen; k++)
             FUZZ_CHECK(programs->missing[k] < info.num_programs);
         num_programs += programs->num_all;
     }
     FUZZ_CHECK(num_programs == info.num_programs);
-    for (size_t i = 0; i < summary->num_coverage; i++)
-        num_operations += summary->coverage[i].num_operations;
-    FUZZ_CHECK(num_operations == summary->num_operations);
-    check_missing(summary->missing_here, summary->num_missing_here);
-    check_missing(summary->missing_everywhere, summary->num_missing_everywhere);
+    for (size_t i = 0; i < diagnosis->num_coverage; i++)
+        num_operations += diagnosis->coverage[i].num_operations;
+    FUZZ_CHECK(num_operations == diagnosis->num_operations);
+    check_missing(diagnosis->missing_here, diagnosis->num_missing_here);
+    check_missing(diagnosis->missing_everywhere, diagnosis->num_missing_everywhere);
     if (is_answered(a, popliner_report_diagnosis(
                            diagnosis, a->q.detail & 2 ? POPLINER_FORMAT_JSON : POPLINER_FORMAT_TSV,
                            a->q.detail >> 2, &text, a->error)))

@@ -34,10 +34,9 @@ static int solve(const popliner_costs *costs, const popliner_solver_options *opt
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
-    const popliner_plan *summary = plan;
-    printf("%s %d:", summary->proof == POPLINER_PROOF_NONE ? "unproven" : "proven",
-           (int)summary->peak_bytes);
-    for (size_t i = 0; i < summary->num_stages; i++)
+    printf("%s %d:", plan->proof == POPLINER_PROOF_NONE ? "unproven" : "proven",
+           (int)plan->peak_bytes);
+    for (size_t i = 0; i < plan->num_stages; i++)
         printf(" %d", (int)plan->stages[i].last_unit);
     printf("\n");
     popliner_plan_free(plan);
