@@ -8,17 +8,14 @@ REAL, a profile of Poplar, may not be there.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
-import fcntl
 import itertools
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 
 import cases
+import terminals
 
 IN_PIPE = re.compile(r"\d\d:\d\d:\d\d (DEBUG  |INFO   |WARNING|ERROR  ) \S|" + 17 * " " + r"\S")
 ON_TERMINAL = re.compile(r"(warning|error|debug): +\S| {7,9}\S")
@@ -60,27 +57,10 @@ def check_pipe(command):
 
 def check_terminal(command, width):
     """Standard error is a terminal, and so is standard output."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    other, printed = pty.openpty()
-    child = subprocess.Popen(command, stdout=printed, stderr=slave,
-                             env={**environment, "LANG": "C.UTF-8", "TERM": "xterm"})
-    for file in (slave, printed):
-        os.close(file)
-    texts = {master: b"", other: b""}
-    for file in (other, master):
-        while True:
-            try:
-                more = os.read(file, 65536)
-            except OSError:  # the other side is gone
-                break
-            if not more:
-                break
-            texts[file] += more
-        os.close(file)
-    child.wait()
-    for line in texts[master].decode().split("\r\n")[:-1]:
+    printed, _ = terminals.run(command, {**environment, "LANG": "C.UTF-8", "TERM": "xterm"}, width,
+                               ("stdout", "stderr"))
+    for line in printed["stderr"].split("\n")[:-1]:
         line = COLOUR.sub(r"\1", line.rsplit("\r", 1)[-1])  # progress was there
         check(ON_TERMINAL.match(line), command, "has this line:", line)
         check(len(line) <= min(width, 100) or WHOLE.match(line), len(line), "columns:", command, line)

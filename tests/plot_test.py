@@ -7,19 +7,16 @@ and the environment say of them.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import csv
-import fcntl
 import io
 import math
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 
 import cases
+import terminals
 
 AXIS = 10
 HEIGHT = 16
@@ -191,24 +188,11 @@ def check_plan(popliner, directory, arguments):
 
 def on_terminal(command, columns, environment):
     """Standard output on a terminal of so many columns."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     own = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm", **environment}
     own.update({name: os.environ[name] for name in os.environ if name.endswith("SAN_OPTIONS")})
-    child = subprocess.Popen(command, stdout=slave, stderr=subprocess.DEVNULL, env=own)
-    os.close(slave)
-    text = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # the other side is gone
-            break
-        if not more:
-            break
-        text += more
-    os.close(master)
-    check(child.wait() == 0, command)
-    return text.decode().replace("\r\n", "\n")
+    printed, status = terminals.run(command, own, columns)
+    check(status == 0, command)
+    return printed["stdout"]
 
 
 def check_terminal(popliner, directory):

@@ -5,18 +5,15 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 
 import cases
+import terminals
 
 # That of docs/guide.md: its answers are known from several places.
 REPORT = ("--framework poptorch --training --accumulate --layers 8 --tiles 16 --hidden 128 "
@@ -53,29 +50,10 @@ def environment(**changes):
     return own
 
 
-def read_all(terminal):
-    shown = b""
-    while True:
-        try:
-            read = os.read(terminal, 65536)
-        except OSError:  # the other side was closed
-            read = b""
-        if not read:
-            return shown.decode()
-        shown += read
-
-
 def on_terminal(command, width, **changes):
     """What a terminal of this width shows of standard output; the log; the exit status."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
-                          env=environment(**changes)) as process:
-        os.close(theirs)
-        shown = read_all(ours)
-        log = process.stderr.read().decode()
-    os.close(ours)
-    return shown.replace("\r\n", "\n"), log, process.returncode
+    printed, status = terminals.run(command, environment(**changes), width)
+    return printed["stdout"], printed["stderr"], status
 
 
 def in_pipe(command):
@@ -391,13 +369,7 @@ def check_hints(popliner, report):
 
 
 def log_on_terminal(command, **changes):
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=theirs, env=environment(**changes)) as process:
-        os.close(theirs)
-        shown = read_all(ours)
-    os.close(ours)
-    return shown
+    return terminals.run(command, environment(**changes), on=("stderr",))[0]["stderr"]
 
 
 def check_log(popliner, report):
@@ -415,7 +387,7 @@ def check_log(popliner, report):
             check((colour + word in shown) == has_colour, command, options, changes, repr(shown))
             check(has_colour or "\x1b[1" not in shown, command, options, changes, repr(shown))
     shown = ESCAPES.sub("", log_on_terminal(missing))
-    check(shown == f"error: {missing[1]}: no such file or directory\r\n", repr(shown))
+    check(shown == f"error: {missing[1]}: no such file or directory\n", repr(shown))
 
 
 def check_originals(popliner, report):
