@@ -110,6 +110,9 @@ popliner_script(reports reports_test.py
 popliner_script(recompute_choices recompute_choices_test.py ARGUMENTS ${popliner} ${mkprofile}
   CASES quick full)
 
+# The solver's split of profiles against every split, by the memory that is shown.
+popliner_script(best_split best_split_test.py ARGUMENTS ${popliner} ${mkprofile} CASES quick full)
+
 # Pages: their file, without a browser and in one; their own evaluating and solving against the
 # command's.
 popliner_script(page_file page_file_test.py CASES quick full
