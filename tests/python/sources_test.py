@@ -249,7 +249,7 @@ class Checkpoints(unittest.TestCase):
         other = dict(GGUF_PAIRS, **{"general.alignment": 64})
         again = read_source(write("a.gguf", gguf(other, GGUF_TENSORS, 2, 64)))
         self.assertEqual(weights(again), weights(table))
-        for kind in (4, 5, 31, 33, 36, 42, 1 << 31):
+        for kind in (4, 5, 31, 33, 36, 43, 1 << 31):
             tensors = [("blk.0.x", [256], kind, 256)]
             with self.assertRaisesRegex(popliner.InputError, "unknown type"):
                 read_source(write("u.gguf", gguf({}, tensors)))
@@ -257,7 +257,7 @@ class Checkpoints(unittest.TestCase):
     def test_blocks_of_gguf(self):
         """Elements and bytes of every type, from ggml-common.h: scales, minima, quants."""
         blocks = {0: (1, 4), 1: (1, 2), 2: (32, 2 + 16), 3: (32, 4 + 16), 6: (32, 2 + 4 + 16),
-                  7: (32, 4 + 4 + 16), 8: (32, 2 + 32), 9: (32, 4 + 4 + 32),
+                  7: (32, 4 + 4 + 16), 8: (32, 2 + 32), 9: (32, 2 + 2 + 32),
                   10: (256, 16 + 64 + 4), 11: (256, 32 + 64 + 12 + 2), 12: (256, 4 + 12 + 128),
                   13: (256, 4 + 12 + 32 + 128), 14: (256, 128 + 64 + 16 + 2),
                   15: (256, 4 + 256 + 32), 16: (256, 2 + 64), 17: (256, 2 + 64 + 8),
@@ -265,7 +265,8 @@ class Checkpoints(unittest.TestCase):
                   21: (256, 2 + 64 + 8 + 32 + 4), 22: (256, 2 + 64 + 8 + 8),
                   23: (256, 2 + 2 + 4 + 128), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8),
                   28: (1, 8), 29: (256, 32 + 16 + 8), 30: (1, 2), 34: (256, 48 + 4 + 2),
-                  35: (256, 64 + 2), 39: (32, 1 + 16), 40: (64, 4 + 32), 41: (128, 2 + 16)}
+                  35: (256, 64 + 2), 39: (32, 1 + 16), 40: (64, 4 + 32), 41: (128, 2 + 16),
+                  42: (64, 2 + 16)}
         from popliner.costs import gguf as module
         self.assertEqual({key: row[1:] for key, row in module.BLOCKS.items()}, blocks)
 
