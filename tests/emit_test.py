@@ -8,7 +8,8 @@ written is read by second implementations, each from the source that is named th
 Python with stubs that record what is called; then every layer has to be in its stage, on its IPU.
 What cannot be said has to be refused by name, and nothing written.
 
-The full run asks for every format of every split that is refused, too, not for one of each.
+The full run asks for every format of every split that is refused, too, not for one of each, and
+reads back at least 60 different plans of each format, drawn at random.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -892,6 +893,7 @@ class Asked:
             self.schema = json.load(file)
         self.counts = {"read": 0, "refused": 0}
         self.seen = set()
+        self.drawn = {name: set() for name in FORMATS}  # the different texts of random plans
         self.lines = []
         self.kinds = {}  # of splits: of each format whether one was read back
 
@@ -938,8 +940,9 @@ def kinds_of(plan):
         ("shared IPU", plan.num_ipus < len(plan.stages))) if is_so]
 
 
-def check_plan(asked, split, plan):
-    """All formats of a plan, those that it can be said in at once."""
+def check_plan(asked, split, plan, is_drawn=False):
+    """All formats of a plan, those that it can be said in at once. What refuses a drawn plan is not
+    asked for."""
     asked_for = {}
     for name in FORMATS:
         reason = refused(plan, name, asked.path, asked.head, asked.tail,
@@ -950,7 +953,7 @@ def check_plan(asked, split, plan):
             asked.kinds[kind][name] = was_read or reason is None
         if reason is None:
             asked_for[name] = os.path.join(asked.directory, name)
-        elif TEST_ALL or (name, reason) not in asked.seen:
+        elif not is_drawn and (TEST_ALL or (name, reason) not in asked.seen):
             asked.seen.add((name, reason))
             check_refusal(asked, split, name, reason)
     files = [f"--output={name}={path}" for name, path in asked_for.items()]
@@ -964,6 +967,8 @@ def check_plan(asked, split, plan):
         except Exception as error:
             raise Failure(f"{name} of {plan}: {error!r}\n{text}") from error
         asked.counts["read"] += 1
+        if is_drawn:
+            asked.drawn[name].add(text)
     return asked_for
 
 
@@ -1195,6 +1200,62 @@ def check_replicas(asked, rng):
                                      micro_batches=best["micro_batches"]))
 
 
+def draw_ipus(rng, num_stages):
+    """Mostly what many formats can say: in order, in turn, there and back."""
+    half = num_stages // 2
+    choices = [list(range(num_stages)), [rng.randrange(num_stages) for _ in range(num_stages)]]
+    if num_stages % 2 == 0 and half > 1:
+        choices += [list(range(half)) * 2, list(range(half)) + list(range(half))[::-1]]
+    return rng.choice(choices[:1] + choices)
+
+
+def check_drawn(asked, rng):
+    """A plan of a model as users have it: layers with numbers, sometimes with symbols, and cuts
+    anywhere."""
+    count, first = rng.randrange(2, 25), rng.randrange(2)
+    symbol = rng.random() < 0.25
+    layers = [f"{first + i}{rng.choice(SYMBOLS) if symbol else ''}" for i in range(count)]
+    before = ["embedding"] * (rng.random() < 0.7)
+    after = ["mtp"] * (rng.random() < 0.2) + ["head"] * (rng.random() < 0.7)
+    names = before + layers + after
+    kinds = {name: "layer" if name in layers else "other" for name in names}
+    path = os.path.join(asked.directory, "drawn.csv")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("name,memory,layer\n")
+        out.writelines(f"{name},{rng.randrange(1, 9)},{str(kinds[name] == 'layer').lower()}\n"
+                       for name in names)
+    # a stage mostly ends with a layer, so that the parts before and after the layers are whole
+    places = range(len(before), len(before) + count - 1)
+    if rng.random() < 0.2:
+        places = range(len(names) - 1)
+    cuts = sorted(rng.sample(places, min(rng.randrange(1, 8), len(places))))
+    ipus = draw_ipus(rng, len(cuts) + 1)
+    ends = [-1, *cuts, len(names) - 1]
+    stages = [(ipus[i], names[ends[i] + 1:ends[i + 1] + 1]) for i in range(len(ipus))]
+    split = [path, "--solve", "--require", "layers:0..", "--require",
+             "cut:" + ",".join(names[cut] for cut in cuts),
+             "--device-map", ",".join(map(str, ipus))]
+    asked.path = rng.choice([PATH, "layers.{}", "model.decoder.blocks.{}.block"])
+    asked.head = rng.choice([HEAD_MODULES, ["tok_embeddings"]])
+    asked.tail = rng.choice([TAIL_MODULES, ["norm", "output"]])
+    check_plan(asked, split, plan_of(stages, kinds), is_drawn=True)
+
+
+def check_all_drawn(asked, rng, wanted):
+    """Random plans until so many different ones of each format were read back."""
+    for i in range(40 * wanted):
+        if min(map(len, asked.drawn.values())) >= wanted:
+            break
+        try:
+            check_drawn(asked, rng)
+        except Failure as failure:
+            sys.exit(f"drawn plan {i}: {failure}")
+    print(f"different random plans read back, at least {wanted} each: "
+          + ", ".join(f"{name} {len(texts)}" for name, texts in asked.drawn.items()))
+    if min(map(len, asked.drawn.values())) < wanted:
+        sys.exit("too few of a format")
+
+
 def main():
     popliner, schema, *directories = sys.argv[1:]
     rng = random.Random(22)
@@ -1220,6 +1281,7 @@ def main():
                     check_replicas(asked, rng)
             except Failure as failure:
                 sys.exit(f"costs {i}: {failure}")
+        check_all_drawn(asked, rng, 60 if TEST_ALL else 3)
     for line in sorted(set(asked.lines)):
         print(line)
     print(f"{asked.counts['read']} texts read back, {asked.counts['refused']} refused")

@@ -104,7 +104,8 @@ popliner_status pl_emit_bridge(pl_emission *e, pl_text *text, popliner_error *er
 
 /* The last character of a layer's name is its symbol. */
 popliner_status pl_emit_hybrid(pl_emission *e, pl_text *text, popliner_error *error) {
-    pl_text_format(text, "%spipeline-model-parallel-size %zu %shybrid-layer-pattern \"", dashes,
+    /* with "=": a pattern that begins with "-" would be taken for an option */
+    pl_text_format(text, "%spipeline-model-parallel-size %zu %shybrid-layer-pattern=\"", dashes,
                    e->num_ipus, dashes);
     for (size_t i = 0; i < e->num_stages; i++) {
         const pl_emit_stage *stage = &e->stages[i];
