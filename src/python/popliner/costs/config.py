@@ -56,6 +56,12 @@ class _Config:
             raise self.refuse(f"has no {names[0]}")
         return default
 
+    def numbers(self, name: str) -> List[int]:
+        value = self.keys.get(name) or []
+        if not isinstance(value, list) or not all(type(it) is int for it in value):
+            raise self.refuse(f"{name} is {value!r:.40}; expected a list of whole numbers")
+        return value
+
     def flag(self, name: str, default: bool = False) -> bool:
         value = self.keys.get(name)
         if value is None:
@@ -125,7 +131,7 @@ def _mlp(c: _Config, kind: str, hidden: int, i: int, layer: LayerShape) -> None:
     matrices = 2 if kind in _PLAIN else 3
     experts = _num_experts(c)
     is_dense = (experts == 0 or i < c.whole("first_k_dense_replace", default=0, least=0)
-                or i in (c.keys.get("mlp_only_layers") or [])
+                or i in c.numbers("mlp_only_layers")
                 or (kind.startswith("qwen")
                     and (i + 1) % c.whole("decoder_sparse_step", default=1) != 0)
                 or i % c.whole("moe_layer_freq", default=1) != 0)
@@ -199,7 +205,7 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     shape.is_tied = c.flag("tie_word_embeddings", kind in _TIED)
     shape.head = 0 if shape.is_tied else vocabulary * hidden
     dtype = keys.get("torch_dtype", keys.get("dtype"))
-    shape.dtype = dtype if isinstance(dtype, str) and dtype in DTYPE_BYTES else None
+    shape.dtype = None if dtype is None else str(dtype)
     if num_mtp:
         shape.notes.append(f"{num_mtp} layers predict further tokens: the units mtp.….")
     if any(layer.window for layer in layers):
@@ -217,6 +223,9 @@ def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model whose weights are all of one dtype."""
     shape = read_shape(path, assumed)
     dtype = assumed.dtype or shape.dtype or "bf16"
+    if dtype not in DTYPE_BYTES:
+        raise InputError(f"{os.path.basename(path)}: torch_dtype {dtype!r:.40} is unknown; give "
+                         "dtype")
     size = DTYPE_BYTES[dtype]
     places: Dict[Place, Weights] = {}
     for i, layer in enumerate(shape.layers):

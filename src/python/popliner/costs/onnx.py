@@ -77,7 +77,10 @@ class _Walk:
     def text(self, value: Union[int, memoryview]) -> str:
         if isinstance(value, int):
             raise self.refuse("damaged: a number is where a text belongs")
-        return bytes(value).decode("utf-8", "replace")
+        try:
+            return bytes(value).decode()
+        except UnicodeDecodeError:  # replaced characters would make names alike
+            raise self.refuse("damaged: a text is not UTF-8") from None
 
     def numbers(self, value: Union[int, memoryview]) -> List[int]:
         """A repeated number, packed or not."""
