@@ -167,6 +167,7 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
     uint64_t least_cycles = UINT64_MAX;
     uint64_t num_ipus = 0;
     uint64_t traffic_bytes = 0;
+    uint64_t least_free_bytes = UINT64_MAX;
     t->is_within_ipu_limits = true;
     t->other_peak_bytes = 0;
     for (size_t k = 0; k < t->num_stages; ++k) {
@@ -182,6 +183,8 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
             t->other_peak_bytes = bytes > t->other_peak_bytes ? bytes : t->other_peak_bytes;
         else if (bytes > limit_bytes)
             t->is_within_ipu_limits = false;
+        uint64_t free_bytes = limit_bytes > bytes ? limit_bytes - bytes : 0;
+        least_free_bytes = free_bytes < least_free_bytes ? free_bytes : least_free_bytes;
         most_bytes = bytes > most_bytes ? bytes : most_bytes;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
         most_cycles = cycles > most_cycles ? cycles : most_cycles;
@@ -196,6 +199,7 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
     t->values[POPLINER_OBJECTIVE_IPUS] = num_ipus;
     t->values[POPLINER_OBJECTIVE_BALANCE] =
         q->balances_cycles ? most_cycles - least_cycles : most_bytes - least_bytes;
+    t->values[POPLINER_OBJECTIVE_HEADROOM] = least_free_bytes;
 }
 
 static size_t ipu_of(const popliner_plan_stage *stages, size_t unit) {
@@ -296,11 +300,27 @@ static bool is_earlier(uint32_t a, uint32_t b) {
     }
 }
 
+/* Of those that are still in, keeps the ones that leave most free memory, or so much less, and
+ * returns the most. There must be one. */
+static uint64_t keep_roomiest(const trials *all, bool *is_in, double slack_percent) {
+    uint64_t best = 0;
+    for (size_t i = 0; i < all->count; ++i)
+        if (is_in[i] && all->all[i].values[POPLINER_OBJECTIVE_HEADROOM] > best)
+            best = all->all[i].values[POPLINER_OBJECTIVE_HEADROOM];
+    long double less = floorl((long double)best * (long double)slack_percent / 100.0L);
+    uint64_t least = less >= (long double)best ? 0 : best - (uint64_t)less;
+    for (size_t i = 0; i < all->count; ++i)
+        is_in[i] = is_in[i] && all->all[i].values[POPLINER_OBJECTIVE_HEADROOM] >= least;
+    return best;
+}
+
 /* Of those that are still in, keeps the ones with at most so much above the smallest value, which
  * it returns. There must be one. */
 static uint64_t keep_smallest(const trials *all, bool *is_in, popliner_objective objective,
                               double slack_percent) {
     uint64_t best = UINT64_MAX;
+    if (objective == POPLINER_OBJECTIVE_HEADROOM)
+        return keep_roomiest(all, is_in, slack_percent);
     for (size_t i = 0; i < all->count; ++i)
         if (is_in[i] && all->all[i].values[objective] < best)
             best = all->all[i].values[objective];
@@ -708,9 +728,15 @@ brute_answer brute_force(const popliner_costs *costs, const popliner_solver_opti
     return answer;
 }
 
+/* A value of which less is better. */
+static uint64_t loss(const trial *t, popliner_objective objective) {
+    return objective == POPLINER_OBJECTIVE_HEADROOM ? UINT64_MAX - t->values[objective]
+                                                    : t->values[objective];
+}
+
 static bool dominates(const trial *a, const trial *b, const popliner_objective *two) {
-    return a->values[two[0]] <= b->values[two[0]] && a->values[two[1]] <= b->values[two[1]] &&
-           (a->values[two[0]] < b->values[two[0]] || a->values[two[1]] < b->values[two[1]]);
+    return loss(a, two[0]) <= loss(b, two[0]) && loss(a, two[1]) <= loss(b, two[1]) &&
+           (loss(a, two[0]) < loss(b, two[0]) || loss(a, two[1]) < loss(b, two[1]));
 }
 
 /* Of those within limits and constraints, the one with the smallest first value above `above` that
@@ -723,8 +749,8 @@ static const trial *next_point(const trials *all, const bool *is_within,
         bool is_dominated = !is_within[i];
         for (size_t other = 0; other < all->count; ++other)
             is_dominated |= is_within[other] && dominates(&all->all[other], t, two);
-        if (!is_dominated && (above == NULL || t->values[two[0]] > above->values[two[0]]) &&
-            (next == NULL || t->values[two[0]] < next->values[two[0]]))
+        if (!is_dominated && (above == NULL || loss(t, two[0]) > loss(above, two[0])) &&
+            (next == NULL || loss(t, two[0]) < loss(next, two[0])))
             next = t;
     }
     return next;

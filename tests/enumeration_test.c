@@ -132,6 +132,7 @@ static uint64_t value_of(const pl_filter *filter, const pl_objective_values *v,
                                v->cut_bytes,
                                v->num_ipus,
                                pl_objective_values_spread(v, filter->spread_is_of_cycles),
+                               v->shortfall_bytes,
                                0};
     return values[objective];
 }
@@ -239,6 +240,11 @@ static void narrow(subject *s, uint64_t random) {
     }
 }
 
+/* Without limits nothing has a headroom. */
+static bool has_limits(const pl_problem *problem) {
+    return problem->largest_limit_bytes < POPLINER_PEAK_FORBIDDEN - 1;
+}
+
 /* Every objective, within one filter after another that leaves less. */
 static void finds_the_best_of_random_chains(void **state) {
     (void)state;
@@ -256,7 +262,8 @@ static void finds_the_best_of_random_chains(void **state) {
         assert_true(s.enumeration.is_listed);
         for (size_t turn = 0; turn < 3; ++turn) {
             for (int i = 0; i <= POPLINER_NUM_OBJECTIVES; ++i)
-                assert_best(&s, (popliner_objective)i);
+                if (i != POPLINER_OBJECTIVE_HEADROOM || has_limits(&s.problem))
+                    assert_best(&s, (popliner_objective)i);
             narrow(&s, random % 12);
             random = test_random(random);
         }

@@ -42,7 +42,8 @@ def own_choices(popliner):
         return re.search(pattern, run(popliner, "missing", "--solve", *words).stderr).group(1)
 
     def listed(*words):
-        return told(r"expected some of ([a-z, ]+), each once", *words).split(", ")
+        told_words = told(r"expected some of ([a-z,\s]+),\s+each once", *words)  # the log folds lines
+        return re.split(r",\s+", told_words)
     rules = told(r"expected ([a-z0-9, -]+) \(", "--schedule", "none:no").replace(" or ", ", ")
     return {"objective": listed("--objective", "no") + ["throughput"],
             "pareto": listed("--pareto", "no,no"),

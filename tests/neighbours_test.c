@@ -54,7 +54,7 @@ static void finds_the_best_of_short_chains(void **state) {
         }
         pl_shared shared = {0};
         const pl_shared_search search = ask(&in, &never, &shared);
-        for (int objective = 0; e.num_splits > 0 && objective < POPLINER_NUM_OBJECTIVES;
+        for (int objective = 0; e.num_splits > 0 && objective < POPLINER_OBJECTIVE_HEADROOM;
              ++objective) {
             uint64_t value;
             uint64_t least;

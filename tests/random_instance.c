@@ -167,6 +167,9 @@ static void spoil_order(instance *in, size_t most_stages, bool spoils_peaks) {
 
 /* ---- the options ---- */
 
+/* All but HEADROOM, which needs limits. */
+enum { NUM_DRAWN_OBJECTIVES = POPLINER_OBJECTIVE_HEADROOM };
+
 /* The lists of objectives, each once, from the empty one to those of all five: its number as places
  * in what is left. */
 static size_t draw_objectives(instance *in, const instance_wish *wish, size_t number) {
@@ -174,17 +177,17 @@ static size_t draw_objectives(instance *in, const instance_wish *wish, size_t nu
     for (;; ++length) {
         size_t num_lists = 1;
         for (size_t i = 0; i < length; ++i)
-            num_lists *= POPLINER_NUM_OBJECTIVES - i;
+            num_lists *= NUM_DRAWN_OBJECTIVES - i;
         if (number < num_lists)
             break;
         number -= num_lists;
         if (length == wish->most_objectives)
             length = wish->fewest_objectives - 1; /* they begin again */
     }
-    bool is_used[POPLINER_NUM_OBJECTIVES] = {false};
+    bool is_used[NUM_DRAWN_OBJECTIVES] = {false};
     for (size_t i = 0; i < length; ++i) {
-        size_t left = number % (POPLINER_NUM_OBJECTIVES - i);
-        number /= POPLINER_NUM_OBJECTIVES - i;
+        size_t left = number % (NUM_DRAWN_OBJECTIVES - i);
+        number /= NUM_DRAWN_OBJECTIVES - i;
         size_t objective = 0;
         while (is_used[objective] || left-- > 0)
             ++objective;
@@ -192,6 +195,15 @@ static size_t draw_objectives(instance *in, const instance_wish *wish, size_t nu
         in->objectives[i] = (popliner_objective)objective;
     }
     return length;
+}
+
+/* Puts HEADROOM somewhere into the list. */
+static void add_headroom(instance *in) {
+    popliner_solver_options *o = &in->options;
+    size_t at = below(in, o->num_objectives + 1);
+    for (size_t i = o->num_objectives++; i > at; --i)
+        in->objectives[i] = in->objectives[i - 1];
+    in->objectives[at] = POPLINER_OBJECTIVE_HEADROOM;
 }
 
 /* Maps of at most as many stages as there are units. */
@@ -474,6 +486,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         o->slack_percent = slacks[below(in, sizeof slacks / sizeof *slacks)];
     o->objectives = in->objectives;
     o->num_objectives = draw_objectives(in, wish, seed);
+    if ((features & HEADROOM) != 0)
+        add_headroom(in);
     if (o->num_objectives == 0)
         o->objectives = NULL;
 
@@ -581,7 +595,8 @@ void print_instance(const instance *in) {
     print_error("{.num_ipus = %zu, .mem_per_tile = %" PRIu64 ", .slack_percent = %g,\n"
                 " .objectives = {",
                 o->num_ipus, o->mem_per_tile, o->slack_percent);
-    static const char *const names[] = {"MEMORY", "CYCLES", "TRAFFIC", "IPUS", "BALANCE"};
+    static const char *const names[] = {"MEMORY", "CYCLES",  "TRAFFIC",
+                                        "IPUS",   "BALANCE", "HEADROOM"};
     for (size_t i = 0; i < o->num_objectives; ++i)
         print_error("%s%s", i == 0 ? "" : ", ", names[o->objectives[i]]);
     print_error("},\n .ipu_limits = {");

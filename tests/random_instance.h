@@ -41,6 +41,7 @@ enum {
     SHRINKING_CYCLES = 1 << 16, /* some longer intervals take fewer cycles; bytes never shrink */
     LINKS = 1 << 17,            /* between IPUs, with bandwidths of their own; as with SPEEDS */
     CAPACITY = 1 << 18,         /* what needs more on one IPU is forbidden there; not drawn */
+    HEADROOM = 1 << 19,         /* among the objectives; needs MEMORY_LIMIT; never drawn */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

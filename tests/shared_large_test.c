@@ -14,7 +14,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NUM_STAGES = 6, MOST_UNITS = 48, NUM_TYPES = 5, MOST_OBJECTIVES = POPLINER_NUM_OBJECTIVES };
+enum {
+    NUM_STAGES = 6,
+    MOST_UNITS = 48,
+    NUM_TYPES = 5,
+    MOST_OBJECTIVES = POPLINER_OBJECTIVE_HEADROOM
+};
 /* The quick run has two chains, and an order of each. */
 enum { NUM_INSTANCES = 64, QUICK_EVERY = 63, QUICK_ORDERS = 1 };
 

@@ -22,7 +22,7 @@ extern "C" {
 
 /* ---- Answers ---- */
 
-/* Objectives; smaller values are better. */
+/* Objectives; smaller values are better, except for HEADROOM. */
 typedef enum popliner_objective {
     POPLINER_OBJECTIVE_MEMORY, /* the peak memory: bytes on the fullest tile of any IPU */
     /* the cycles of the slowest IPU; an IPU with several stages runs them one after another */
@@ -34,6 +34,9 @@ typedef enum popliner_objective {
      * on one IPU has none, so without a device map a list should not begin with BALANCE: see
      * popliner_objectives_complete */
     POPLINER_OBJECTIVE_BALANCE,
+    /* the smallest free memory: the limit less the peak, of the IPU in use where that is least. Each
+     * IPU that may be used needs a limit. Of two splits, the one that leaves more is better */
+    POPLINER_OBJECTIVE_HEADROOM,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
 
@@ -80,7 +83,8 @@ typedef enum popliner_proof {
 } popliner_proof;
 
 /* The value of one objective, and a lower bound of it: no split that is as good in the earlier
- * objectives has a smaller value. */
+ * objectives has a smaller value. For HEADROOM the bound is an upper one, and the value of a split
+ * that does not fit is 0. */
 typedef struct popliner_plan_value {
     popliner_objective objective;
     uint64_t value;
@@ -309,7 +313,8 @@ typedef struct popliner_solver_options {
     const popliner_objective *objectives;
     size_t num_objectives;
     double
-        /* each optimum may be missed by this percentage in favour of the later objectives */
+        /* each optimum may be missed by this percentage (of itself) in favour of the later
+         * objectives */
         slack_percent;
 
     size_t num_ipus;       /* at least 1; ignored with a device map */

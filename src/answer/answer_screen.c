@@ -13,6 +13,7 @@
 #include "popliner/screen.h"
 #include "solve/constraint.h"
 #include "solve/objective.h"
+#include "solve/plan.h"
 
 enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
 
@@ -126,11 +127,12 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
     const popliner_plan_value *first = plan->values;
     if (plan->num_values == 0) {
         pl_text_add(text, "Not proven: the greedy solver takes the first split that fits.");
-    } else if (first->bound < first->value && c->input.options->slack_percent == 0) {
+    } else if (pl_plan_value_apart(first) > 0 && c->input.options->slack_percent == 0) {
         pl_text_add(text, "Not proven: ");
         add_stopped(c, text);
-        pl_text_format(text, "; at best another split has %.1f %% less.",
-                       100 * (double)(first->value - first->bound) / (double)first->value);
+        pl_text_format(text, "; at best another split has %.1f %% %s.",
+                       100 * (double)pl_plan_value_apart(first) / (double)first->value,
+                       first->bound < first->value ? "less" : "more");
     } else {
         pl_text_add(text, "Proven: no ");
         add_splits(c, text);

@@ -310,16 +310,25 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     return memory ? POPLINER_OK : pl_fail_memory(error, "a report");
 }
 
+/* True if the IPU of `own` has less free memory than that of `least`. */
+static bool has_less_room(const popliner_solver_options *o, const popliner_plan_stage *own,
+                          const popliner_plan_stage *least) {
+    return pl_add_or_never(own->peak_bytes, pl_limit_of(o, least->ipu, o->mem_per_tile)) >
+           pl_add_or_never(least->peak_bytes, pl_limit_of(o, own->ipu, o->mem_per_tile));
+}
+
 /* Where most is needed of what was asked for first. */
-static size_t find_bottleneck(const popliner_plan *plan) {
+static size_t find_bottleneck(const popliner_plan *plan, const popliner_solver_options *options) {
+    bool by_room = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_HEADROOM;
     bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
     size_t bottleneck = 0;
     for (size_t i = 1; i < plan->num_stages; i++) {
         const popliner_plan_stage *most = &plan->stages[bottleneck];
         const popliner_plan_stage *own = &plan->stages[i];
-        if (by_cycles ? pl_certificate_cycles_on(plan, own->ipu) >
-                            pl_certificate_cycles_on(plan, most->ipu)
-                      : own->peak_bytes > most->peak_bytes)
+        if (by_room     ? has_less_room(options, own, most)
+            : by_cycles ? pl_certificate_cycles_on(plan, own->ipu) >
+                              pl_certificate_cycles_on(plan, most->ipu)
+                        : own->peak_bytes > most->peak_bytes)
             bottleneck = i;
     }
     return bottleneck;
@@ -406,7 +415,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     c->is_evaluation = is_evaluation;
     if (is_evaluation)
         finish_evaluation(c);
-    c->bottleneck = find_bottleneck(&c->plan);
+    c->bottleneck = find_bottleneck(&c->plan, c->input.options);
     status = find_verdicts(c, error);
     c->info = (popliner_certificate){.plan = &c->plan,
                                      .costs = c->costs,

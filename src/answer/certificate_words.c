@@ -15,6 +15,7 @@
 #include "model/operations.h"
 #include "solve/constraint.h"
 #include "solve/objective.h"
+#include "solve/plan.h"
 
 /* Whether the objective BALANCE is asked for behind CYCLES. */
 static bool spread_is_of_cycles(const popliner_plan *plan) {
@@ -83,13 +84,13 @@ static void add_value(const pl_certificate *c, size_t i, pl_text *text) {
         add_number(text, value->value, divisor);
         pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
     }
-    if (c->plan.status == POPLINER_PLAN_INFEASIBLE || value->bound >= value->value)
+    const uint64_t apart = pl_plan_value_apart(value);
+    if (c->plan.status == POPLINER_PLAN_INFEASIBLE || apart == 0)
         return;
-    pl_text_add(text, " (lower bound ");
+    pl_text_add(text, value->bound < value->value ? " (lower bound " : " (upper bound ");
     add_number(text, value->bound, divisor);
     if (value->bound > 0)
-        pl_text_format(text, ", %.2f %% apart",
-                       100.0 * (double)(value->value - value->bound) / (double)value->bound);
+        pl_text_format(text, ", %.2f %% apart", 100.0 * (double)apart / (double)value->bound);
     pl_text_add(text, ")");
 }
 

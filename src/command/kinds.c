@@ -153,6 +153,7 @@ static bool compromise_at(int i, kind_word *word) {
         [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
         [POPLINER_OBJECTIVE_BALANCE] =
             "the imbalance: fullest less emptiest, or slowest less fastest",
+        [POPLINER_OBJECTIVE_HEADROOM] = "the free memory of the IPU that has least",
     };
     _Static_assert(sizeof helps / sizeof *helps == POPLINER_NUM_OBJECTIVES, "one for each");
     if (i >= POPLINER_NUM_OBJECTIVES)

@@ -144,7 +144,7 @@ const option_relation option_relations[] = {
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus", NULL},
     {"recompute=auto", NOT,
-     "objective=balance slack ipu-speed bandwidth " RANGES
+     "objective=balance objective=headroom slack ipu-speed bandwidth " RANGES
      " pareto output=lp output=mps total-ipus",
      "which chooses without it; give one way"},
     {"evaluate", NOT, "recompute=auto", "which takes one way, or one for each stage"},

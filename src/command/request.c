@@ -451,11 +451,13 @@ static popliner_status take_rules(request *r, const options *o, popliner_error *
 static popliner_status check_chosen(const request *r, const options *o, popliner_error *error) {
     for (size_t i = 0; i < r->solver.num_objectives; i++)
         if (o->recompute.way == POPLINER_RECOMPUTE_AUTO &&
-            r->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            (r->objectives[i] == POPLINER_OBJECTIVE_BALANCE ||
+             r->objectives[i] == POPLINER_OBJECTIVE_HEADROOM))
             return fail_usage(error,
                               "--recompute auto and --objective %s exclude each other; leave "
-                              "out balance, or say one way, like --recompute full",
-                              o->objective);
+                              "out %s, or say one way, like --recompute full",
+                              o->objective,
+                              popliner_name_of(POPLINER_NAMED_OBJECTIVE, r->objectives[i]));
     return POPLINER_OK;
 }
 

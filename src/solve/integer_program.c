@@ -279,16 +279,21 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
     /* small stages are most likely to fit together */
     if (!s->problem->is_shared)
         return 0;
-    return pl_integer_program_value(s, false, c);
+    return pl_integer_program_value(s, PL_MEASURE_PEAK, c);
 }
 
-uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, const pl_column *c) {
+uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
+                                  const pl_column *c) {
     const popliner_costs *costs = s->problem->costs;
     const pl_place *at = &s->places[c->stage];
-    return of_cycles
-               ? pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit)
-               : popliner_costs_peak(costs, c->first_unit, c->last_unit,
-                                     pl_costs_place(costs, at->stage + at->to_end, at->stage));
+    if (measure == PL_MEASURE_CYCLES)
+        return pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit);
+    uint64_t peak_bytes =
+        popliner_costs_peak(costs, c->first_unit, c->last_unit,
+                            pl_costs_place(costs, at->stage + at->to_end, at->stage));
+    return measure == PL_MEASURE_PEAK
+               ? peak_bytes
+               : pl_problem_load(s->problem, at->stage, peak_bytes, 0).shortfall_bytes;
 }
 
 /* ---- units of coefficients ---- */
@@ -439,7 +444,7 @@ static popliner_status add_cycle_budgets(pl_integer_program *s, popliner_error *
             return pl_integer_program_too_large(s, error);
         for (size_t a = 0; a < s->num_columns; ++a) {
             const pl_column *c = &s->columns[a];
-            uint64_t cycles = pl_integer_program_value(s, true, c);
+            uint64_t cycles = pl_integer_program_value(s, PL_MEASURE_CYCLES, c);
             if (p->first_on_ipu[c->stage] == stage && cycles > 0 &&
                 !pl_integer_program_add_entry(s, row, a, (double)cycles / scale))
                 return pl_integer_program_too_large(s, error);
@@ -563,7 +568,7 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
 
 /* ---- largest and smallest values ---- */
 
-popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_cycles,
+popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measure measure,
                                           uint64_t *largest_at_least, uint64_t *smallest_at_most,
                                           popliner_error *error) {
     size_t n = s->problem->num_units;
@@ -578,7 +583,7 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_c
         least[unit] = UINT64_MAX;
     for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        uint64_t value = pl_integer_program_value(s, of_cycles, c);
+        uint64_t value = pl_integer_program_value(s, measure, c);
         for (size_t unit = c->first_unit; unit <= c->last_unit; ++unit) {
             least[unit] = value < least[unit] ? value : least[unit];
             most[unit] = value > most[unit] ? value : most[unit];
@@ -594,11 +599,11 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_c
 }
 
 /* Sets value_unit so that values above value_offset become small coefficients. */
-static void choose_value_unit(pl_integer_program *s, bool of_cycles) {
+static void choose_value_unit(pl_integer_program *s, pl_measure measure) {
     uint64_t largest = 0;
     uint64_t divisor = 0;
     for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
+        uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
         uint64_t above = value > s->value_offset ? value - s->value_offset : 0;
         largest = above > largest ? above : largest;
         divisor = pl_common_divisor(above, divisor);
@@ -613,10 +618,10 @@ static double scaled(const pl_integer_program *s, uint64_t value) {
 }
 
 /* Adds rows "column `of` is at least (or at most) the value of the stage with the unit". */
-static popliner_status add_cover_rows(pl_integer_program *s, bool of_cycles, size_t of,
+static popliner_status add_cover_rows(pl_integer_program *s, pl_measure measure, size_t of,
                                       bool is_largest, popliner_error *error) {
     const pl_problem *p = s->problem;
-    bool by_ipu = of_cycles && p->is_shared;
+    bool by_ipu = measure == PL_MEASURE_CYCLES && p->is_shared;
     size_t first_row = s->program.num_rows;
     size_t num_rows = by_ipu ? s->num_places : p->num_units;
     for (size_t r = 0; r < num_rows; ++r)
@@ -626,7 +631,7 @@ static popliner_status add_cover_rows(pl_integer_program *s, bool of_cycles, siz
             return pl_integer_program_too_large(s, error);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        double value = scaled(s, pl_integer_program_value(s, of_cycles, c));
+        double value = scaled(s, pl_integer_program_value(s, measure, c));
         size_t first = by_ipu ? p->first_on_ipu[c->stage] : c->first_unit;
         size_t last = by_ipu ? first : c->last_unit;
         for (size_t r = first; value > 0.0 && r <= last; ++r)
@@ -636,26 +641,26 @@ static popliner_status add_cover_rows(pl_integer_program *s, bool of_cycles, siz
     return POPLINER_OK;
 }
 
-popliner_status pl_integer_program_add_largest(pl_integer_program *s, bool of_cycles, double cost,
-                                               popliner_error *error) {
+popliner_status pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
+                                               double cost, popliner_error *error) {
     size_t largest = s->program.num_columns;
     if (s->value_unit <= 0.0)
-        choose_value_unit(s, of_cycles);
+        choose_value_unit(s, measure);
     if (!pl_mip_add_column(&s->program, false, cost))
         return pl_integer_program_too_large(s, error);
-    return add_cover_rows(s, of_cycles, largest, true, error);
+    return add_cover_rows(s, measure, largest, true, error);
 }
 
 popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
                                               popliner_error *error) {
-    bool of_cycles = s->filter.spread_is_of_cycles;
+    const pl_measure measure = pl_measure_of_spread(s->filter.spread_is_of_cycles);
     size_t largest = s->program.num_columns;
-    popliner_status status = pl_integer_program_add_largest(s, of_cycles, cost, error);
+    popliner_status status = pl_integer_program_add_largest(s, measure, cost, error);
     size_t smallest = s->program.num_columns;
     if (status == POPLINER_OK && !pl_mip_add_column(&s->program, false, -cost))
         status = pl_integer_program_too_large(s, error);
     if (status == POPLINER_OK)
-        status = add_cover_rows(s, of_cycles, smallest, false, error);
+        status = add_cover_rows(s, measure, smallest, false, error);
     if (status != POPLINER_OK || s->filter.max_spread == UINT64_MAX)
         return status;
     size_t row = s->program.num_rows;

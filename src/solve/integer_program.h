@@ -87,12 +87,13 @@ size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, 
 uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c);
 
 /* Returns the cycles or the peak of a column, by which IPUs are compared. */
-uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, const pl_column *c);
+uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
+                                  const pl_column *c);
 
 /* Computes, for stages that do not share an IPU: the largest, over units, of the smallest value of
  * a column with the unit, which is a lower bound of the largest value of a split; and the smallest,
  * over units, of the largest value of a column. O(entries). Errors: MEMORY. */
-popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_cycles,
+popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measure measure,
                                           uint64_t *largest_at_least, uint64_t *smallest_at_most,
                                           popliner_error *error);
 
@@ -101,8 +102,8 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_c
  * unit: exactly one column has a unit, so this is a tighter relaxation than a row for each column.
  * Smaller values count as value_offset. An IPU with several stages has a row for the sum of their
  * cycles. Errors: MEMORY, INTERNAL. */
-popliner_status pl_integer_program_add_largest(pl_integer_program *s, bool of_cycles, double cost,
-                                               popliner_error *error);
+popliner_status pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
+                                               double cost, popliner_error *error);
 
 /* Adds the largest and the smallest value, with this cost for their difference, and limits the
  * difference to the filter's max_spread. value_offset must not be above any value. Only where no

@@ -251,16 +251,16 @@ static double decimal_unit(uint64_t largest, uint64_t divisor) {
 }
 
 /* Raises all values to a lower bound of the largest one, and chooses their unit. */
-static popliner_status prepare_values(pl_integer_program *s, bool of_cycles, bool is_raised,
+static popliner_status prepare_values(pl_integer_program *s, pl_measure measure, bool is_raised,
                                       popliner_error *error) {
     uint64_t largest = 0;
     uint64_t divisor = 0;
     uint64_t smallest;
     popliner_status status = POPLINER_OK;
     if (is_raised)
-        status = pl_integer_program_bounds(s, of_cycles, &s->least_value, &smallest, error);
+        status = pl_integer_program_bounds(s, measure, &s->least_value, &smallest, error);
     for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
-        uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
+        uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
         value = value > s->least_value ? value : s->least_value;
         largest = value > largest ? value : largest;
         divisor = pl_common_divisor(value, divisor);
@@ -360,21 +360,22 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
     const pl_written_program *asked = w->asked;
     pl_integer_program *s = &w->s;
     bool is_shared = asked->problem->is_shared;
-    bool of_cycles =
-        pl_objective_is_of_cycles(asked->objective, asked->filter->spread_is_of_cycles);
+    const pl_measure measure =
+        pl_objective_measure(asked->objective, asked->filter->spread_is_of_cycles);
+    bool of_cycles = measure == PL_MEASURE_CYCLES;
     bool is_spread = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_SPREAD;
     for (size_t a = 0; a < s->num_columns; ++a)
         s->program.columns[a].cost = 0.0;
     if (goal != PL_GOAL_ANY)
         return add_sum(w, goal, error);
     popliner_status status =
-        prepare_values(s, of_cycles, !is_spread && !(is_shared && of_cycles), error);
+        prepare_values(s, measure, !is_spread && !(is_shared && of_cycles), error);
     w->unit = s->value_unit;
     if (status != POPLINER_OK)
         return status;
     if (is_spread)
         return pl_integer_program_add_spread(s, w->unit, error);
-    status = pl_integer_program_add_largest(s, of_cycles, w->unit, error);
+    status = pl_integer_program_add_largest(s, measure, w->unit, error);
     if (status == POPLINER_OK && is_shared && !of_cycles)
         status = add_known(s, asked->shared, error);
     return status;
@@ -398,9 +399,12 @@ static void describe(const writing *w, char *text, size_t size) {
              "%s"
              "z_K_I_J is 1 if stage K, or with K 0 some stage, is the units I to J\n"
              "T counts units of %.17g\n"
-             "%s",
+             "%s%s",
              pl_objective_name(w->asked->objective), known,
              k->exists ? "left out: what costs more than that by itself\n" : "", w->unit,
+             w->asked->objective == POPLINER_OBJECTIVE_HEADROOM
+                 ? "the headroom is the largest limit of an IPU less this value\n"
+                 : "",
              k->is_loose ? "it is not known of all stages whether they need too much together "
                            "on one IPU: the\n"
                            "smallest value of this program may be too small\n"

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define OF(value, limit) offsetof(pl_objective_values, value), offsetof(pl_limits, limit)
+#define OF_LIMIT(of, limit_of)                                                                     \
+    .value = offsetof(pl_objective_values, of), .limit = offsetof(pl_limits, limit_of)
 
 /* Name, words, better, kind, unit, goal, needs_cycles, is_mapped, may_lead, and the offsets of value and
  * limit. */
@@ -27,6 +29,13 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                     .better = "a smaller imbalance",
                                     .kind = PL_OBJECTIVE_SPREAD,
                                     .unit = PL_UNIT_BYTES},
+    [POPLINER_OBJECTIVE_HEADROOM] = {.name = "headroom",
+                                     .words = "% free on the fullest IPU",
+                                     .better = "more free memory",
+                                     .kind = PL_OBJECTIVE_LARGEST,
+                                     .unit = PL_UNIT_BYTES,
+                                     .may_lead = true,
+                                     OF_LIMIT(shortfall_bytes, max_shortfall_bytes)},
 };
 
 const pl_objective *pl_objective_of(popliner_objective objective) {
@@ -92,6 +101,12 @@ bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_c
                : objectives[objective].unit == PL_UNIT_CYCLES;
 }
 
+pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles) {
+    return objective == POPLINER_OBJECTIVE_HEADROOM
+               ? PL_MEASURE_SHORTFALL
+               : pl_measure_of_spread(pl_objective_is_of_cycles(objective, spread_is_of_cycles));
+}
+
 /* ---- values ---- */
 
 uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
@@ -128,7 +143,8 @@ static bool limits_admit(const pl_limits *limits, const pl_objective_values *val
     return values->peak_bytes <= limits->max_peak_bytes &&
            values->min_peak_bytes >= limits->min_peak_bytes &&
            values->cycles <= limits->max_cycles && values->min_cycles >= limits->min_cycles &&
-           values->cut_bytes <= limits->max_cut_bytes && values->num_ipus <= limits->max_ipus;
+           values->cut_bytes <= limits->max_cut_bytes && values->num_ipus <= limits->max_ipus &&
+           values->shortfall_bytes <= limits->max_shortfall_bytes;
 }
 
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {

@@ -54,6 +54,16 @@ const pl_objective *pl_objective_of(popliner_objective objective);
 /* True if IPUs are compared by their cycles, not their peaks. */
 bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_cycles);
 
+/* The value by which programs compare IPUs. */
+typedef enum pl_measure { PL_MEASURE_PEAK, PL_MEASURE_CYCLES, PL_MEASURE_SHORTFALL } pl_measure;
+
+static inline pl_measure pl_measure_of_spread(bool is_of_cycles) {
+    return is_of_cycles ? PL_MEASURE_CYCLES : PL_MEASURE_PEAK;
+}
+
+/* Returns the measure of an objective that is no sum. */
+pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles);
+
 /* Returns the options, or those of POPLINER_SOLVER_OPTIONS_INIT for NULL. */
 const popliner_solver_options *pl_solver_options(const popliner_solver_options *options);
 
@@ -76,6 +86,7 @@ typedef struct pl_objective_values {
     uint64_t min_cycles;
     uint64_t cut_bytes;
     uint64_t num_ipus;
+    uint64_t shortfall_bytes; /* of the IPU with the least free memory: see pl_load */
 } pl_objective_values;
 
 /* Values before any IPU is added. */
@@ -86,6 +97,9 @@ typedef struct pl_objective_values {
 typedef struct pl_load {
     uint64_t peak_bytes;
     uint64_t cycles;
+    /* how far its free memory falls short of the largest limit of any IPU. A smallest headroom is
+     * this largest limit less the largest shortfall, which is minimised in its place */
+    uint64_t shortfall_bytes;
 } pl_load;
 
 /* Adds the load of an IPU. */
@@ -95,7 +109,14 @@ static inline void pl_objective_values_add(pl_objective_values *values, pl_load 
     v->min_peak_bytes = load.peak_bytes < v->min_peak_bytes ? load.peak_bytes : v->min_peak_bytes;
     v->cycles = load.cycles > v->cycles ? load.cycles : v->cycles;
     v->min_cycles = load.cycles < v->min_cycles ? load.cycles : v->min_cycles;
+    v->shortfall_bytes =
+        load.shortfall_bytes > v->shortfall_bytes ? load.shortfall_bytes : v->shortfall_bytes;
     ++v->num_ipus;
+}
+
+/* Returns the headroom of a shortfall, at least 0. */
+static inline uint64_t pl_headroom(uint64_t largest_limit_bytes, uint64_t shortfall_bytes) {
+    return shortfall_bytes < largest_limit_bytes ? largest_limit_bytes - shortfall_bytes : 0;
 }
 
 /* Returns the spread of a split. */
@@ -118,6 +139,7 @@ typedef struct pl_limits {
     uint64_t min_cycles;
     uint64_t max_cut_bytes;
     uint64_t max_ipus;
+    uint64_t max_shortfall_bytes;
 } pl_limits;
 
 /* Limits, and the largest spread of a split. Searches that cannot limit the spread take

@@ -35,7 +35,10 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
     popliner_objective second = solving->objectives[1];
     uint64_t value = last->values[1].value;
     /* a device map fixes the number of IPUs */
-    if (value == 0 || (pl_objective_of(second)->is_mapped && solving->problem.is_mapped))
+    if (value == 0 ||
+        (second == POPLINER_OBJECTIVE_HEADROOM &&
+         value <= pl_problem_largest_lack(&solving->problem)) ||
+        (pl_objective_of(second)->is_mapped && solving->problem.is_mapped))
         return false;
     *filter = pl_filter_limited(filter, second, value - 1);
     solving->search.known_bound =
@@ -74,16 +77,18 @@ static void drop_dominated(pl_pareto *pareto) {
     pareto->summary.num_points = num_kept;
 }
 
-static void summarise(pl_pareto *pareto, size_t num_units) {
+static void summarise(pl_pareto *pareto, const pl_problem *problem) {
     popliner_pareto *summary = &pareto->summary;
     summary->is_complete = !summary->is_stopped;
     for (size_t i = 0; i < summary->num_points; ++i)
         summary->is_complete =
             summary->is_complete && pareto->plans[i]->status == POPLINER_PLAN_OPTIMAL;
     drop_dominated(pareto);
+    for (size_t i = 0; i < summary->num_points; ++i)
+        pl_plan_turn_headrooms(problem, pareto->plans[i]);
     summary->plans = (const popliner_plan *const *)pareto->plans;
     for (size_t i = 0; i < summary->num_points; ++i)
-        pareto->plans[i]->num_units = num_units;
+        pareto->plans[i]->num_units = problem->num_units;
 }
 
 /* Checks the options that popliner_solve accepts and a Pareto front does not. */
@@ -125,12 +130,13 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
         made->summary.objectives[1] = solving.objectives[1];
         status = find_points(&solving, made, error);
     }
+    if (status == POPLINER_OK)
+        summarise(made, &solving.problem);
     pl_solving_end(&solving);
     if (status != POPLINER_OK) {
         popliner_pareto_free(&made->summary);
         return status;
     }
-    summarise(made, popliner_costs_num_units(costs));
     *pareto = &made->summary;
     return POPLINER_OK;
 }

@@ -47,16 +47,18 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
                                    pl_load *load, popliner_error *error) {
     size_t count = 0;
     size_t end = problem->is_shared ? num_stages : stage + 1;
-    *load = (pl_load){0};
+    uint64_t peak_bytes = 0;
+    uint64_t cycles = 0;
     for (size_t other = stage; other < end; ++other) {
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         together[count++] = stages[other];
-        load->cycles = pl_add_or_never(
-            load->cycles,
-            pl_problem_cycles(problem, other, stages[other].first_unit, stages[other].last_unit));
+        cycles = pl_add_or_never(cycles, pl_problem_cycles(problem, other, stages[other].first_unit,
+                                                           stages[other].last_unit));
     }
-    return pl_problem_shared_peak(problem, together, count, &load->peak_bytes, error);
+    popliner_status status = pl_problem_shared_peak(problem, together, count, &peak_bytes, error);
+    *load = pl_problem_load(problem, stage, peak_bytes, cycles);
+    return status;
 }
 
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
@@ -291,6 +293,17 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
     pl_split_clear(&split);
     free(peaks_bytes);
     return status;
+}
+
+void pl_plan_turn_headrooms(const pl_problem *problem, popliner_plan *plan) {
+    for (size_t i = 0; i < plan->num_values; ++i) {
+        popliner_plan_value *v = &plan->values[i];
+        if (v->objective != POPLINER_OBJECTIVE_HEADROOM)
+            continue;
+        v->value = pl_headroom(problem->largest_limit_bytes, v->value);
+        if (plan->status != POPLINER_PLAN_INFEASIBLE)
+            v->bound = pl_headroom(problem->largest_limit_bytes, v->bound);
+    }
 }
 
 /* ---- the public interface ---- */

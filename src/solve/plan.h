@@ -60,6 +60,18 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
                              bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error);
 
+/* Returns how far the value is from its bound; 0 if it cannot be better. */
+static inline uint64_t pl_plan_value_apart(const popliner_plan_value *v) {
+    return v->objective == POPLINER_OBJECTIVE_HEADROOM
+               ? v->bound > v->value ? v->bound - v->value : 0
+           : v->value > v->bound ? v->value - v->bound
+                                 : 0;
+}
+
+/* Turns the values and bounds of HEADROOM from shortfalls, which searches minimise, into headrooms,
+ * or back. */
+void pl_plan_turn_headrooms(const pl_problem *problem, popliner_plan *plan);
+
 /* Recomputes a plan from its stages and the table, without trusting any solver. Checks that the
  * stages cover the chain once, that their number, intervals, IPUs and values are within the options
  * and the filter, and that each objective has the plan's value, not below its bound and equal to it

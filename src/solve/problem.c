@@ -135,6 +135,23 @@ static bool cycles_depend_on_ipu(const pl_problem *p) {
            (p->options->num_ipu_speeds > 0 || p->links.num_special > 0);
 }
 
+/* Returns the largest limit of an IPU that may be used; UINT64_MAX if one has no limit. */
+static uint64_t largest_limit(const pl_problem *p) {
+    const popliner_solver_options *o = p->options;
+    const size_t most = p->is_mapped ? o->num_mapped_stages : p->max_stages;
+    uint64_t largest = 0;
+    for (size_t stage = 0; stage < most; ++stage) {
+        if (!p->is_mapped && stage > o->num_ipu_limits)
+            break; /* an earlier IPU has the usual limit, and later ones with their own follow */
+        uint64_t own = pl_limit_of(o, pl_problem_ipu(p, stage), o->mem_per_tile);
+        largest = own > largest ? own : largest;
+    }
+    for (size_t i = 0; !p->is_mapped && i < o->num_ipu_limits; ++i)
+        if (o->ipu_limits[i].ipu < most && o->ipu_limits[i].bytes > largest)
+            largest = o->ipu_limits[i].bytes;
+    return largest;
+}
+
 /* Copies the order of the costs from `like` if it covers as many places, else finds it. */
 static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
     size_t known = p->costs->max_stages_to_end;
@@ -181,6 +198,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
         status = pl_links_find(&p->links, costs, options, p->max_stages, error);
     if (status != POPLINER_OK)
         goto done;
+    p->largest_limit_bytes = largest_limit(p);
     find_ends(p, &r);
     link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
@@ -266,13 +284,34 @@ uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first
     return before == NULL ? cycles : cycles + before[first_unit] + after[last_unit + 1];
 }
 
+uint64_t pl_problem_lack(const pl_problem *problem, size_t ipu) {
+    uint64_t own = pl_limit_of(problem->options, ipu, problem->options->mem_per_tile);
+    return own < problem->largest_limit_bytes ? problem->largest_limit_bytes - own : 0;
+}
+
+uint64_t pl_problem_largest_lack(const pl_problem *problem) {
+    uint64_t largest = 0;
+    for (size_t stage = 0; problem->is_mapped && stage < problem->max_stages; ++stage) {
+        uint64_t lack = pl_problem_lack(problem, pl_problem_ipu(problem, stage));
+        largest = lack > largest ? lack : largest;
+    }
+    return largest;
+}
+
+pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_bytes,
+                        uint64_t cycles) {
+    uint64_t lack_bytes = pl_problem_lack(problem, pl_problem_ipu(problem, stage));
+    return (pl_load){peak_bytes, cycles, pl_add_or_never(peak_bytes, lack_bytes)};
+}
+
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
     return (pl_filter){
         .limits = {.plain_limit_bytes = problem->options->mem_per_tile,
                    .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
                    .max_cycles = UINT64_MAX,
                    .max_cut_bytes = UINT64_MAX,
-                   .max_ipus = UINT64_MAX},
+                   .max_ipus = UINT64_MAX,
+                   .max_shortfall_bytes = UINT64_MAX},
         .max_spread = UINT64_MAX,
     };
 }
@@ -293,6 +332,17 @@ static uint64_t within(const pl_limits *limits, uint64_t limit_bytes) {
 
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
     const uint64_t plain = limits->plain_limit_bytes;
-    return within(limits,
-                  limits->ignores_ipu_limits ? plain : pl_limit_of(problem->options, ipu, plain));
+    uint64_t most = limits->ignores_ipu_limits ? plain : pl_limit_of(problem->options, ipu, plain);
+    if (limits->max_shortfall_bytes < UINT64_MAX) {
+        uint64_t lack_bytes = pl_problem_lack(problem, ipu);
+        uint64_t rest = limits->max_shortfall_bytes;
+        rest = rest > lack_bytes ? rest - lack_bytes : 0;
+        most = rest < most ? rest : most;
+    }
+    return within(limits, most);
+}
+
+bool pl_limits_exclude(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
+    return limits->max_shortfall_bytes < UINT64_MAX &&
+           limits->max_shortfall_bytes < pl_problem_lack(problem, ipu);
 }

@@ -50,7 +50,8 @@ typedef struct pl_problem {
     /* Marks of the options' pairs whose units may be in different stages of one IPU; only where
      * IPUs are shared. */
     uint8_t *is_pair_active;
-    pl_links links; /* for the first max_stages places */
+    pl_links links;               /* for the first max_stages places */
+    uint64_t largest_limit_bytes; /* of an IPU that may be used */
 } pl_problem;
 
 /* Prepares the constraints that `active` marks, in the order of pl_constraints_list; NULL: all.
@@ -84,6 +85,17 @@ size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit);
 
+/* Returns how far the limit of an IPU is below the largest limit. O(limits). */
+uint64_t pl_problem_lack(const pl_problem *problem, size_t ipu);
+
+/* Returns the largest lack of the IPUs of a device map, below which no shortfall is; 0 without a
+ * map. O(stages * limits). */
+uint64_t pl_problem_largest_lack(const pl_problem *problem);
+
+/* Returns the load of the IPU of a stage with this peak and these cycles. O(limits). */
+pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_bytes,
+                        uint64_t cycles);
+
 /* Returns the number of pairs whose units are on different IPUs, in a split whose stages begin with
  * first_units[num_stages]. Counts pairs that is_pair_active marks. O(pairs * stages). */
 size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
@@ -97,5 +109,8 @@ pl_filter pl_filter_without_memory(const pl_problem *problem);
 
 /* Returns the largest allowed peak of an IPU. */
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu);
+
+/* True if the IPU may not have any stage, however small. */
+bool pl_limits_exclude(const pl_problem *problem, const pl_limits *limits, size_t ipu);
 
 #endif

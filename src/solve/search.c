@@ -515,9 +515,16 @@ static popliner_status minimise_by_program(pl_search *search, popliner_objective
     return status;
 }
 
-/* Returns value * (1 + slack), at most UINT64_MAX. */
-static uint64_t with_slack(uint64_t value, double slack_percent) {
-    long double slack = (long double)value * (long double)slack_percent / 100.0L;
+/* Returns the largest value that the slack allows, at most UINT64_MAX. The slack is a part of the
+ * value; for HEADROOM of what is free, not of what is minimised. */
+static uint64_t with_slack(const pl_search *search, popliner_objective objective,
+                           double slack_percent) {
+    const uint64_t value = pl_search_value(search, objective);
+    const uint64_t largest = search->problem->largest_limit_bytes;
+    const uint64_t of = objective != POPLINER_OBJECTIVE_HEADROOM ? value
+                        : value < largest                        ? largest - value
+                                                                 : 0;
+    long double slack = (long double)of * (long double)slack_percent / 100.0L;
     return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
 }
 
@@ -575,6 +582,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = i == 0 ? search->known_bound : 0;
+        if (objective == POPLINER_OBJECTIVE_HEADROOM)
+            bound = pl_problem_largest_lack(search->problem);
         status = minimise(search, objective, &bound, error);
         if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && !search->is_stopped)
             bound = pl_search_value(search, objective);
@@ -584,9 +593,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         /* the last objective has no slack */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;
-        search->filter =
-            pl_filter_limited(&search->filter, objective,
-                              with_slack(pl_search_value(search, objective), slack_percent));
+        search->filter = pl_filter_limited(&search->filter, objective,
+                                           with_slack(search, objective, slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
     if (status == POPLINER_OK && !search->is_stopped)

@@ -29,6 +29,11 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "link_bandwidth, ipu_links: not for several stages on one IPU; leave them out");
+    for (size_t i = 0; i < problem->options->num_objectives; ++i)
+        if (problem->options->objectives[i] == POPLINER_OBJECTIVE_HEADROOM &&
+            problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "objectives: headroom needs a limit of each IPU; pass mem_per_tile");
     return POPLINER_OK;
 }
 
@@ -126,6 +131,7 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
                                           plan, error);
     }
 done:
+    pl_plan_turn_headrooms(&solving.problem, plan);
     pl_solving_end(&solving);
     if (status == POPLINER_OK)
         status = pl_graph_tell(costs, options, plan, error);
@@ -153,8 +159,10 @@ static popliner_status find_known_value(pl_search *search, popliner_objective ob
 
 /* Returns the value and bound that a plan has. With slack, the value may be above what is
  * proven. */
-static pl_known_value known_value_of(const popliner_plan *plan) {
-    const popliner_plan_value *first = &plan->values[0];
+static pl_known_value known_value_of(const pl_problem *problem, const popliner_plan *plan) {
+    popliner_plan own = {.num_values = 1, .values = {plan->values[0]}};
+    const popliner_plan_value *first = &own.values[0];
+    pl_plan_turn_headrooms(problem, &own);
     bool is_proven = first->proof != POPLINER_PROOF_NONE;
     return (pl_known_value){.exists = true,
                             .value = is_proven ? first->bound : first->value,
@@ -219,7 +227,7 @@ static popliner_status write_program(const popliner_costs *costs,
         plan->proof == POPLINER_PROOF_NONE)
         asked.known.is_stopped = true;
     else if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE && plan->num_values > 0)
-        asked.known = known_value_of(plan);
+        asked.known = known_value_of(&problem, plan);
     else
         status = find_known_value(&search, asked.objective, &asked.known, error);
     if (status == POPLINER_OK && problem.is_shared)

@@ -28,12 +28,16 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     bool has_minimum = is_alone(problem, stage);
     bool is_limited = limits->min_cycles > 0 || limits->max_cycles < UINT64_MAX;
     bool has_links = is_limited && problem->links.cycles != NULL;
+    /* a peak of 0 is also too much then */
+    uint64_t least_bytes = pl_limits_exclude(problem, limits, ipu) ? 1 : 0;
+    if (has_minimum && limits->min_peak_bytes > least_bytes)
+        least_bytes = limits->min_peak_bytes;
     return (pl_stage_rule){
         .problem = problem,
         /* costs end at `known`; longer pipelines are tried only to find conflicting constraints */
         .to_end = place < known ? place : known,
         .ipu = ipu,
-        .min_peak_bytes = has_minimum ? limits->min_peak_bytes : 0,
+        .min_peak_bytes = least_bytes,
         .max_peak_bytes = pl_limits_peak(problem, limits, ipu),
         .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, limits->min_cycles) : 0,
         .max_cycles = pl_speed_most(speed, limits->max_cycles),
@@ -163,7 +167,8 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no particular IPU */
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
-        if (ipu >= count && pl_limits_peak(problem, limits, ipu) != plain)
+        if (ipu >= count && (pl_limits_peak(problem, limits, ipu) != plain ||
+                             pl_limits_exclude(problem, limits, ipu)))
             count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
     bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;

@@ -30,7 +30,7 @@ typedef struct run {
     const pl_straight_programs *asked;
     pl_integer_program s;
     aim aim;
-    bool of_cycles; /* for AIM_LARGEST */
+    pl_measure measure; /* for AIM_LARGEST */
     size_t num_excluded;
     pl_mip_outcome outcome;
     double objective;
@@ -54,7 +54,8 @@ static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *e
     uint64_t smallest = UINT64_MAX;
     popliner_status status = pl_integer_program_collect(s, error);
     if (status == POPLINER_OK)
-        status = pl_integer_program_bounds(s, of_cycles, &largest, &smallest, error);
+        status = pl_integer_program_bounds(s, pl_measure_of_spread(of_cycles), &largest, &smallest,
+                                           error);
     if (status != POPLINER_OK)
         return status;
     uint64_t *min_of = of_cycles ? &s->filter.limits.min_cycles : &s->filter.limits.min_peak_bytes;
@@ -67,10 +68,10 @@ static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *e
 }
 
 /* Returns a lower bound of all values. */
-static uint64_t smallest_value(const pl_integer_program *s, bool of_cycles) {
+static uint64_t smallest_value(const pl_integer_program *s, pl_measure measure) {
     uint64_t smallest = UINT64_MAX;
     for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
+        uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
         smallest = value < smallest ? value : smallest;
     }
     return smallest;
@@ -81,13 +82,13 @@ static popliner_status add_values(run *r) {
     uint64_t smallest;
     popliner_status status = POPLINER_OK;
     if (r->aim == AIM_LARGEST) {
-        status = pl_integer_program_bounds(s, r->of_cycles, &s->value_offset, &smallest, r->error);
+        status = pl_integer_program_bounds(s, r->measure, &s->value_offset, &smallest, r->error);
         if (status == POPLINER_OK)
-            status = pl_integer_program_add_largest(s, r->of_cycles, 1.0, r->error);
+            status = pl_integer_program_add_largest(s, r->measure, 1.0, r->error);
     }
     if (status != POPLINER_OK || (r->aim != AIM_SPREAD && s->filter.max_spread == UINT64_MAX))
         return status;
-    s->value_offset = smallest_value(s, s->filter.spread_is_of_cycles);
+    s->value_offset = smallest_value(s, pl_measure_of_spread(s->filter.spread_is_of_cycles));
     s->value_unit = 0.0;
     return pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0, r->error);
 }
@@ -229,13 +230,13 @@ static popliner_status first_limits(const pl_straight_programs *asked, popliner_
     pl_integer_program s = {.problem = asked->problem,
                             .filter = pl_filter_limited(asked->filter, objective, *most)};
     uint64_t smallest;
-    bool of_cycles = pl_objective_is_of_cycles(objective, false);
+    const pl_measure measure = pl_objective_measure(objective, false);
     *bound = 0;
     if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD)
         return POPLINER_OK;
     popliner_status status = pl_integer_program_collect(&s, error);
     if (status == POPLINER_OK)
-        status = pl_integer_program_bounds(&s, of_cycles, bound, &smallest, error);
+        status = pl_integer_program_bounds(&s, measure, bound, &smallest, error);
     if (status == POPLINER_OK)
         status = fill_within(asked, objective, *bound, most, error);
     pl_integer_program_clear(&s);
@@ -254,14 +255,13 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
                                         popliner_objective objective, uint64_t most,
                                         pl_split *split, pl_straight_answer *answer,
                                         popliner_error *error) {
-    bool of_cycles = pl_objective_is_of_cycles(objective, false);
+    const pl_measure measure = pl_objective_measure(objective, false);
     bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     bool is_first = true;
     bool is_done = false;
     popliner_status status = first_limits(asked, objective, &answer->bound, &most, error);
     while (status == POPLINER_OK && !is_done) {
-        run r = {
-            .aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .of_cycles = of_cycles, .error = error};
+        run r = {.aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
         status = begin(&r, asked, &filter, NULL);
         if (status == POPLINER_OK)

@@ -271,9 +271,11 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "recompute auto: not with bandwidths of links; leave them out");
     for (size_t i = 0; i < num_objectives; ++i)
-        if (pl_objective_of(objectives[i])->kind == PL_OBJECTIVE_SPREAD)
+        if (pl_objective_of(objectives[i])->kind == PL_OBJECTIVE_SPREAD ||
+            objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "recompute auto: not for the objective balance; leave it out");
+                           "recompute auto: not for the objective %s; leave it out",
+                           pl_objective_name(objectives[i]));
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         for (size_t k = 0; k < i; ++k)
             if (o->device_map[i] == o->device_map[k])

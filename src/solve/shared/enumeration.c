@@ -376,7 +376,8 @@ static bool estimate(const finder *f, size_t split, pl_objective_values *values)
         uint64_t cycles = e->load_cycles[loads[ipu]];
         is_small = is_small && bytes <= f->limit_bytes[ipu];
         uint64_t least_bytes = v.min_peak_bytes;
-        pl_objective_values_add(&v, (pl_load){bytes, cycles});
+        pl_objective_values_add(&v,
+                                pl_problem_load(e->problem, e->first_stages[ipu], bytes, cycles));
         if (e->is_measured[loads[ipu]] == 0)
             v.min_peak_bytes = least_bytes;
     }
