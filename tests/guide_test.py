@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The commands of docs/guide.md or docs/guide-gpu.md, run in their order: each prints what the guide
-shows.
+"""The commands of docs/guide.md, docs/guide-gpu.md or docs/questions.md, run in their order: each
+prints what the document shows.
 
     guide_test.py GUIDE POPLINER MKPROFILE
     guide_test.py --screen README POPLINER DATA
@@ -28,6 +28,7 @@ FORMATS = {  # whose plans a guide shows
     "guide.md": {"optimum", "poptorch", "tensorflow", "popart", "popxl"},
     "guide-gpu.md": {"megatron", "vllm", "torch", "titan", "accelerate", "sglang", "tensorrt",
                      "llama", "deepspeed"},
+    "questions.md": {"megatron"},
 }
 LOG_LINE = re.compile(r"(INFO   |WARNING|ERROR  ) ")
 TIME = re.compile(r"^\d\d:\d\d:\d\d ", re.MULTILINE)

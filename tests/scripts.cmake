@@ -165,6 +165,7 @@ popliner_register(published FROM full
 
 # The guide and the README, command by command; the manual page and the completions of shells.
 popliner_script(guide guide_test.py ARGUMENTS ${docs}/guide.md ${popliner} ${mkprofile})
+popliner_script(questions guide_test.py ARGUMENTS ${docs}/questions.md ${popliner} ${mkprofile})
 popliner_script(readme guide_test.py
   ARGUMENTS --screen ${PROJECT_SOURCE_DIR}/README.md ${popliner} ${PROJECT_SOURCE_DIR}/data)
 if(TARGET popliner_manuals)
