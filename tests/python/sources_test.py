@@ -199,6 +199,25 @@ STATISTICS = (b"#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_t
               b"/layers.1/MatMul,30,60,40,1\n/norm/Mul,30,4,6,0\n")
 
 
+#: What ONNX Runtime's profiler writes: a run has its nodes within. Microseconds.
+NODES = ["/embed/Gather", "/layers.0/MatMul", "/layers.0/Add", "/layers.1/MatMul", "/norm/Mul"]
+
+
+def profile(*runs, names=None):
+    """A profile of runs, each with the times of nodes."""
+    events, at = [{"cat": "Session", "name": "session_initialization", "ts": 0, "dur": 9}], 100
+    for times in runs:
+        start = at
+        for name, time in zip(names or NODES, times):
+            events.append({"cat": "Node", "name": name + "_fence_before", "ts": at, "dur": 900})
+            events.append({"cat": "Node", "pid": 1, "dur": time, "ts": at, "ph": "X",
+                           "name": name + "_kernel_time", "args": {"op_name": "Add"}})
+            at += time
+        events.append({"cat": "Session", "name": "model_run", "ts": start, "dur": at - start})
+        at += 50
+    return events
+
+
 class Checkpoints(unittest.TestCase):
     def test_safetensors(self):
         path = write("one/model.safetensors", safetensors(transformer(3), {"format": "pt"}, 5))
@@ -476,6 +495,38 @@ for path in sys.argv[1:]:
         self.assertGreater(bytes_of_weights, 0)
         self.assertGreater(read, len(paths) * 9 // 10)
 
+    def test_times_of_runs(self):
+        """In the first run layer 0 is slow, in the second layer 1: a stage of both takes the
+        larger sum, and not the sum of the largest."""
+        path = write("stats.csv", STATISTICS)
+        runs = write("runs.json", profile([1000, 4000, 3000, 1000, 500],
+                                          [1000, 1000, 1000, 6000, 0]))
+        table = read_source(path, profile=runs)
+        self.assertEqual([unit.samples for unit in table.units],
+                         [[(1, 0), (1, 0)], [(7, 0), (2, 0)], [(1, 0), (6, 0)], [(.5, 0), (0, 0)]])
+        csv_path = write("times.csv", table.csv().encode())
+        for costs in (table.costs(), popliner.Costs.read(csv_path)):
+            first = costs.cycles(0, 0)  # 1 ms
+            self.assertEqual([costs.cycles(*it) for it in ((1, 1), (2, 2), (1, 2), (0, 3))],
+                             [7 * first, 6 * first, 8 * first, 19 * first // 2])
+        self.assertIn("a sample for each of 2 runs", table.csv())
+        one = read_source(path, profile=write("runs.json", profile([1000, 4000, 3000, 1000, 500])))
+        self.assertEqual([(unit.samples, unit.time) for unit in one.units],
+                         [([], 1), ([], 7), ([], 1), ([], .5)])
+        model = read_source(write("m.onnx", onnx()), profile=write("runs.json", profile(
+            [1000] * 5, [2000] * 5, names=["/embed/MatMul", "/layers.0/MatMul", "/layers.0/Relu",
+                                           "/layers.1/MatMul", "/head/MatMul"])))
+        self.assertEqual([unit.samples for unit in model.units],
+                         [[(n, 0), (2 * n, 0)] for n in (1, 2, 1, 1)])
+        for events, told in (({}, "a list of events"), ([], "expected 1 to 256"),
+                             (profile([1] * 5, names=["x"] * 5), "'x' is no node"),
+                             (profile(*[[1] * 5] * 257), "257 times"),
+                             ([{"name": "model_run", "ts": 1.5, "dur": 2}], "microseconds")):
+            with self.assertRaisesRegex(popliner.InputError, told):
+                read_source(path, profile=write("runs.json", events))
+        with self.assertRaisesRegex(popliner.UsageError, "statistics alone"):
+            read_source(write("config/config.json", LLAMA), profile=runs)
+
     def test_statistics(self):
         table = read_source(write("stats.csv", STATISTICS))
         self.assertEqual([(unit.name, unit.memory) for unit in table.units],
@@ -531,6 +582,13 @@ with FakeTensorMode():
 for unit in table.units + fake.units:
     unit.forward = unit.backward = 0
 assert fake == table, (fake, table)
+several = costs.of_modules(chain, x, optimizer="adam-mixed", repeats=1, samples=3)
+assert all(len(u.samples) == 3 and u.forward == max(f for f, _ in u.samples)
+           and u.backward == max(b for _, b in u.samples) for u in several.units)
+assert several.units[1].cell("backward") == [b for _, b in several.units[1].samples]
+for cell in several.csv().splitlines()[-3].split(",")[2:4]:
+    assert len(cell.split()) == 3, several.csv()
+several.costs(copies="1f1b+1")
 inference = costs.of_modules(chain, x, optimizer=None)
 assert [u.memory for u in inference.units] == [4 * h, 4 * layer, 4 * layer, 0]
 assert all(u.stash == 0 and u.cut == 4 * b * h for u in inference.units)

@@ -62,6 +62,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
+    p.add_argument("--profile", metavar="FILE", help="times of an ONNX model or of statistics: "
+                   "what ONNX Runtime wrote with enable_profiling, a sample for each run")
     return p
 
 
@@ -70,7 +72,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     a = parser().parse_args(arguments)
     try:
         assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
-                          a.experts, a.tflops, a.activations, a.group, _dims(a.dim))
+                          a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile)
         table = read_source(a.source, assumed, config=a.config)
         text = table.json() if a.format == "json" else table.csv()
         if a.output is not None:

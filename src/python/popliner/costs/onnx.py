@@ -8,13 +8,14 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import bisect
 import csv
 import os
 import re
 from typing import Dict, Iterator, List, Optional, Pattern, Sequence, Tuple, Union
 
 from ..errors import InputError, UsageError
-from .table import MAX_UNITS, Assumed, Source, Table, Unit
+from .table import MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, read_json
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
@@ -329,7 +330,66 @@ def _table(walk: _Walk, nodes: List[_Node], weights: Dict[str, int], values: Dic
         table.notes.append(f"{without} values have no known shape and count as 0 bytes: infer "
                            "shapes first" + (f", and give sizes of {', '.join(sorted(unknown))}"
                                              if unknown else "") + ".")
+    _add_times(table, [node.name for node in nodes], places, assumed)
     return table.checked(walk.name)
+
+
+def _runs(path: str) -> List[Dict[str, float]]:
+    """The ms of each node in each run, from a profile that ONNX Runtime wrote
+    (session options: enable_profiling). Nodes belong to the model_run around them."""
+    profile = os.path.basename(path)
+    events = read_json(path)
+    spans: List[Tuple[int, int]] = []
+    nodes: List[Tuple[int, int, str]] = []
+    for event in events if isinstance(events, list) else [None]:
+        if not isinstance(event, dict):
+            raise InputError(f"{profile}: expected a list of events, which ONNX Runtime writes")
+        name = event.get("name")
+        is_run = name == "model_run"
+        if not is_run and (event.get("cat") != "Node" or not isinstance(name, str)
+                           or not name.endswith("_kernel_time")):
+            continue
+        start, length = event.get("ts"), event.get("dur")
+        if type(start) is not int or type(length) is not int or not 0 <= start < 1 << 60 or \
+                not 0 <= length < 1 << 40:
+            raise InputError(f"{profile}: {name!r:.100}: expected ts and dur in microseconds")
+        if is_run:
+            spans.append((start, start + length))
+        else:
+            nodes.append((start, length, str(name)[:-len("_kernel_time")]))
+    spans.sort()
+    runs: List[Dict[str, float]] = [{} for _ in spans]
+    for start, length, name in nodes:
+        place = bisect.bisect_right(spans, (start, 1 << 61)) - 1
+        if place >= 0 and start <= spans[place][1]:
+            runs[place][name] = runs[place].get(name, 0) + length / 1e3
+    runs = [run for run in runs if run]
+    if not 1 <= len(runs) <= MAX_SAMPLES:
+        raise InputError(f"{profile}: {len(runs)} times model_run with nodes; expected 1 to "
+                         f"{MAX_SAMPLES}")
+    return runs
+
+
+def _add_times(table: Table, nodes: Sequence[str], places: Sequence[int], assumed: Assumed) -> None:
+    """Sets the times of units, a sample for each run of the profile."""
+    if assumed.profile is None:
+        return
+    unit_of: Dict[str, int] = {}
+    for name, place in zip(nodes, places):
+        if unit_of.setdefault(name, place) != place:
+            raise InputError(f"two units have a node {name!r:.100}, so its time is of neither")
+    runs = _runs(assumed.profile)
+    for run in runs:
+        for name in run:
+            if name not in unit_of:
+                raise InputError(f"{os.path.basename(assumed.profile)}: {name!r:.100} is no node "
+                                 "of the model; pass the optimised model that was profiled")
+    table.time_unit = "ms"
+    for place, unit in enumerate(table.units):
+        unit.sampled([(round(sum(ms for name, ms in run.items() if unit_of[name] == place), 6), 0)
+                      for run in runs])
+    table.notes.append(f"Times: a sample for each of {len(runs)} runs of the profile; a stage is "
+                       "as slow as in its slowest one.")
 
 
 STATISTICS = ["#name", "input_sizes", "initializers_sizes", "total_dynamic_sizes",
@@ -366,5 +426,7 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
         unit.memory += size
     table.notes = ["Measured by ONNX Runtime, largest of all runs. Memory: initialisers and outputs "
                    "of all nodes, and the largest temporary allocation.",
-                   "The statistics have no times and no bytes over cuts."]
+                   "The statistics have no bytes over cuts"
+                   + (" and no times." if assumed.profile is None else ".")]
+    _add_times(table, [row[0] for row in rows[1:]], places, assumed)
     return table.checked(name)

@@ -53,10 +53,12 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
         raise InputError(f"{path}: {error.strerror}") from None
     with Source(path) as source:
         beginning = source.take(min(source.size, 16), "the beginning")
-    if beginning.startswith(b"GGUF"):
-        return gguf.read(path, assumed)
     if beginning.startswith(b"#name,"):
         return onnx.read_statistics(path, assumed)
+    if assumed.profile is not None and not path.endswith(".onnx"):
+        raise UsageError(f"profile {assumed.profile}: is for ONNX models and statistics alone")
+    if beginning.startswith(b"GGUF"):
+        return gguf.read(path, assumed)
     if beginning.lstrip().startswith(b"{"):
         keys = read_json(path)
         if isinstance(keys, dict) and "weight_map" in keys:

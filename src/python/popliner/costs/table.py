@@ -39,6 +39,8 @@ OPTIMIZERS: Mapping[str, Any] = {
 MAX_BYTES = 1 << 48
 #: The most units of a chain.
 MAX_UNITS = 16384
+#: The most samples that a time has.
+MAX_SAMPLES = 256
 #: The most that times may total: a file of costs holds times below 2^52.
 MAX_TIME = (1 << 52) - 1
 
@@ -63,6 +65,7 @@ class Assumed:
     activations: str = "selective"  #: "selective" recomputation or flash attention; "all" kept
     group: Optional[str] = None  #: a regular expression whose group 1 names the unit of a node
     dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
+    profile: Optional[str] = None  #: a file of ONNX Runtime with the times of nodes
 
     def __post_init__(self) -> None:
         for name in ("batch", "sequence", "tensor", "experts"):
@@ -108,11 +111,25 @@ class Unit:
     cut: int = 0
     kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
+    #: Times of the passes in several runs; empty: as in `forward` and `backward`.
+    samples: List[Tuple[float, float]] = field(default_factory=list)
 
     @property
     def time(self) -> float:
         """Of both passes."""
         return self.forward + self.backward
+
+    def sampled(self, runs: List[Tuple[float, float]]) -> None:
+        """Sets the times of runs: samples if there are several; the largest is that of a pass."""
+        self.forward, self.backward = (max(run[i] for run in runs) for i in range(2))
+        self.samples = runs if len(runs) > 1 else []
+
+    def cell(self, name: str) -> Any:
+        """What a column has: a list if there are samples of times."""
+        if name not in TIMES or not self.samples:
+            return getattr(self, name)
+        return [{"forward": run[0], "backward": run[1], "time": sum(run)}[name]
+                for run in self.samples]
 
 
 @dataclass
@@ -159,8 +176,9 @@ class Table:
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
                                    for name in columns), "kind"])
         for unit in self.units:
-            cells = [getattr(unit, name) for name in columns]
+            cells = [unit.cell(name) for name in columns]
             cells[0] += extra.get(unit.name, 0)
+            cells = [" ".join(map(str, it)) if isinstance(it, list) else it for it in cells]
             writer.writerow([unit.name, *cells, unit.kind])
         return out.getvalue()
 
@@ -170,7 +188,7 @@ class Table:
         units = []
         for unit in self.units:
             row: Dict[str, Any] = {"name": unit.name}
-            row.update((keys.get(name, name), getattr(unit, name))
+            row.update((keys.get(name, name), unit.cell(name))
                        for name in self._columns() if name != "cut")
             if unit.kind != "layer":
                 row["kind"] = unit.kind

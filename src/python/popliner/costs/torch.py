@@ -14,7 +14,7 @@ import time
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from ..errors import UsageError
-from .table import OPTIMIZERS, Assumed, Table, Unit
+from .table import MAX_SAMPLES, OPTIMIZERS, Assumed, Table, Unit
 
 
 def _storage(tensor: Any) -> Tuple[Any, int]:
@@ -113,16 +113,19 @@ def _own(module: Any) -> Dict[Any, Tuple[int, int, Any]]:
 
 def of_modules(modules: Iterable[Tuple[str, Callable[..., Any]]], x: Any, *,
                optimizer: Optional[str] = "adam", gradient: Optional[str] = None,
-               layers: Optional[Callable[[str], bool]] = None, repeats: int = 3) -> Table:
+               layers: Optional[Callable[[str], bool]] = None, repeats: int = 3,
+               samples: int = 1) -> Table:
     """Calls the modules (name, module) in turn, the first one with `x`, and gives their costs:
     bytes of parameters and buffers, each storage once, with gradients and the states of the
     optimizer; what the backward pass keeps, without parameters; the least of `repeats` times; and
     the bytes of outputs, forward and backward. With `optimizer` None, inference. `layers` says of a
-    name whether it is a layer: by default, if it ends with a number.
+    name whether it is a layer: by default, if it ends with a number. With several `samples`, each
+    has the least of `repeats` times, and a stage is as slow as in its slowest sample.
 
     Parameters that several modules use count once in a stage. Gradients are left in the modules."""
-    if type(repeats) is not int or repeats < 1:
-        raise UsageError(f"repeats {repeats!r}: expected a whole number of at least 1")
+    for name, count in (("repeats", repeats), ("samples", samples)):
+        if type(count) is not int or not 1 <= count <= MAX_SAMPLES:
+            raise UsageError(f"{name} {count!r}: expected a whole number from 1 to {MAX_SAMPLES}")
     if optimizer is not None and optimizer not in OPTIMIZERS:
         raise UsageError(f"optimizer {optimizer!r}: expected one of {', '.join(OPTIMIZERS)}")
     assumed = Assumed(train=optimizer, gradient=gradient)
@@ -136,13 +139,16 @@ def of_modules(modules: Iterable[Tuple[str, Callable[..., Any]]], x: Any, *,
     is_layer = layers or (lambda name: name.rpartition(".")[2].isdigit())
     for (name, module), own in zip(chain, owned):
         given = sum(_storage(tensor)[1] for tensor in _tensors(x))
-        y, kept, forward, backward = _Measuring(module, assumed, repeats).run(
-            x, {key: size for key, (size, _, _) in own.items()})
+        sizes = {key: size for key, (size, _, _) in own.items()}
+        runs = []
+        for _ in range(samples):
+            y, kept, forward, backward = _Measuring(module, assumed, repeats).run(x, sizes)
+            runs.append((round(forward, 6), round(backward, 6)))
         alone = {key: it for key, it in own.items() if len(users[key]) == 1}
         gradients, states = _states(alone, assumed)
-        unit = Unit(name, kind="layer" if is_layer(name) else "other", forward=round(forward, 6),
-                    backward=round(backward, 6), parameters=_states(own, assumed)[0],
-                    weight_bytes=sum(size for size, _, _ in own.values()))
+        unit = Unit(name, kind="layer" if is_layer(name) else "other",
+                    parameters=_states(own, assumed)[0], weight_bytes=sum(sizes.values()))
+        unit.sampled(runs)
         unit.memory = sum(size for size, _, _ in alone.values()) + states
         size = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(y))
         unit.cut = 2 * size if optimizer is not None else size
