@@ -21,6 +21,8 @@
 #include "same_detail.h"
 #include "test_data.h"
 
+/* factors of the estimates for fewer than 128 tiles, in thousandths */
+enum { LEAST = 850, MOST = 1170 };
 enum { NUM_SCHEDULES = POPLINER_SCHEDULE_SEQUENTIAL + 1 };
 
 static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFECT_PASSING,
@@ -221,7 +223,7 @@ static uint64_t lay_out(const tile_layout *l, uint64_t bytes, uint64_t copies, u
         base += l->unused + share(bytes, l->fragmented, l->live);
         each += share(copy_bytes, l->fragmented, l->live);
     }
-    return is_most ? share(base, 1102, 1000) + copies * share(each, 1102, 1000)
+    return is_most ? share(base, MOST, 1000) + copies * share(each, MOST, 1000)
                    : base + copies * each;
 }
 
@@ -341,8 +343,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
             kept[need] = stash[tile];
         }
         needs->bytes[POPLINER_NEED_LEAST][tile] =
-            (rest + peak - unexplained) * 898 / 1000 +
-            copies[POPLINER_NEED_LEAST] * (kept[POPLINER_NEED_LEAST] * 898 / 1000);
+            (rest + peak - unexplained) * LEAST / 1000 +
+            copies[POPLINER_NEED_LEAST] * (kept[POPLINER_NEED_LEAST] * LEAST / 1000);
         uint64_t expected =
             rest + accumulators[tile] +
             ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);
@@ -359,7 +361,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         needs->bytes[POPLINER_NEED_MOST][tile] =
             lay_out(&worst, rest + accumulators[tile] + buffered_peak, copies[POPLINER_NEED_MOST],
                     kept[POPLINER_NEED_MOST], true) +
-            left(p, share(code, 1102, 1000));
+            left(p, share(code, MOST, 1000));
     }
     pl_stage_memory_clear(&plain);
     free(live.touched);

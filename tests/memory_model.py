@@ -33,7 +33,9 @@ GROUP_OF = {category: group for group, names in GROUPS.items() for category in n
 STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
 EXECUTABLE = 8  # in the bitset of a variable
 RESERVED = 16  # bytes at the beginning of each tile
-SPREAD = Fraction(34, 1000)  # how much the largest tile of a stage changes with the planning
+# factors of the estimates for at least so many tiles, the most first
+WIDTHS = [(128, Fraction(880, 1000), Fraction(1130, 1000)),
+          (0, Fraction(850, 1000), Fraction(1170, 1000))]
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
 BUFFERED_SCHEDULES = ("popart", "tf-grouped")
 LEAST_COPIES = {"popart": 2, "tf-grouped": 2, "tf-interleaved": 1}  # per stage after
@@ -72,8 +74,9 @@ class Model:
         self.labels = self.chain.labels
         self.layers = [u for u, label in enumerate(self.labels) if label not in ("Head", "Tail")]
         self.num_units = len(self.labels)
-        self.num_tiles, self.bytes_per_tile = next(self.sql.execute(
-            "SELECT num_tiles, bytes_per_tile FROM target_info"))
+        self.num_tiles, tiles_per_ipu, self.bytes_per_tile = next(self.sql.execute(
+            "SELECT num_tiles, tiles_per_ipu, bytes_per_tile FROM target_info"))
+        self.width = next(factors for least, *factors in WIDTHS if tiles_per_ipu >= least)
         self.num_steps = len(self.programs.step_program)
         self.unit_programs = [set() for _ in self.labels]
         for operation, unit in self.chain.unit_of.items():
@@ -466,7 +469,7 @@ class Model:
     def at_least(self, stages, schedule, recompute, effects):
         """Without layout, buffers and accumulators."""
         least = 0
-        factor = 1 - 3 * SPREAD
+        factor = self.width[0]
         tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"])
         kept = [0] * self.num_tiles
         copies = 1
@@ -490,7 +493,7 @@ class Model:
         tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators,
                              restores=False)
         own = [0 if layout is None else layout[1] for layout in self.layouts]
-        return max(self.laid_out(tile, holes, max(ratio, own[number]), 1 + 3 * SPREAD)["total"]
+        return max(self.laid_out(tile, holes, max(ratio, own[number]), self.width[1])["total"]
                    for number, tile in enumerate(tiles))
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",

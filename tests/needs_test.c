@@ -115,8 +115,11 @@ static void code_is_that_of_executable_variables(void **state) {
     elements[2] = 160;
     p.num_elements = 4;
 
-    const pl_need_rule rule = {
-        .has_needs = true, .has_layout = true, .worst = {0, 0, 1000, 0}, .profile = &p};
+    const pl_need_rule rule = {.has_needs = true,
+                               .has_layout = true,
+                               .worst = {0, 0, 1000, 0},
+                               .tiles_per_ipu = 128,
+                               .profile = &p};
     const pl_overhead layout = {0, 0, 1000, 137 - 55};
     /* bytes of code, of these vertex state, and where data begins: 16 + code + 82 at least */
     static const uint64_t codes[][3] = {
@@ -128,13 +131,13 @@ static void code_is_that_of_executable_variables(void **state) {
         assert_int_equal(line.bytes, 2000 + codes[i][2] - executable_bytes);
         assert_int_equal(line.live_bytes, 2000);
     }
-    /* 144 executable bytes that begin at 16 end at an element; 10.2 % more, rounded up to 159, do
-     * not: 300 - 159 are added to 2204 */
+    /* 144 executable bytes that begin at 16 end at an element; 13 % more, rounded up to 163, do
+     * not: 300 - 163 are added to 2260 */
     pl_need_line line =
         pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 2000, (pl_code_bytes){62, 0}, 0);
-    assert_int_equal(line.bytes, 2204 + 300 - 159);
+    assert_int_equal(line.bytes, 2260 + 300 - 163);
     line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 2000, (pl_code_bytes){62, 0}, 0);
-    assert_int_equal(line.bytes, 1796);
+    assert_int_equal(line.bytes, 1760);
     /* less of the groups than what is not executable in them */
     const pl_overhead data = {0, 0, 1000, -50};
     line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &data, 2000, (pl_code_bytes){50, 0}, 0);
@@ -214,32 +217,33 @@ static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_o
 
 static void needs_are_lines(void **state) {
     (void)state;
-    pl_need_rule rule = {.has_needs = true, .has_layout = true, .worst = {200, 1, 7, 0}};
+    pl_need_rule rule = {
+        .has_needs = true, .has_layout = true, .worst = {200, 1, 7, 0}, .tiles_per_ipu = 128};
     const pl_overhead layout = {40, 2, 32, NO_CODE};
     const pl_overhead unknown = {40, 2, 0, NO_CODE};
     /* 1000 + 40 + 62.5; 150 + 9.375 */
     assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1103, 160);
     assert_need(&rule, POPLINER_NEED_EXPECTED, &unknown, 1000, 150);
     /* 10.2 % less, 134.7 rounded down */
-    assert_need(&rule, POPLINER_NEED_LEAST, &layout, 898, 134);
-    /* 1000 + 200 + 142.86 -> 1343, and 10.2 % more: 1479.986; 150 + 21.4 -> 172, 189.544 */
-    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
-    assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1480, 190);
+    assert_need(&rule, POPLINER_NEED_LEAST, &layout, 880, 132);
+    /* 1000 + 200 + 142.86 -> 1343, and 13 % more: 1517.59; 150 + 21.4 -> 172, 194.36 */
+    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1518, 195);
+    assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1518, 195);
     /* whether it is expected to be wasteful, says nothing of the other two */
     rule.has_layout = false;
     assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1000, 150);
-    assert_need(&rule, POPLINER_NEED_LEAST, &layout, 898, 134);
-    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
-    /* no tile tells of layouts: 10.2 % more alone, 165.3 rounded up */
+    assert_need(&rule, POPLINER_NEED_LEAST, &layout, 880, 132);
+    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1518, 195);
+    /* no tile tells of layouts: 13 % more alone, 169.5 rounded up */
     rule.worst = (pl_overhead){0};
-    assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1102, 166);
-    /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 10.2 %
-     * more: 2975.4; 150 + 225 -> 375, 413.25 */
+    assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1130, 170);
+    /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 13 %
+     * more: 3051; 150 + 225 -> 375, 423.75 */
     const pl_overhead empty = {40, 3, 2, NO_CODE};
     rule.worst = (pl_overhead){200, 1, 7, 0};
-    assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
+    assert_need(&rule, POPLINER_NEED_MOST, &empty, 3051, 424);
     rule.worst = (pl_overhead){200, 0, 7, 0};
-    assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
+    assert_need(&rule, POPLINER_NEED_MOST, &empty, 3051, 424);
     /* a model that knows of no needs */
     rule = (pl_need_rule){.has_needs = false, .has_layout = true, .worst = {200, 1, 7, 0}};
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
@@ -252,17 +256,33 @@ static void needs_are_lines(void **state) {
     assert_int_equal(line.copy_bytes, 0);
 }
 
-/* The factor of what is needed at most is three spreads. */
-static void three_spreads_are_added(void **state) {
+/* The factors of what is needed at least and at most, by the number of tiles. */
+static void widths_depend_on_tiles(void **state) {
     (void)state;
-    const pl_need_rule rule = {.has_needs = true};
+    static const struct {
+        size_t tiles;
+        double least;
+        double most;
+    } cases[] = {{0, 0.850, 1.170},
+                 {4, 0.850, 1.170},
+                 {127, 0.850, 1.170},
+                 {128, 0.880, 1.130},
+                 {1472, 0.880, 1.130}};
     const pl_overhead layout = {0};
-    for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
-        pl_need_line line =
-            pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, (pl_code_bytes){0}, bytes);
-        double exact = (double)bytes * (1 + 3 * POPLINER_SPREAD);
-        assert_true((double)line.bytes > exact - 1e-6 && (double)line.bytes < exact + 1);
-        assert_int_equal(line.copy_bytes, line.bytes);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const pl_need_rule rule = {.has_needs = true, .tiles_per_ipu = cases[i].tiles};
+        for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
+            pl_need_line line =
+                pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, (pl_code_bytes){0}, bytes);
+            double exact = (double)bytes * cases[i].most;
+            assert_true((double)line.bytes > exact - 1e-6 && (double)line.bytes < exact + 1);
+            assert_int_equal(line.copy_bytes, line.bytes);
+            line =
+                pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, bytes, (pl_code_bytes){0}, bytes);
+            exact = (double)bytes * cases[i].least;
+            assert_true((double)line.bytes < exact + 1e-6 && (double)line.bytes > exact - 1);
+            assert_int_equal(line.copy_bytes, line.bytes);
+        }
     }
 }
 
@@ -327,7 +347,7 @@ int main(void) {
         cmocka_unit_test(the_worst_layout_is_of_all_tiles),
         cmocka_unit_test(fragments_are_rounded_up),
         cmocka_unit_test(needs_are_lines),
-        cmocka_unit_test(three_spreads_are_added),
+        cmocka_unit_test(widths_depend_on_tiles),
         cmocka_unit_test(verdicts_change_at_the_needs),
         cmocka_unit_test(margins_are_in_spreads),
     };

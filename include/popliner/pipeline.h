@@ -144,12 +144,12 @@ typedef enum popliner_accumulators {
 typedef enum popliner_need {
     POPLINER_NEED_EXPECTED, /* by the memory model, with the chosen effects */
     POPLINER_NEED_LEAST,    /* attributed memory, and what the compiler always adds */
-    POPLINER_NEED_MOST,     /* with the worst layout, all copies, and three sigma more */
+    POPLINER_NEED_MOST,     /* with the worst layout, all copies, and what plans vary */
     POPLINER_NUM_NEEDS,
 } popliner_need;
 
-/* sigma of the peak memory of a stage, as a share of it: how far the peak varies when only planning
- * and mapping change. The largest value in docs/benchmarks.md. */
+/* sigma, the unit of margins, as a share of the expected memory: about how far the peak memory of a
+ * stage varies when only planning and mapping change. */
 #define POPLINER_SPREAD 0.034
 
 /* Factors for the parts of a prediction. */

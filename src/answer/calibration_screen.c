@@ -7,6 +7,7 @@
 
 #include "answer/calibration_data.h"
 #include "base/layout.h"
+#include "memory/needs.h"
 #include "popliner/screen.h"
 
 /* A stage, and how far its prediction is from what was compiled. */
@@ -23,8 +24,8 @@ static int compare_missed(const void *left, const void *right) {
 }
 
 static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout *layout) {
-    enum { SPREADS = 3 }; /* of the estimates */
-    const double allowed_percent = 100 * SPREADS * POPLINER_SPREAD;
+    const pl_need_width width = pl_need_width_for(c->num_tiles);
+    const double allowed_percent = (double)width.most_per_thousand / 10 - 100;
     const bool is_near = worst->percent <= allowed_percent;
     pl_text bold = {0};
     pl_text plain = {0};

@@ -5,8 +5,18 @@
 #include "memory/placement.h"
 #include "profile/profile_data.h"
 
-/* 1 + 3 * POPLINER_SPREAD and 1 - 3 * POPLINER_SPREAD, in thousandths */
-enum { MOST_PER_THOUSAND = 1102, LEAST_PER_THOUSAND = 898, MILLION = 1000000 };
+enum { MILLION = 1000000 };
+
+pl_need_width pl_need_width_for(size_t tiles_per_ipu) {
+    static const pl_need_width widths[] = {
+        {0, 850, 1170},
+        {128, 880, 1130},
+    };
+    size_t row = sizeof widths / sizeof *widths - 1;
+    while (widths[row].min_tiles > tiles_per_ipu)
+        row--;
+    return widths[row];
+}
 
 /* Returns what code leaves of its last memory element, and the bytes that are kept free below it;
  * 0 without code, which then begins nowhere. */
@@ -102,6 +112,11 @@ static uint64_t share_of(uint64_t bytes, uint64_t part, uint64_t whole) {
     return bytes / whole * part + (rest * part + whole - 1) / whole;
 }
 
+/* Returns bytes * per_thousand / 1000, rounded down. */
+static uint64_t thousandths_of(uint64_t bytes, uint64_t per_thousand) {
+    return bytes / 1000 * per_thousand + bytes % 1000 * per_thousand / 1000;
+}
+
 uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes) {
     return layout->live_bytes == 0
                ? 0
@@ -159,6 +174,7 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
                         uint64_t bytes, pl_code_bytes code, uint64_t copy_bytes) {
     if (!rule->has_needs)
         return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
+    const pl_need_width width = pl_need_width_for(rule->tiles_per_ipu);
     popliner_scales s = scales_of(rule, need);
     const uint64_t code_bytes = code.all < bytes ? code.all : bytes;
     uint64_t executable_bytes = share_of(executable_of(layout, code), s.code_per_million, MILLION);
@@ -168,10 +184,8 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
         .copy_bytes = share_of(copy_bytes, s.data_per_million, MILLION),
     };
     if (need == POPLINER_NEED_LEAST) {
-        line.bytes =
-            line.bytes / 1000 * LEAST_PER_THOUSAND + line.bytes % 1000 * LEAST_PER_THOUSAND / 1000;
-        line.copy_bytes = line.copy_bytes / 1000 * LEAST_PER_THOUSAND +
-                          line.copy_bytes % 1000 * LEAST_PER_THOUSAND / 1000;
+        line.bytes = thousandths_of(line.bytes, width.least_per_thousand);
+        line.copy_bytes = thousandths_of(line.copy_bytes, width.least_per_thousand);
     }
     line.live_bytes = line.bytes;
     line.live_copy_bytes = line.copy_bytes;
@@ -183,9 +197,9 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
     } else if (need == POPLINER_NEED_MOST) {
         const pl_overhead worst = worst_of_tile(&rule->worst, layout);
         lay_out(&worst, s.layout_per_million, &line);
-        line.bytes = share_of(line.bytes, MOST_PER_THOUSAND, 1000);
-        line.copy_bytes = share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000);
-        executable_bytes = share_of(executable_bytes, MOST_PER_THOUSAND, 1000);
+        line.bytes = share_of(line.bytes, width.most_per_thousand, 1000);
+        line.copy_bytes = share_of(line.copy_bytes, width.most_per_thousand, 1000);
+        executable_bytes = share_of(executable_bytes, width.most_per_thousand, 1000);
         line.bytes +=
             share_of(left_by_code(rule->profile, executable_bytes), s.layout_per_million, MILLION);
     }

@@ -35,11 +35,23 @@ pl_overhead pl_overhead_worst(const pl_overhead *overheads, size_t num_tiles);
 /* Returns the fragmentation of live_bytes in a layout, rounded up. */
 uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes);
 
+/* Factors of the estimates for IPUs with at least min_tiles tiles: how much the peak of a stage was
+ * seen to vary with planning and mapping (docs/internals/memory-models.md). */
+typedef struct pl_need_width {
+    size_t min_tiles;
+    uint64_t least_per_thousand;
+    uint64_t most_per_thousand;
+} pl_need_width;
+
+/* Returns the factors for IPUs of this number of tiles. */
+pl_need_width pl_need_width_for(size_t tiles_per_ipu);
+
 /* How to compute the estimates of a tile. */
 typedef struct pl_need_rule {
     bool has_needs;  /* false: all three are what was measured, in a memory model without effects */
     bool has_layout; /* the expected estimate includes layout overhead */
     pl_overhead worst;
+    size_t tiles_per_ipu;            /* decide the widths */
     popliner_scales scales;          /* of a calibration, or all 0 */
     const popliner_profile *profile; /* its memory elements count; NULL: none */
 } pl_need_rule;

@@ -381,6 +381,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
         .worst = meter->account.worst_overhead,
+        .tiles_per_ipu = meter->profile->target.tiles_per_ipu,
         .scales = scales_for(meter, pipeline, stages, num_stages),
         .profile = meter->profile,
     };
