@@ -181,7 +181,7 @@ static void words_remedies(void **state) {
                 "No split over at most 16 IPUs fits.\nIt would fit with -n 20.\n");
     why.enough_stages = 0;
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\nNo number of IPUs is enough.\n");
+                "No split over at most 16 IPUs fits.\nMore IPUs would not help.\n");
 }
 
 /* One IPU, and at most six are told; the JSON has all. */

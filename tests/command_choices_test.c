@@ -361,7 +361,7 @@ static void why_no_replica_fits_is_told(void **state) {
     RUN(&run, path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile", "190",
         "--device-map", "interleaved:2", "--format", "json");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "No split over these 2 IPUs fits.");
+    assert_contains(run.err, "No split over these 2 devices fits.");
     assert_contains(run.err, "It would fit with --total-ipus 4 instead of device-map.");
     char complaint[SCHEMA_COMPLAINT_SIZE];
     json_t *answer = json_loads(run.out, 0, NULL);

@@ -341,7 +341,7 @@ static void claims_nothing_of_other_orders(void **state) {
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\"order\": \"");
     assert_contains(run.err,
-                    "WARNING No contiguous partition of the graph over at most 1 IPUs fits.");
+                    "WARNING No contiguous partition of the graph over at most 1 devices fits.");
     snprintf(text, sizeof text, graph,
              ", {\"sourceId\": 1, \"destId\": 2, \"cost\": 1}, {\"sourceId\": 2, \"destId\": 3, "
              "\"cost\": 1},"
@@ -350,7 +350,7 @@ static void claims_nothing_of_other_orders(void **state) {
     RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\"order\": null,");
-    assert_contains(run.err, "WARNING No split over at most 1 IPUs fits.");
+    assert_contains(run.err, "WARNING No split over at most 1 devices fits.");
 }
 
 /* ---- Mistyped names ------------------------------------------------------------------------- */
@@ -820,7 +820,7 @@ static void says_what_helps_behind_a_long_value(void **state) {
     strcat(value, "stored");
     copy_file(CASE_PROFILE, in_scratch("stored"), SIZE_MAX);
     RUN(&run, value, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "; only files written by --save-to-file can be loaded\n");
+    assert_refused(&run, 3, "; only files written by --output analysis=FILE can be loaded\n");
 }
 
 int main(void) {

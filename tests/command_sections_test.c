@@ -81,7 +81,8 @@ static void an_overview_comes_without_an_action(void **state) {
     assert_string_equal(run.out, other.out);
     RUN(&run, SAMPLE, "-q", "--format", "text");
     assert_int_equal(run.status, 0);
-    assert_contains(run.out, "Fits on one IPU: the fullest tile has 47,492 of 638,976 bytes.\n");
+    assert_contains(
+        run.out, "Fits on one IPU: the fullest tile needs 47,492 of 638,976 bytes, with gaps.\n");
     assert_contains(run.out, "\nLayers      4: 0 to 3; 16 of 86 operations in none\n");
     assert_contains(run.out, "\nTry         --solve ");
     RUN(&run, SAMPLE, "-q", "--format", "text", "--output", output_into("tiles", "/dev/null"));

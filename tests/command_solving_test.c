@@ -1200,7 +1200,7 @@ static void says_why_nothing_fits(void **state) {
     }
     snprintf(expected, sizeof expected, "It would fit with --mem-per-tile %" PRIu64, bytes);
     assert_contains(run.err, expected);
-    assert_contains(run.err, "No number of IPUs is enough.\n");
+    assert_contains(run.err, "More IPUs would not help.\n");
     json_decref(stages);
 
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "28000", "--num-ipus", "2",
@@ -1211,11 +1211,11 @@ static void says_why_nothing_fits(void **state) {
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "28000", "--device-map", "0,1");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split over these 2 IPUs fits.\n");
-    assert_lacks(run.err, "IPUs is enough");
+    assert_lacks(run.err, "would not help");
 
     RUN(&run, REGIONS, "-q", "--solve", "--mem-per-tile", "400");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "Layer d alone needs 425 bytes on a tile; its IPUs have 400 at "
+    assert_contains(run.err, "Layer d alone needs 425 bytes; its devices have 400 at "
                              "most.\n");
     assert_contains(run.err, "It would fit with --mem-per-tile 425.\n");
     RUN(&run, INTERVALS, "-q", "--solve", "--require", "cut:a,b");
@@ -1294,10 +1294,10 @@ static void says_what_would_do_where_ipus_differ(void **state) {
     assert_string_equal(json_string_value(JSON_AT(why, "remedies", "1", "change")), "every_limit");
     assert_int_equal(NUMBER_AT(why, "remedies", "1", "more_bytes"), 3);
     json_decref(answer);
-    assert_contains(run.err, "Layer a alone needs 18 bytes on a tile; its IPUs have 15 at "
+    assert_contains(run.err, "Layer a alone needs 18 bytes; its devices have 15 at "
                              "most.\n");
-    assert_contains(run.err, "IPU 1 would hold it, but the order of the chain or a constraint "
-                             "keeps it off.\n");
+    assert_contains(run.err, "device 1 would have room, but the order of the chain or a constraint "
+                             "forbids it.\n");
     assert_contains(run.err, "It would fit with IPU 0 of 18 bytes.\n");
     assert_contains(run.err, "It would fit with 3 bytes more on every IPU.\n");
     RUN(&run, path, "--num-ipus", "2", "--mem-per-tile", "25,0=20", "--solve", "--reserve=5");
@@ -1799,8 +1799,8 @@ static void check_points(const char *list, const char *const *others) {
     arguments[count + 3] = memory;
     arguments[count + 4] = NULL;
     json_t *points = run_json(&run, 0, arguments);
-    assert_contains(run.err, "best compromises of ");
-    assert_contains(run.err, ", proven to be all.\n");
+    assert_contains(run.err, " Pareto-optimal splits of ");
+    assert_contains(run.err, "Proven: these are all.\n");
     const json_t *rows = JSON_AT(points, "results");
     assert_true(json_is_true(JSON_AT(points, "complete")));
     assert_true(json_array_size(rows) > 1);
@@ -1849,7 +1849,7 @@ static void best_compromises_are_a_table(void **state) {
             i == 0 ? "tsv" : "csv");
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, text);
-        assert_contains(run.err, "SUCCESS: 5 best compromises of cycles and traffic, proven ");
+        assert_contains(run.err, "SUCCESS: 5 Pareto-optimal splits of cycles and traffic. Proven");
     }
 }
 
@@ -2115,7 +2115,7 @@ static void tells_the_compromises_that_are_known(void **state) {
                                      "1500", "--format", "json",     "-v",          NULL};
     run_command_interrupted(&run, SIGINT, "Reading the costs", 0.1, arguments);
     assert_int_equal(run.status, 0);
-    assert_contains(run.err, "WARNING Stopped: these ");
+    assert_contains(run.err, "WARNING Stopped: there may be more than these ");
     json_t *answer = json_loads(run.out, 0, NULL);
     assert_true(certificate_schema_accepts("pareto", answer, complaint));
     assert_true(json_is_false(JSON_AT(answer, "complete")));

@@ -328,14 +328,15 @@ static void refuses_what_is_no_stored_analysis(void **state) {
     RUN(&run, CASE_PROFILE, "--load-from-file", "--solve");
     assert_refused(
         &run, 3,
-        "profile.pop: is not a stored analysis; only files written by --save-to-file can "
+        "profile.pop: is not a stored analysis; only files written by --output analysis=FILE can "
         "be loaded");
     RUN(&run, CASE_DIRECTORY, "--load-from-file", "--solve");
     assert_refused(&run, 3, "is a directory, expected a stored analysis");
     remove(file);
     change_database(file, "CREATE TABLE people (name TEXT)");
     RUN(&run, file, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "is not a stored analysis; only files written by --save-to-file");
+    assert_refused(&run, 3,
+                   "is not a stored analysis; only files written by --output analysis=FILE");
     /* its content says that it is one */
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
     assert_int_equal(run.status, 0);

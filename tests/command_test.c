@@ -63,7 +63,13 @@ static void help_has_33_lines(void **state) {
     RUN(&run, "--solve", "no-such-file", "--help");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, help);
-    RUN(&run, "--help", "--solve");
+    RUN(&run, "--help", "-q");
+    assert_string_equal(run.out, help);
+    free(help);
+    RUN(&run, "--help", "pareto");
+    help = strdup(run.out);
+    assert_contains(help, "  --pareto A,B,...\n");
+    RUN(&run, "--help", "--pareto");
     assert_string_equal(run.out, help);
     free(help);
 }
@@ -455,7 +461,9 @@ static void refuses_what_is_no_debug_information(void **state) {
     RUN(&run, CASE_PROFILE, CASE_PROFILE, "--solve");
     assert_refused(&run, 3, "profile.pop: is not debug information");
     RUN(&run, CASE_PROFILE, CASE_DIRECTORY, "--solve");
-    assert_refused(&run, 3, "is not a regular file, expected debug information");
+    assert_refused(
+        &run, 3,
+        "is not a regular file, expected debug information; for two reports use --compare ");
 }
 
 static void works_without_debug_information(void **state) {

@@ -32,11 +32,11 @@ static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     if (bold.length > 0)
         bold.data[0] = (char)(bold.data[0] - 'a' + 'A');
     pl_text_add(&bold, " on one IPU:");
-    pl_text_add(&rest, "the fullest tile has ");
+    pl_text_add(&rest, "the fullest tile needs ");
     pl_text_add_grouped(&rest, stage->need_bytes[POPLINER_NEED_EXPECTED]);
     pl_text_add(&rest, " of ");
     pl_text_add_grouped(&rest, pl_certificate_limit(whole, 0));
-    pl_text_add(&rest, " bytes.");
+    pl_text_add(&rest, " bytes, with gaps.");
     layout->text.failed = layout->text.failed || bold.failed || rest.failed;
     if (!layout->text.failed)
         pl_layout_sentence(layout,

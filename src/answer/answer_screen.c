@@ -19,12 +19,6 @@ enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
 
 /* ---- what is said of all stages ---- */
 
-/* Profiles are of IPUs, files of costs of any devices. */
-static const char *devices_of(const pl_certificate *c, size_t count) {
-    const bool is_ipu = c->input.profile != NULL;
-    return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
-}
-
 static uint64_t need_of(const pl_certificate *c, size_t stage) {
     return c->plan.stages[stage].peak_bytes;
 }
@@ -111,7 +105,7 @@ static void add_splits(const pl_certificate *c, pl_text *text) {
                    o->num_mapped_stages > 0 ? " with this device map" : "");
     if (o->num_mapped_stages == 0)
         pl_text_format(text, " over %s%zu %s", o->num_ipus > c->plan.num_ipus ? "at most " : "",
-                       o->num_ipus, devices_of(c, o->num_ipus));
+                       o->num_ipus, pl_certificate_devices(c, o->num_ipus));
 }
 
 static void add_stopped(const pl_certificate *c, pl_text *text) {
@@ -148,7 +142,8 @@ static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text
     const size_t worst = tightest(c);
     const popliner_verdict verdict = has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
     add_verdict(verdict, bold);
-    pl_text_format(bold, " on %zu %s", c->plan.num_ipus, devices_of(c, c->plan.num_ipus));
+    pl_text_format(bold, " on %zu %s", c->plan.num_ipus,
+                   pl_certificate_devices(c, c->plan.num_ipus));
     if (verdict == POPLINER_FITS_PERHAPS) {
         const uint64_t *need = c->details[worst].need_bytes;
         pl_text_add(bold, ": ");
@@ -178,9 +173,9 @@ static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plai
     pl_text_format(bold, "Does not fit: %s%s alone needs ", kind_of(c, why->unit, why->unit),
                    c->input.unit_names[why->unit]);
     pl_text_add_grouped(bold, why->unit_bytes);
-    pl_text_add(bold, " bytes on a tile.");
+    pl_text_add(bold, c->input.profile != NULL ? " bytes on a tile." : " bytes.");
     pl_text_add(plain, "Proven: no ");
-    pl_text_format(plain, "%s that may hold it has more than ", devices_of(c, 1));
+    pl_text_format(plain, "%s that may hold it has more than ", pl_certificate_devices(c, 1));
     pl_text_add_grouped(plain, why->limit_bytes);
     pl_text_add(plain, ".");
     if (why->enough_bytes > why->unit_bytes && c->input.options->num_ipu_limits == 0) {
@@ -215,14 +210,15 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     const bool may_fit = has_verdicts(c) && c->plan.num_stages > 0 &&
                          c->verdicts[tightest(c)] == POPLINER_FITS_PERHAPS;
     add_verdict(may_fit ? POPLINER_FITS_PERHAPS : POPLINER_FITS_NOT, bold);
-    pl_text_format(bold, " on %zu %s.", num_ipus, devices_of(c, num_ipus));
+    pl_text_format(bold, " on %zu %s.", num_ipus, pl_certificate_devices(c, num_ipus));
     if (why->obstacle == POPLINER_OBSTACLE_NONE) {
         pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
     } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
                c->input.options->num_ipu_limits == 0) {
         pl_text_add(plain, "Proven: every split needs ");
         pl_text_add_grouped(plain, why->enough_bytes_bound);
-        pl_text_add(plain, " bytes or more on some tile.");
+        pl_text_format(plain, " bytes or more on some %s.",
+                       c->input.profile != NULL ? "tile" : "device");
     } else {
         pl_text_add(plain, "Proven: every split is above a limit.");
     }
@@ -494,8 +490,10 @@ static void write_table(const pl_certificate *c, pl_layout *layout) {
     for (size_t i = 0; i < c->plan.num_stages; i++)
         shares = shares || !is_first_of_ipu(c, i);
     if (shares)
-        pl_layout_sentence(layout, PL_TINT_NONE,
-                           "\" Bytes of an IPU with several stages are those of all of them.", "");
+        pl_layout_sentence(layout, PL_TINT_NONE, "",
+                           c->input.profile != NULL
+                               ? "\" The first stage on an IPU has the bytes of all its stages."
+                               : "\" The first stage on a device has the bytes of all its stages.");
 }
 
 /* ---- the bottleneck ---- */
@@ -593,10 +591,10 @@ static void add_meaning(const pl_certificate *c, const popliner_constraint *it, 
             pl_text_add(text, it->number == 1 ? "" : "s");
             break;
         case 'I':
-            pl_text_format(text, "%s %zu", devices_of(c, 1), it->ipu);
+            pl_text_format(text, "%s %zu", pl_certificate_devices(c, 1), it->ipu);
             break;
         case 'D':
-            pl_text_add(text, devices_of(c, 1));
+            pl_text_add(text, pl_certificate_devices(c, 1));
             break;
         default: /* units */
             last = *word == 'V' ? it->second_unit : *word == 'W' ? it->unit + 1 : it->unit;

@@ -78,6 +78,15 @@ static void write_scales(const char *label, const char *stages, const popliner_s
     free(text.data);
 }
 
+/* True if a correction made from the other stages lowers the errors, all in all. */
+static bool is_worth_using(const pl_comparison *c) {
+    double gain = 0;
+    for (size_t i = 0; i < c->num_stages; i++)
+        if (!isnan(c->stages[i].error_percent) && !isnan(c->stages[i].left_out_percent))
+            gain += fabs(c->stages[i].error_percent) - fabs(c->stages[i].left_out_percent);
+    return gain > 0;
+}
+
 static void write_correction(const pl_comparison *c, const char *more, pl_layout *layout) {
     pl_layout_empty_line(layout);
     if (!c->has_correction) {
@@ -87,9 +96,10 @@ static void write_correction(const pl_comparison *c, const char *more, pl_layout
     }
     write_scales("Correction", "earlier stages", &c->correction.earlier, layout);
     write_scales("", "last stage", &c->correction.last, layout);
-    pl_layout_entry(layout, "", "", 0,
-                    "others: after a correction that was made of all other stages");
-    if (*more != '\0')
+    pl_layout_entry(layout, "", "", 0, "left out: corrected by the other stages alone");
+    if (!is_worth_using(c))
+        pl_layout_entry(layout, "", "", 0, "not worth using: errors left out are as large");
+    else if (*more != '\0')
         pl_layout_entry(layout, "Try", "", 0, more);
 }
 
@@ -101,7 +111,7 @@ popliner_status popliner_screen_comparison(const popliner_comparison *callers, c
         {"stage", PL_GRID_RIGHT, 0, 0, 0},     {"layers", PL_GRID_NAME, 2, 24, 0},
         {"predicted", PL_GRID_RIGHT, 3, 0, 0}, {"compiled", PL_GRID_RIGHT, 3, 0, 0},
         {"error", PL_GRID_RIGHT, 3, 0, 0},     {"corrected", PL_GRID_RIGHT, 3, 0, 60},
-        {"others", PL_GRID_RIGHT, 3, 0, 60},
+        {"left out", PL_GRID_RIGHT, 3, 0, 60},
     };
     enum { MOST_ROWS = 40 };
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};

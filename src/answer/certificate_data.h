@@ -170,6 +170,9 @@ void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_
 /* The stages as the original has them: a document. */
 void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *text);
 
+/* "IPU" or "IPUs"; for a file of costs "device" or "devices". */
+const char *pl_certificate_devices(const pl_certificate *certificate, size_t count);
+
 /* What a proof is about: "split", "split of this order", or "contiguous partition of the graph". */
 const char *pl_certificate_splits(const pl_certificate *certificate);
 

@@ -50,10 +50,17 @@ static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
         pl_text_format(text, "%.6f", (double)value / (double)divisor);
 }
 
+const char *pl_certificate_devices(const pl_certificate *c, size_t count) {
+    const bool is_ipu = c->input.profile != NULL;
+    return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
+}
+
 static const char *name_of_unit(const pl_certificate *c, popliner_objective objective) {
     const pl_objective_unit unit = unit_of(&c->plan, objective);
     bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
-    return unit == PL_UNIT_COUNT ? "IPUs" : is_time ? c->input.time_unit : "bytes";
+    return unit == PL_UNIT_COUNT ? pl_certificate_devices(c, 2)
+           : is_time             ? c->input.time_unit
+                                 : "bytes";
 }
 
 const char *pl_certificate_splits(const pl_certificate *c) {
@@ -75,8 +82,11 @@ static void add_value(const pl_certificate *c, size_t i, pl_text *text) {
     const popliner_plan_value *value = &c->plan.values[i];
     const uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = name_of_unit(c, value->objective);
+    static const char of_tiles[] = " per tile";
     pl_text_add(text, i > 0 ? ", then " : "");
     for (const char *word = pl_objective_of(value->objective)->words; *word != '\0'; word++) {
+        if (c->input.profile == NULL && strcmp(word, of_tiles) == 0)
+            break;
         if (*word != '%') {
             pl_text_append(text, word, 1);
             continue;
@@ -141,13 +151,16 @@ static void add_bottleneck(const pl_certificate *c, pl_text *text) {
     const popliner_plan_stage *stage = &plan->stages[c->bottleneck];
     const bool is_of_cycles =
         c->input.has_cycles && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
+    const char *device = pl_certificate_devices(c, 1);
     size_t num_sharing = 0;
     for (size_t i = 0; i < plan->num_stages; i++)
         num_sharing += plan->stages[i].ipu == stage->ipu;
     if (num_sharing > 1)
-        pl_text_format(text, "Bottleneck: IPU %zu with %zu stages, ", stage->ipu, num_sharing);
+        pl_text_format(text, "Bottleneck: %s %zu with %zu stages, ", device, stage->ipu,
+                       num_sharing);
     else
-        pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, ", c->bottleneck, stage->ipu);
+        pl_text_format(text, "Bottleneck: stage %zu on %s %zu, ", c->bottleneck, device,
+                       stage->ipu);
     if (c->is_measured && !is_of_cycles) {
         add_peak(c, &c->details[c->bottleneck], text);
     } else {
@@ -370,7 +383,7 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
         c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
-        pl_text_format(text, "No number of IPUs is enough%s.\n",
+        pl_text_format(text, "More %s would not help%s.\n", pl_certificate_devices(c, 2),
                        c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);
 }
@@ -436,23 +449,24 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
         pl_text_format(text,
-                       "%s%s alone needs %" PRIu64 " bytes on a tile; its IPUs have %" PRIu64
-                       " at most.\n",
+                       "%s%s alone needs %" PRIu64 " bytes%s; its %s have %" PRIu64 " at most.\n",
                        is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
+                       c->input.profile != NULL ? " on a tile" : "", pl_certificate_devices(c, 2),
                        why->limit_bytes);
         if (c->is_measured)
             add_unit_peak(c, text);
         if (why->obstacle == POPLINER_OBSTACLE_PLACE)
             pl_text_format(text,
-                           "IPU %zu would hold it, but the order of the chain or a constraint "
-                           "keeps it off.\n",
-                           why->fitting_ipu);
+                           "%s %zu would have room, but the order of the chain or a constraint "
+                           "forbids it.\n",
+                           pl_certificate_devices(c, 1), why->fitting_ipu);
         break;
     case POPLINER_OBSTACLE_CAPACITY:
-        pl_text_format(text, "No %s over %s%zu IPUs fits.\n", pl_certificate_splits(c),
+        pl_text_format(text, "No %s over %s%zu %s fits.\n", pl_certificate_splits(c),
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
                        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
-                                                               : c->input.options->num_ipus);
+                                                               : c->input.options->num_ipus,
+                       pl_certificate_devices(c, 2));
         break;
     }
     add_remedies(c, text);

@@ -147,38 +147,47 @@ static pl_text words_of(const char *category) {
     return text;
 }
 
+/* Adds "Missing       888  stack    the compiler's own", with all reasons. */
 static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
-    enum { SHOWN = 4 };
-    const pl_grid_column columns[] = {{NULL, PL_GRID_WORDS, 0, 0, 0},
-                                      {NULL, PL_GRID_RIGHT, 0, 0, 0},
-                                      {NULL, PL_GRID_NAME, 2, 24, 0},
-                                      {NULL, PL_GRID_NAME, 2, 0, 0}};
-    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    enum { SHOWN = 4, MOST_ROWS = SHOWN + 1 };
+    pl_text sizes[MOST_ROWS] = {{0}};
+    pl_text names[MOST_ROWS] = {{0}};
+    pl_text reasons[MOST_ROWS] = {{0}};
     size_t count = 0;
-    uint64_t others_bytes = 0;
+    size_t widths[2] = {0, 0};
     missing *all = by_category(&d->missing_here, &count);
-    grid.failed = all == NULL;
-    for (size_t i = 0; all != NULL && i < count; i++) {
-        if (i >= SHOWN && count > SHOWN + 1) {
-            others_bytes += all[i].bytes;
-            continue;
-        }
-        pl_text label = {0};
-        pl_text_format(&label, "%-*s", PL_LABEL_WIDTH, i == 0 ? "Missing" : "");
-        pl_grid_made(&grid, label);
-        pl_grid_number(&grid, all[i].bytes);
-        pl_grid_made(&grid, words_of(all[i].category));
-        pl_grid_made(&grid, reasons_text(&all[i]));
+    const size_t num_rows = count < MOST_ROWS ? count : MOST_ROWS;
+    layout->text.failed = layout->text.failed || all == NULL;
+    for (size_t i = SHOWN + 1; all != NULL && i < count; i++)
+        all[SHOWN].bytes += all[i].bytes;
+    for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
+        const bool is_of_others = i == SHOWN && count > MOST_ROWS;
+        pl_text_add_grouped(&sizes[i], all[i].bytes);
+        if (is_of_others)
+            pl_text_format(&names[i], "%zu other categories", count - SHOWN);
+        else
+            names[i] = words_of(all[i].category);
+        if (!is_of_others)
+            reasons[i] = reasons_text(&all[i]);
+        widths[0] = sizes[i].length > widths[0] ? sizes[i].length : widths[0];
+        widths[1] = names[i].length > widths[1] ? names[i].length : widths[1];
+        layout->text.failed = sizes[i].failed || names[i].failed || reasons[i].failed;
     }
-    if (others_bytes > 0) {
-        pl_text others = {0};
-        pl_text_format(&others, "%zu other categories", count - SHOWN);
-        pl_grid_text(&grid, "");
-        pl_grid_number(&grid, others_bytes);
-        pl_grid_made(&grid, others);
-        pl_grid_text(&grid, NULL);
+    for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
+        pl_text subject = {0};
+        pl_text_format(&subject, "%*s  %s", (int)widths[0], sizes[i].data, names[i].data);
+        layout->text.failed = subject.failed;
+        if (!subject.failed)
+            pl_layout_entry(layout, i == 0 ? "Missing" : "", subject.data,
+                            widths[0] + 2 + widths[1],
+                            reasons[i].data == NULL ? "" : reasons[i].data);
+        free(subject.data);
     }
-    pl_grid_write(&grid, SIZE_MAX, "", layout);
+    for (size_t i = 0; i < num_rows; i++) {
+        free(sizes[i].data);
+        free(names[i].data);
+        free(reasons[i].data);
+    }
     free(all);
 }
 

@@ -8,7 +8,9 @@
 
 #include "base/text.h"
 
-enum { LEAST_BAR = 8, MOST_BAR = 25, LEAST_NAME = 8, LEAST_WORDS = 24 };
+enum { LEAST_BAR = 5, MOST_BAR = 25, LEAST_NAME = 8, LEAST_NAMES = 14, LEAST_WORDS = 24 };
+
+static const char TO[] = " to "; /* between the first and the last layer of a stage */
 
 void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen) {
     *layout = (pl_layout){.screen = *screen};
@@ -82,14 +84,33 @@ static const char *character_at(const char *text, size_t place) {
     return text;
 }
 
+/* Adds "first to last", both shortened. `to` is between them, where there is room for both. */
+static void add_names(const pl_layout *layout, pl_text *text, const char *name, const char *to,
+                      size_t width) {
+    const size_t room = width - strlen(TO);
+    const size_t second = pl_layout_width_of(to + strlen(TO));
+    const size_t own = room > second && room - second > room / 2 ? room - second : (room + 1) / 2;
+    pl_text first = {0};
+    pl_text_append(&first, name, (size_t)(to - name));
+    const size_t length = first.failed ? 0 : pl_layout_width_of(first.data);
+    pl_layout_add_name(layout, text, first.failed ? "" : first.data, own);
+    pl_text_add(text, TO);
+    pl_layout_add_name(layout, text, to + strlen(TO), room - (length < own ? length : own));
+    text->failed = text->failed || first.failed;
+    free(first.data);
+}
+
 void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width) {
     enum { PART = 10 }; /* that much of a part between slashes may be left out for its sake */
     pl_text own = shown(layout, name);
     const char *dots = sign_of(layout, SIGN_MORE);
     const size_t length = own.failed ? 0 : pl_layout_width_of(own.data);
     const size_t num_dots = pl_layout_width_of(dots);
+    const char *to = own.failed ? NULL : strstr(own.data, TO);
     text->failed = text->failed || own.failed;
-    if (length <= width || width <= num_dots) {
+    if (length > width && to != NULL && width >= LEAST_NAMES) {
+        add_names(layout, text, own.data, to, width);
+    } else if (length <= width || width <= num_dots) {
         pl_text_append(text, own.failed ? "" : own.data,
                        own.failed ? 0 : (size_t)(character_at(own.data, width) - own.data));
     } else {

@@ -286,7 +286,8 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
         wants_few_ipus(plan))
         return POPLINER_OK;
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                       "Used %zu IPU%s instead of the %zu requested.", num_used,
+                       "Used %zu %s%s instead of the %zu requested.", num_used,
+                       s->analysis != NULL ? "IPU" : "device",
                        num_used == 1 && !is_original ? "" : "s", requested);
 }
 

@@ -219,7 +219,7 @@ static const struct shown_option {
 } most_used[] = {
     {"solve", NULL, NULL},
     {"evaluate", "CUTS", "show what a split of your own needs"},
-    {"diagnose", NULL, "show how much of the compiler's account is explained"},
+    {"diagnose", NULL, "compare the analysis with the compiler's totals"},
     {"compare", "OLD", "show what changed since an earlier report"},
     {"num-ipus", "N", "most IPUs to use; a range 1..8 makes a table"},
     {"mem-per-tile", "BYTES", "memory of a tile, like 600K or 624KiB"},

@@ -349,11 +349,12 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
     if (reserve->bytes > 0 || reserve->percent_hundredths > 0)
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            keep(list, "plus what %s keeps free, if there were such tiles", s->names.reserve));
+            keep(list, "plus what %s keeps free, if there were such %s", s->names.reserve,
+                 s->analysis != NULL ? "tiles" : "devices"));
     else
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            "if there were such tiles");
+            s->analysis != NULL ? "if there were such tiles" : "if there were such devices");
 }
 
 static popliner_status add_recompute(session *s, const request *r, hint_list *list,
@@ -439,7 +440,7 @@ static void add_remedy(const session *s, const popliner_remedy *remedy, hint_lis
         add(list, "Enough",
             keep(list, "%s %zu=%llu", s->names.mem_per_tile, remedy->ipu,
                  (unsigned long long)remedy->bytes),
-            "if there were such tiles");
+            s->analysis != NULL ? "if there were such tiles" : "if there were such devices");
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
         add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, remedy->number),
             keep(list, "without --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));

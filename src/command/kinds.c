@@ -191,6 +191,7 @@ const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text, .
 
 static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
     (void)row;
+    text += text == NULL || strncmp(text, "--", 2) != 0 ? 0 : 2;
     *(const char **)field = text == NULL ? "" : text;
     if (text == NULL || help_has(text))
         return true;
@@ -377,7 +378,7 @@ const value_kind kind_recompute = {
     .words = (const kind_word[]){
         {"none", POPLINER_RECOMPUTE_NONE, "activations are stored", NULL},
         {"standard", POPLINER_RECOMPUTE_STANDARD,
-         "as compiled with recomputation; what other IPUs need is stored", NULL},
+         "as compiled with recomputation; also stores what other IPUs sent or need", NULL},
         {"full", POPLINER_RECOMPUTE_FULL,
          "only the inputs of a stage are stored; its forward pass runs twice", NULL},
         {"auto", POPLINER_RECOMPUTE_AUTO, "the best for each stage, memory against cycles", NULL},
@@ -508,7 +509,7 @@ const value_kind kind_schedule = {
     .forms =
         (const kind_form[]){{"popart:gpipe", "this schedule with the copies of that rule"},
                             {"none:1,2,3,5", "copies of the last stage, the one before it, ..."},
-                            {"none:0,1,...", "the same, going on like that"},
+                            {"none:0,1,...", "an arithmetic progression: 0, 1, 2, 3 and so on"},
                             {"1f1b+2", "two copies more; also of gpipe, zero-bubble, interleaved"},
                             {.form = NULL}},
     .words = (const kind_word[]){
@@ -573,9 +574,9 @@ const value_kind kind_failures = {
         {"growth.stages", POPLINER_GROWTH_STAGES, "any stage", "growth.stages=N%"},
         {"growth.cycles", POPLINER_GROWTH_CYCLES, "the cycles", "growth.cycles=N%"},
         {"unexplained", FAIL_ON_UNEXPLAINED,
-         "with --diagnose: explained bytes miss the compiler's by more", "unexplained=N%"},
+         "with --diagnose: explained and compiled bytes differ by more", "unexplained=N%"},
         {"contradiction", FAIL_ON_CONTRADICTION,
-         "status 3, and no answer, on an inconsistent profile", NULL},
+         "exit status 3, without an answer, for an inconsistent profile", NULL},
         {.name = NULL}}};
 
 /* ---- names of layers and modules ---- */

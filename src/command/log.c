@@ -83,6 +83,18 @@ void log_unbroken(const log_state *log, popliner_level level, const char *head, 
     fputc('\n', stderr);
 }
 
+void log_for_terminal(const log_state *log, const char *done, const char *what, const char *path) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    if (!is_on_screen(log, POPLINER_LEVEL_INFO))
+        return;
+    fprintf(stderr, "%s %s: ", done, what);
+    while (*path != '\0') {
+        path = popliner_printable_take(path, shown);
+        fputs(shown, stderr);
+    }
+    fputc('\n', stderr);
+}
+
 static void on_message(void *user, popliner_level level, const char *text) {
     const log_state *log = user;
     char prefix[LOG_PREFIX_SIZE];

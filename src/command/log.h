@@ -37,6 +37,9 @@ void log_unbroken(const log_state *log, popliner_level level, const char *head, 
 /* Writes one formatted message in lines of at most 100 columns. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);
 
+/* Writes "Wrote the page: page.html", only where messages of level INFO are left out. */
+void log_for_terminal(const log_state *log, const char *done, const char *what, const char *path);
+
 /* Writes, for -v, how long `what` took, or took since `start_seconds`, and the process's peak
  * memory. */
 void log_took(log_state *log, const char *what, double seconds);

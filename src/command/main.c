@@ -7,6 +7,7 @@
 
 #include "command/commands.h"
 #include "command/help.h"
+#include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/request.h"
@@ -147,6 +148,16 @@ static void begin_progress(const options *o) {
                    o->compare == NULL ? 1 : 2);
 }
 
+/* Names the files that were written, on a terminal: it may show nothing else. */
+static void name_files(const session *s) {
+    const wanted_list *list = &s->options.outputs;
+    for (size_t i = 0; i < list->count; i++) {
+        const wanted_output *w = &list->items[i];
+        if (w->path != NULL && (!s->failed_softly || w->what->kind == OUTPUT_ANALYSIS))
+            log_for_terminal(&s->log, "Wrote", w->what->what, w->path);
+    }
+}
+
 int main(int argc, char **argv) {
     session s = {0};
     session other = {0}; /* what --compare compares with */
@@ -169,6 +180,8 @@ int main(int argc, char **argv) {
         log_step(&s.log, "Total", start);
     }
     progress_erase();
+    if (status == POPLINER_OK)
+        name_files(&s);
     if (status != POPLINER_OK)
         limits_name_option(&s.options, &error);
     if (status != POPLINER_OK)

@@ -74,6 +74,7 @@ struct option {
     const char *help;       /* one line of at most 72 characters */
 
     unsigned action;     /* it asks for this one */
+    unsigned implied;    /* an action that is done for it, if nothing else is */
     const char *cancels; /* the option that it stands against: of both the last one counts */
     const char *output;  /* it asks for this one, of --output; its value, if any, is the file */
     unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */

@@ -645,6 +645,8 @@ static popliner_status settle(options *o, popliner_error *error) {
         if ((o->actions & what->instead) == 0)
             o->actions |= what->implied;
     }
+    for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
+        o->actions |= o->given.is_own[i] ? option_table[i].implied : 0;
     o->solve = (o->actions & SOLVE) != 0;
     o->has_format = IS_GIVEN(o, format);
     if (!o->has_format && isatty(STDOUT_FILENO))

@@ -424,6 +424,11 @@ static const char *argument_name(const char *argument, char text[80]) {
     return text;
 }
 
+/* True for the whole name of an option, with its dashes. */
+static bool is_named(const char *argument) {
+    return strncmp(argument, "--", 2) == 0 && is_option(argument) && strchr(argument, '=') == NULL;
+}
+
 /* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL after the
  * last. */
 static popliner_status take_argument(parsing *p, const char *argument, const char *next,
@@ -443,7 +448,7 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     if (o->kind == &kind_flag && value != NULL)
         return fail_usage(error, "%s takes no value", argument_name(argument, (char[80]){""}));
     if (o->kind->is_optional && value == NULL) {
-        value = next != NULL && *next != '-' ? next : NULL;
+        value = next != NULL && (*next != '-' || is_named(next)) ? next : NULL;
         *num_taken = value == NULL ? 1 : 2;
     } else if (o->kind != &kind_flag) {
         if (value == NULL && next != NULL && !is_option(next)) {

@@ -109,7 +109,7 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
 enum { HEADLINE_SIZE = 200 };
 
 /* Writes the throughput of the best number of stages and replicas. */
-static void write_headline(const popliner_replicas *summary,
+static void write_headline(const session *s, const popliner_replicas *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
     if (summary->best == SIZE_MAX) {
         snprintf(text, HEADLINE_SIZE, "No pipeline was found.");
@@ -118,7 +118,9 @@ static void write_headline(const popliner_replicas *summary,
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
     snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
              best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
-             best->num_ipus == 1 ? "IPU" : "IPUs",
+             s->analysis != NULL   ? best->num_ipus == 1 ? "IPU" : "IPUs"
+             : best->num_ipus == 1 ? "device"
+                                   : "devices",
              (unsigned long long)best->num_replicas * best->micro_batches,
              (double)best->step_cycles / (double)names->cycles_per_time_unit,
              names->time_unit == NULL ? "cycles" : names->time_unit,
@@ -135,7 +137,7 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     if (best == NULL)
         return tell_failure(s, r, replicas, names, error);
     char headline[HEADLINE_SIZE];
-    write_headline(replicas, names, headline);
+    write_headline(s, replicas, names, headline);
     log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
     return POPLINER_OK;
 }
@@ -152,7 +154,7 @@ static popliner_status make_candidates(session *s, const void *of, popliner_form
     const bool is_screen = format == POPLINER_FORMAT_TEXT;
     const popliner_replicas *summary = own->replicas;
     char headline[HEADLINE_SIZE];
-    write_headline(summary, own->names, headline);
+    write_headline(s, summary, own->names, headline);
     popliner_status status = popliner_report_replicas(
         own->replicas, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
     return status == POPLINER_OK && is_screen

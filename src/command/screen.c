@@ -78,7 +78,7 @@ popliner_status screen_table(const session *s, const char *headline, size_t mark
 popliner_status screen_overview(session *s, popliner_error *error) {
     static const popliner_hint hints[] = {
         {"Try", "--solve", "the fewest IPUs that fit, and where to cut", NULL},
-        {"Try", "--diagnose", "how much of the compiler's account is explained", NULL},
+        {"Try", "--diagnose", "the analysis against the compiler's totals", NULL},
         {"Try", "--output page=page.html", "the same for a browser", NULL},
     };
     const popliner_plot_options how = screen_options(s);

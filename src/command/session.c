@@ -395,7 +395,11 @@ static void add_hint(const session *s, popliner_error *error) {
         report_names_are_in(s->options.profile))
         hint = ", or add --report NAME, or --report all";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
-        hint = "; only files written by --save-to-file can be loaded";
+        hint = "; only files written by --output analysis=FILE can be loaded";
+    else if (error->status == POPLINER_ERROR_INPUT && s->options.debug != NULL &&
+             strstr(error->message, ": is not ") != NULL &&
+             strncmp(error->message, s->options.debug, strlen(s->options.debug)) == 0)
+        hint = "; for two reports use --compare OTHER, or their directory with --report all";
     const popliner_error told = *error;
     fail(error, told.status, "%s%s", told.message, hint);
     error->reason = told.reason;

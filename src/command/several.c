@@ -120,12 +120,12 @@ static void tell_points(session *s, const popliner_pareto *summary) {
     const char *second = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]);
     if (summary->is_complete)
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "SUCCESS: %zu best compromise%s of %s and %s, proven to be all.",
+                    "SUCCESS: %zu Pareto-optimal split%s of %s and %s. Proven: these are all.",
                     summary->num_points, summary->num_points == 1 ? "" : "s", first, second);
     else
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "%s: these %zu compromises of %s and %s may not be all; one that is only "
-                    "feasible may not be among the best.",
+                    "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
+                    "that is only feasible may not be Pareto-optimal.",
                     summary->is_stopped ? "Stopped" : "Not all is proven", summary->num_points,
                     first, second);
 }
@@ -136,11 +136,11 @@ static popliner_status make_points(session *s, const void *of, popliner_format f
     const bool is_screen = format == POPLINER_FORMAT_TEXT;
     const popliner_pareto *summary = own->pareto;
     char headline[160];
-    snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s%s.",
+    snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s. %s",
              summary->num_points, summary->num_points == 1 ? "" : "s",
              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
-             summary->is_complete ? ", proven to be all" : "; there may be more");
+             summary->is_complete ? "Proven: these are all." : "There may be more.");
     popliner_status status = popliner_report_pareto(
         own->pareto, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
     return status == POPLINER_OK && is_screen

@@ -39,14 +39,15 @@ static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
         pl_text_add(bold, ":");
     }
     pl_text_add(plain,
-                c->has_plan ? "the largest tile of all stages needs " : "the largest tile holds ");
+                c->has_plan ? "the fullest tile of all stages needs " : "the fullest tile has ");
     add_signed(plain, d->now, false);
+    pl_text_add(plain, c->has_plan ? " bytes" : " live bytes");
     if (d->now == d->before) {
-        pl_text_format(plain, " bytes on both sides; %zu of %zu quantities differ.", c->num_changed,
+        pl_text_format(plain, " on both sides; %zu of %zu quantities differ.", c->num_changed,
                        c->count);
         return PL_TINT_GREEN;
     }
-    pl_text_add(plain, " bytes, before ");
+    pl_text_add(plain, ", before ");
     add_signed(plain, d->before, false);
     pl_text_add(plain, ".");
     return d->now > d->before ? PL_TINT_YELLOW : PL_TINT_GREEN;
@@ -97,8 +98,8 @@ static pl_text name_text(const pl_changes *c, const popliner_change *d) {
     const bool has_kind = strcmp(d->what, "layer") == 0 || strcmp(d->what, "stage") == 0 ||
                           strcmp(d->what, "category") == 0;
     if (is_whole)
-        pl_text_add(&text, strcmp(d->what, "plan") == 0 ? "largest tile of all stages"
-                                                        : "largest tile, live");
+        pl_text_add(&text, strcmp(d->what, "plan") == 0 ? "fullest tile of all stages"
+                                                        : "fullest tile, live");
     else
         pl_text_format(&text, "%s%s%s", has_kind ? d->what : "", has_kind ? " " : "", d->name);
     if (strcmp(d->what, "stage") == 0) {
@@ -157,8 +158,11 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
     for (size_t i = 0; i < count; i++)
         if (listed[i] != deciding)
             add_row(c, listed[i], &grid);
-    if (count > 0)
+    if (count > 0) {
         pl_grid_write(&grid, SHOWN, more, layout);
+        pl_layout_sentence(layout, PL_TINT_NONE, "",
+                           "Categories and layers: of all tiles together.");
+    }
     free(listed);
 }
 

@@ -19,7 +19,8 @@ typedef struct column {
     size_t width; /* of the values, then of the column */
     size_t whole_width;
     bool is_text;
-    bool is_id; /* without commas */
+    bool is_id;   /* without commas */
+    bool is_cuts; /* splits are shown as values of --evaluate */
     bool is_left_out;
 } column;
 
@@ -55,11 +56,34 @@ static bool is_named(const column *c, const char *name) {
     return strlen(name) == c->name_length && memcmp(name, c->name, c->name_length) == 0;
 }
 
+/* Adds "[ Head 0 | 1 2 | 3 ]" as "0,2": the last unit before each cut. */
+static void add_cuts(pl_text *text, const char *split, size_t length) {
+    const char *begin = split;
+    size_t size = 0; /* of the unit before */
+    bool has_any = false;
+    for (size_t i = 0, own = 0; i < length; i += own + 1) {
+        for (own = 0; i + own < length && split[i + own] != ' ';)
+            own++;
+        if (own == 1 && split[i] == '|') {
+            pl_text_add(text, has_any ? "," : "");
+            pl_text_append(text, begin, size);
+            has_any = true;
+        }
+        begin = split + i;
+        size = own;
+    }
+    pl_text_add(text, has_any ? "" : "whole");
+}
+
 /* Adds the value of a field: a number with commas between thousands. */
 static void add_value(pl_text *text, const column *c, const char *field, size_t length) {
     const size_t sign = length > 0 && *field == '-';
     const size_t digits = strspn(field + sign, "0123456789");
     pl_text_add(text, "");
+    if (c->is_cuts && length > 0) {
+        add_cuts(text, field, length);
+        return;
+    }
     if (c->is_text || c->is_id || digits == 0 || digits > 18) {
         pl_text_append(text, field, length);
         return;
@@ -69,20 +93,19 @@ static void add_value(pl_text *text, const column *c, const char *field, size_t 
     pl_text_append(text, field + sign + digits, length - sign - digits);
 }
 
-/* How wide the longest word of a name is. */
-static size_t longest_word(const column *c) {
-    size_t longest = 0;
-    for (size_t at = 0; at < c->name_length;) {
-        size_t length = 0;
-        while (at + length < c->name_length && c->name[at + length] != '_')
-            length++;
-        longest = length > longest ? length : longest;
-        at += length + 1;
+/* How wide a name is that is broken into two lines at most. */
+static size_t width_of_name(const column *c) {
+    size_t least = c->name_length;
+    for (size_t i = 0; i < c->name_length; i++) {
+        const size_t rest = c->name_length - i - 1;
+        const size_t longer = i > rest ? i : rest;
+        if (c->name[i] == '_' && longer < least)
+            least = longer;
     }
-    return longest;
+    return least;
 }
 
-/* Reads the names and measures the values. False without memory. */
+/* Reads the names and which columns are texts. False without memory. */
 static bool read_table(const char *text, table *t) {
     size_t count = 1;
     for (const char *c = text; *c != '\0' && *c != '\n'; c++)
@@ -105,10 +128,17 @@ static bool read_table(const char *text, table *t) {
         c->is_text = c->is_text || (length > 0 && !is_number(text, length));
         text = after(text, length);
     }
+    return true;
+}
+
+/* Measures the values. False without memory. */
+static bool measure(table *t) {
     bool done = true;
-    text = t->rows;
+    const char *text = t->rows;
+    for (size_t i = 0; i < t->num_columns; i++)
+        t->columns[i].width = 0;
     for (size_t i = 0; *text != '\0' && done; i++) {
-        column *c = &t->columns[i % count];
+        column *c = &t->columns[i % t->num_columns];
         const size_t length = field_length(text);
         pl_text value = {0};
         add_value(&value, c, text, length);
@@ -167,8 +197,8 @@ static size_t width_of_all(const table *t, size_t mark) {
 }
 
 static size_t least_width(const column *c, size_t least) {
-    const size_t word = longest_word(c);
-    return word > least ? word : least;
+    const size_t name = width_of_name(c);
+    return name > least ? name : least;
 }
 
 /* Shortens texts to `least` characters, as far as that is necessary. */
@@ -196,6 +226,36 @@ static size_t leave_out(table *t, size_t mark, size_t screen, bool only_details)
     return count;
 }
 
+/* Widens a column to `whole` characters, or, if it is a text, as far as there is room. */
+static void widen(const table *t, column *c, size_t whole, size_t mark, size_t screen) {
+    const size_t all = width_of_all(t, mark);
+    const size_t room = all < screen ? screen - all : 0;
+    if (c->is_left_out || whole <= c->width)
+        return;
+    if (whole - c->width <= room)
+        c->width = whole;
+    else if (c->is_text)
+        c->width += room;
+}
+
+/* Splits that are too long for the screen become lists of cuts. False without memory. */
+static bool shorten_splits(table *t, size_t mark, size_t screen) {
+    static const char cuts[] = "cuts after";
+    size_t width = mark;
+    column *split = NULL;
+    for (size_t i = 0; i < t->num_columns; i++) {
+        column *c = &t->columns[i];
+        split = is_named(c, "split") ? c : split;
+        width += is_detail(c) ? 0 : least_width(c, c->width) + 2;
+    }
+    if (split == NULL || width <= screen + 2)
+        return true;
+    split->is_cuts = true;
+    split->name = cuts;
+    split->name_length = strlen(cuts);
+    return measure(t);
+}
+
 /* Makes the table fit the screen. Returns how many columns are left out. */
 static size_t fit(table *t, size_t mark, size_t screen) {
     for (size_t i = 0; i < t->num_columns; i++)
@@ -206,13 +266,10 @@ static size_t fit(table *t, size_t mark, size_t screen) {
     size_t count = leave_out(t, mark, screen, true);
     shorten(t, mark, screen, LEAST_NAME);
     count += leave_out(t, mark, screen, false);
-    for (size_t i = 0; i < t->num_columns; i++) { /* what room remains is for texts */
-        column *c = &t->columns[i];
-        const size_t all = width_of_all(t, mark);
-        const size_t room = all < screen ? screen - all : 0;
-        if (!c->is_left_out)
-            c->width += c->whole_width - c->width < room ? c->whole_width - c->width : room;
-    }
+    for (size_t i = 0; i < t->num_columns; i++) /* what room remains is for texts, then names */
+        widen(t, &t->columns[i], t->columns[i].whole_width, mark, screen);
+    for (size_t i = 0; i < t->num_columns; i++)
+        widen(t, &t->columns[i], t->columns[i].name_length, mark, screen);
     return count;
 }
 
@@ -319,8 +376,10 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
         pl_layout_sentence(&layout, PL_TINT_BOLD, headline, "");
         pl_layout_empty_line(&layout);
     }
-    bool done = read_table(rows, &t);
-    const size_t num_left_out = done ? fit(&t, has_mark ? 2 : 0, layout.screen.width) : 0;
+    const size_t mark = has_mark ? 2 : 0;
+    bool done =
+        read_table(rows, &t) && measure(&t) && shorten_splits(&t, mark, layout.screen.width);
+    const size_t num_left_out = done ? fit(&t, mark, layout.screen.width) : 0;
     done = done && write_table(&t, has_mark, marked_row, &layout);
     if (num_left_out > 0) {
         pl_text note = {0};

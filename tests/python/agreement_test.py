@@ -125,7 +125,7 @@ class Profiles(unittest.TestCase):
         printed = run(self.report, "--format", "text")
         shown = self.analysis.overview(width=80)
         self.assertTrue(printed.startswith(shown.rstrip("\n")), (printed, shown))
-        self.assertIn(" on one IPU: the fullest tile has ", shown)
+        self.assertIn(" on one IPU: the fullest tile needs ", shown)
 
     def test_other_forms(self):
         answer = self.analysis.solve(num_ipus=2, require="layers:1..")

@@ -66,12 +66,12 @@ static void report(const mk_network_plan *plan, const mk_profile_figures *figure
     size_t operations = 0;
     for (size_t i = 0; i < plan->operations.count; i++)
         operations += !mk_operation_at(plan, i)->is_left_out;
-    printf("%zu operations, %zu programs, %zu liveness steps, %llu lowered variables, "
-           "%zu debug contexts; the largest tile holds %llu bytes, %llu tiles hold too much.\n",
-           operations, plan->programs.count, plan->steps.count,
-           (unsigned long long)figures->lowered_variables, plan->contexts.count,
-           (unsigned long long)figures->max_tile_bytes,
-           (unsigned long long)figures->overfull_tiles);
+    printf(
+        "%zu operations, %zu programs, %zu liveness steps, %llu lowered variables, "
+        "%zu debug contexts; the fullest tile has %llu bytes without gaps, %llu tiles overflow.\n",
+        operations, plan->programs.count, plan->steps.count,
+        (unsigned long long)figures->lowered_variables, plan->contexts.count,
+        (unsigned long long)figures->max_tile_bytes, (unsigned long long)figures->overfull_tiles);
 }
 
 static popliner_status make_profile(const mk_options *options, popliner_error *error) {
