@@ -191,7 +191,8 @@ const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text, .
 
 static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
     (void)row;
-    text += text == NULL || strncmp(text, "--", 2) != 0 ? 0 : 2;
+    if (text != NULL && strncmp(text, "--", 2) == 0)
+        text += 2;
     *(const char **)field = text == NULL ? "" : text;
     if (text == NULL || help_has(text))
         return true;
