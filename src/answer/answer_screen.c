@@ -137,7 +137,7 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
     }
 }
 
-/* Of a split that fits. */
+/* Adds the verdict on a split that fits. */
 static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text *bold) {
     const size_t worst = tightest(c);
     const popliner_verdict verdict = has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
@@ -167,7 +167,7 @@ static void add_contradiction(const pl_certificate *c, pl_text *bold) {
         pl_text_format(bold, ": %zu constraints contradict each other.", count);
 }
 
-/* Of a unit that is too large by itself. */
+/* Adds the verdict on a unit that alone is too large. */
 static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     pl_text_format(bold, "Does not fit: %s%s alone needs ", kind_of(c, why->unit, why->unit),
@@ -185,7 +185,7 @@ static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plai
     }
 }
 
-/* Of what does not fit. */
+/* Adds the verdict on a split that does not fit. */
 static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const size_t num_ipus =
@@ -225,7 +225,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     return tint_of(may_fit ? POPLINER_FITS_PERHAPS : POPLINER_FITS_NOT);
 }
 
-/* Of a split that was given. */
+/* Adds the verdict on a split of --evaluate. */
 static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
                               pl_text *plain) {
     const size_t worst = tightest(c);
@@ -302,7 +302,7 @@ static pl_text cycles_text(const pl_certificate *c, size_t stage) {
     return text;
 }
 
-/* What passes to the next stage: bytes, or time where the costs of cuts are that. */
+/* Returns the cut to the next stage: bytes, or time where cuts cost time. */
 static pl_text cut_text(const pl_certificate *c, size_t stage) {
     pl_text text = {0};
     const popliner_plan_stage *s = &c->plan.stages[stage];
@@ -524,7 +524,7 @@ static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *
     return text;
 }
 
-/* Of a split that was given, the table tells. */
+/* False for a split of --evaluate, whose table shows the bottleneck. */
 static bool has_bottleneck(const pl_certificate *c) {
     return c->is_measured && c->plan.num_stages > 0 && !c->is_evaluation;
 }
@@ -575,7 +575,7 @@ static void add_option(const pl_certificate *c, const popliner_constraint *it, p
     pl_certificate_word_constraint(c, it, text);
 }
 
-/* What a constraint asks for: "layers 0 to 3 on one IPU". */
+/* Adds the meaning of a constraint: "layers 0 to 3 on one IPU". */
 static void add_meaning(const pl_certificate *c, const popliner_constraint *it, pl_text *text) {
     for (const char *word = pl_constraint_of(it->kind)->meaning; *word != '\0'; word++) {
         if (*word != '%') {
@@ -670,7 +670,7 @@ static void write_hints(const pl_certificate *c, const popliner_hint *hints, siz
     }
 }
 
-/* What the certificate says that is told nowhere else. */
+/* Adds messages of the certificate that no other part of the screen shows. */
 static void write_notes(const pl_certificate *c, pl_layout *layout) {
     pl_text notes = {0};
     pl_text_add(&notes, "");

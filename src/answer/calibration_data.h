@@ -1,4 +1,4 @@
-/* What a comparison holds.
+/* The members of a comparison.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_ANSWER_CALIBRATION_DATA_H

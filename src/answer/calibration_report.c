@@ -16,7 +16,7 @@ static const char *group_name(int group) {
                                             : pl_parts[PL_FIRST_CODE + group].name;
 }
 
-/* What of the expectation may be left out: see POPLINER_NUM_COUNTED_PARTS. */
+/* Names a part of the expectation that may be left out: see POPLINER_NUM_COUNTED_PARTS. */
 static const char *part_name(size_t part) {
     const char *name = pl_effect_name(part);
     return name == NULL ? "accumulators" : name;

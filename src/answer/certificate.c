@@ -68,7 +68,7 @@ static size_t list_ipu(const pl_certificate *c, size_t ipu, popliner_interval *s
     return count;
 }
 
-/* What is told of stages together on an IPU that recompute in one way. */
+/* Fills the details of stages on one IPU that recompute in one way. */
 static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute recompute,
                                 const popliner_interval *stages, size_t num_stages,
                                 popliner_stage_detail *detail, popliner_error *error) {
@@ -93,7 +93,7 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
     return pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error);
 }
 
-/* What a stage recomputes. */
+/* Returns how a stage recomputes. */
 static popliner_recompute recompute_of(const pl_certificate *c, size_t stage) {
     const pl_certificate_input *in = &c->input;
     return in->stage_recomputes == NULL ? in->pipeline.recompute : in->stage_recomputes[stage];
@@ -133,8 +133,8 @@ static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
                    why->unit, why->unit_bytes, c->unit.need_bytes[c->input.need]);
 }
 
-/* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else
- * checked. */
+/* Measures the IPU of every stage; with is_evaluation it sets the peak of the plan, else it
+ * checks it. */
 static popliner_status measure(pl_certificate *c, bool is_evaluation, popliner_error *error) {
     popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;
@@ -239,7 +239,7 @@ static void find_headroom(pl_certificate *c) {
     }
 }
 
-/* Copies what the costs know of units beside what the solver needs. */
+/* Copies the data of units that the solver does not need. */
 static bool copy_units(pl_certificate *c, const pl_certificate_input *input) {
     const size_t num_units = input->num_units;
     if (input->kv_bytes != NULL) {
@@ -317,7 +317,7 @@ static bool has_less_room(const popliner_solver_options *o, const popliner_plan_
            pl_add_or_never(least->peak_bytes, pl_limit_of(o, own->ipu, o->mem_per_tile));
 }
 
-/* Where most is needed of what was asked for first. */
+/* Finds the stage that is worst by the first objective. */
 static size_t find_bottleneck(const popliner_plan *plan, const popliner_solver_options *options) {
     bool by_room = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_HEADROOM;
     bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
@@ -363,7 +363,7 @@ static popliner_status copy_choices(pl_certificate *c, const char *const *choice
     return c->stage_choices == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
-/* The same of a profile, where every stage recomputes in a way that has a name. */
+/* Copies the names of how the stages of a profile recompute. */
 static popliner_status copy_recomputes(pl_certificate *c, popliner_error *error) {
     const popliner_recompute *recomputes = c->input.stage_recomputes;
     size_t num_stages = c->plan.num_stages;

@@ -1,4 +1,4 @@
-/* What a certificate is inside the library.
+/* The members of a certificate inside the library.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_ANSWER_CERTIFICATE_DATA_H
@@ -18,7 +18,7 @@
 #include "solve/options.h"
 #include "solve/plan.h"
 
-/* What a certificate is about. */
+/* The subject of a certificate. */
 typedef struct pl_certificate_input {
     const popliner_solver_options *options;
     popliner_pipeline pipeline; /* its max_stages mean nothing */
@@ -34,7 +34,7 @@ typedef struct pl_certificate_input {
     const char *unit_order;             /* see popliner_costs_file */
     const struct pl_graph_chain *graph; /* of which the units are one chain; NULL: none */
     popliner_option_names option_names; /* complete */
-    /* What was told of the profile, and of the request; NULL: nothing. They need not outlive it. */
+    /* Warnings of the profile and of the request; NULL: none. They need not outlive it. */
     const pl_messages *warnings[2];
 
     /* Where the costs come from, which has to outlive the certificate: the first three or none.
@@ -70,10 +70,10 @@ typedef struct pl_certificate {
     bool is_measured;      /* there are details */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
-    popliner_verdict *verdicts;     /* likewise; NULL if it is not measured */
+    popliner_verdict *verdicts;     /* [stages]; NULL if it is not measured */
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
-    size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
-                                 was asked for first */
+    size_t bottleneck; /* the stage with the fullest tile, or with most cycles if they are
+                                 the first objective */
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;
@@ -94,8 +94,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error);
 
-/* What the caller says of costs that come from no profile; names and options are still the
- * caller's, but for those that were completed into *options and *listener. Errors: USAGE. */
+/* Reads the caller's words for costs without a profile; names and options remain the
+ * caller's, except for those that were completed into *options and *listener. Errors: USAGE. */
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
                                           pl_certificate_input *input,
                                           popliner_solver_options *options,
@@ -128,7 +128,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *certificate, poplin
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
 const char *pl_certificate_layer(const pl_certificate *certificate, size_t unit);
 
-/* The last unit of a stage that layer_to tells: not the tail behind it. */
+/* Returns the last unit of a stage for layer_to: not the tail after it. */
 size_t pl_certificate_last_layer(const pl_certificate *certificate,
                                  const popliner_plan_stage *stage);
 
@@ -139,7 +139,7 @@ uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_obje
 /* A number in the unit that a divisor stands for. */
 void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
 
-/* Adds what people are told besides the verdict and the bottleneck, a line each. */
+/* Adds the messages besides the verdict and the bottleneck, a line each. */
 void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text);
 
 /* Whether a remedy is another number of units for a constraint. */
@@ -173,7 +173,7 @@ void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *
 /* "IPU" or "IPUs"; for a file of costs "device" or "devices". */
 const char *pl_certificate_devices(const pl_certificate *certificate, size_t count);
 
-/* What a proof is about: "split", "split of this order", or "contiguous partition of the graph". */
+/* Returns the subject of a proof: "split", "split of this order", or "contiguous partition of the graph". */
 const char *pl_certificate_splits(const pl_certificate *certificate);
 
 /* "optimal", "feasible" or "infeasible". */
@@ -205,7 +205,7 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
 /* The words of a verdict: "likely fits". */
 const char *pl_verdict_text(popliner_verdict verdict);
 
-/* What popliner_verdict_of tells of a margin. */
+/* Returns a margin in spreads, as popliner_verdict_of does. */
 double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);
 
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to

@@ -210,7 +210,7 @@ static void put_nodes(const pl_certificate *c, const popliner_plan_stage *stage,
     pl_put_close(json);
 }
 
-/* What is known of the whole graph; null where there is none. */
+/* Writes the proof for the whole graph; null where there is none. */
 static void put_graph(const pl_certificate *c, pl_json *json) {
     const popliner_graph_proof *graph = &c->plan.graph;
     if (!graph->is_graph || c->node_names == NULL) {
@@ -230,7 +230,7 @@ static bool knows_cuts(const pl_certificate *c) {
     return c->plan.num_values > 0;
 }
 
-/* What a stage needs, in a model that knows what compiling adds. */
+/* Writes the need of a stage, in a model that counts what compiling adds. */
 static void put_needs(const pl_certificate *c, size_t i, pl_json *json) {
     if (!c->is_measured || !c->input.chain->model->follows_account)
         pl_put_null(json, "needs");
@@ -262,7 +262,7 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     pl_put_close(json);
 }
 
-/* What proved something; null if nothing did. */
+/* Writes the method of a proof; null if there is none. */
 static void put_proof(popliner_proof proof, pl_json *json) {
     pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : pl_proof_name(proof));
 }
@@ -330,7 +330,7 @@ static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
     pl_put_close(json);
 }
 
-/* What would be enough: single changes, and constraints of which to leave out one is not. */
+/* Writes changes that are enough: single ones, and constraints to leave out together. */
 static void put_remedies(const pl_certificate *c, pl_json *json) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     pl_put_count(json, "enough_num_ipus", why->enough_stages);
@@ -399,7 +399,7 @@ static void put_cuts(const pl_certificate *c, const char *key, popliner_cut_rule
     pl_put_close(json);
 }
 
-/* What is told of pairs of layers, of where they are, and of single IPUs and links. */
+/* Writes the options on pairs of layers, their places, and single IPUs and links. */
 static void put_lists(const pl_certificate *c, pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     const char *const *names = c->input.unit_names;
@@ -470,7 +470,7 @@ static size_t num_ipus(const popliner_solver_options *o) {
     return count;
 }
 
-/* What is asked of a profile's stages. */
+/* Writes the options on the stages of a profile. */
 static void put_memory_options(const pl_certificate *c, pl_json *json) {
     static const char *const needs[] = {
         [POPLINER_NEED_EXPECTED] = "expected",

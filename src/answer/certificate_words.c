@@ -1,4 +1,4 @@
-/* What is said of an answer: log, JSON and pages are made of the one list.
+/* Messages about an answer: log, JSON and pages are made of the one list.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
@@ -17,7 +17,7 @@
 #include "solve/objective.h"
 #include "solve/plan.h"
 
-/* Whether the objective BALANCE is asked for behind CYCLES. */
+/* True if the objective BALANCE comes after CYCLES. */
 static bool spread_is_of_cycles(const popliner_plan *plan) {
     bool after_cycles = false;
     for (size_t i = 0; i < plan->num_values; i++) {
@@ -42,7 +42,7 @@ uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_obje
                                   : 1;
 }
 
-/* With six digits behind the point unless it is whole. */
+/* Adds a number, with six digits after the point unless it is whole. */
 static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
     if (divisor == 1)
         pl_text_format(text, "%" PRIu64, value);
@@ -69,7 +69,7 @@ const char *pl_certificate_splits(const pl_certificate *c) {
                                          : "split of this order";
 }
 
-/* Of what something is proven. */
+/* Names the order or graph that a proof is limited to. */
 static const char *of_order(const pl_certificate *c) {
     if (c->plan.graph.is_proven && c->plan.status != POPLINER_PLAN_INFEASIBLE)
         return " of all contiguous partitions of the graph";
@@ -197,7 +197,7 @@ static size_t count_unknown(const pl_certificate *c) {
     return count;
 }
 
-/* Of which stages nothing is known. */
+/* Adds which stages have no estimate. */
 static void add_unknown(const pl_certificate *c, pl_text *text) {
     const size_t count = c->is_measured ? count_unknown(c) : 0;
     if (count > 0)
@@ -258,7 +258,7 @@ void pl_certificate_word_constraint(const pl_certificate *certificate,
     }
 }
 
-/* What has to be given so that so much is left, and what of it is not. */
+/* Adds the memory to pass so that limit_bytes remain, and what is reserved of it. */
 static void add_memory(const pl_certificate *c, uint64_t limit_bytes, const char *unit,
                        pl_text *text) {
     const popliner_reserve *reserve = &c->input.options->reserve;
@@ -285,7 +285,7 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
     case POPLINER_REMEDY_EVERY_LIMIT:
         pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
         if (c->input.options->reserve.percent_hundredths > 0)
-            pl_text_format(text, " beside what %s keeps free", names.reserve);
+            pl_text_format(text, " in addition to what %s keeps free", names.reserve);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
         own.number = remedy->number;
@@ -315,7 +315,7 @@ static uint64_t raise_of(const pl_certificate *c, const popliner_remedy *remedy)
     return remedy->bytes > limit_bytes ? remedy->bytes - limit_bytes : 0;
 }
 
-/* Of the limits of single IPUs only the one that is raised least is told. */
+/* False for limits of single IPUs except for the one that is raised least. */
 static bool is_told(const pl_certificate *c, size_t remedy) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_remedy *own = &why->remedies[remedy];
@@ -361,7 +361,7 @@ static void add_other_remedies(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, "There may be other changes: not all were tried.\n");
 }
 
-/* What would be enough. */
+/* Adds changes that would be enough. */
 static void add_remedies(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_option_names names = c->input.option_names;
@@ -472,7 +472,7 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
     add_remedies(c, text);
 }
 
-/* What was chosen for the stages of a profile: words that --evaluate takes again. */
+/* Adds how stages of a profile recompute, in words that --evaluate accepts. */
 static void add_recomputes(const pl_certificate *c, pl_text *text) {
     if (c->stage_choices == NULL || !c->is_measured || c->plan.num_stages == 0)
         return;

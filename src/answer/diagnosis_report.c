@@ -15,7 +15,7 @@
 
 enum { PATH_ROOM = 500 };
 
-/* What the parts of a report need, together. */
+/* The data that parts of a report share. */
 typedef struct context {
     const pl_diagnosis *diagnosis;
     const popliner_profile *profile;

@@ -20,7 +20,7 @@ static size_t count_breaches(const pl_diagnosis *d) {
     return count;
 }
 
-/* What is explained of the fullest tile, in percent. */
+/* The explained share of the fullest tile, in percent. */
 static double explained_percent(const pl_diagnosis *d) {
     return d->truth_bytes == 0 ? 100 : 100 * (double)d->explained_bytes / (double)d->truth_bytes;
 }
@@ -71,7 +71,7 @@ static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
 
 /* ---- what is missing there ---- */
 
-/* What is missing of a category. */
+/* The missing bytes of a category. */
 typedef struct missing {
     const char *category;
     uint64_t bytes;

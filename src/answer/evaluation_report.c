@@ -20,7 +20,7 @@ static size_t first_on_ipu(const popliner_plan *plan, size_t stage) {
     return first;
 }
 
-/* The other stages that what is told of the first on an IPU is of: " with stages 2 and 5:". */
+/* Adds the other stages whose numbers are those of the first one on an IPU: " with stages 2 and 5:". */
 static void write_others(const popliner_plan *plan, size_t stage, pl_text *text) {
     size_t left = 0;
     for (size_t i = stage + 1; i < plan->num_stages; i++)
@@ -145,7 +145,7 @@ static const pl_certificate *evaluation_of(const popliner_together *t, size_t re
     return pl_certificate_of(t->evaluations[report]);
 }
 
-/* What the IPU of a stage needs in a report. */
+/* Returns the need of the IPU of a stage in a report. */
 static uint64_t need_of(const popliner_together *t, size_t report, size_t stage) {
     const pl_certificate *c = evaluation_of(t, report);
     return c->details[stage].need_bytes[c->input.need];

@@ -17,7 +17,7 @@ static pl_certificate of_plan(const pl_certificate_input *names, const popliner_
     return c;
 }
 
-/* What is known of a value: of one that was stopped too early, nothing. */
+/* Returns the status of a value: unknown if it was stopped too early. */
 static const char *status_of(const popliner_plan *plan) {
     return plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN ? "unknown"
                                                                      : pl_certificate_status(plan);
@@ -193,7 +193,7 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
 
 /* ---- replicas ---- */
 
-/* Micro-batches in a unit of time; 0 if the time cannot be told. */
+/* Micro-batches in a unit of time; 0 if the time is unknown. */
 static double throughput(const popliner_replicas_candidate *c, uint64_t divisor) {
     double step = (double)c->step_cycles / (double)divisor;
     return c->step_cycles == 0 || c->step_cycles == UINT64_MAX
@@ -201,7 +201,7 @@ static double throughput(const popliner_replicas_candidate *c, uint64_t divisor)
                : (double)c->num_replicas * (double)c->micro_batches / step;
 }
 
-/* What is known of a number of stages that was perhaps not tried. */
+/* Returns the status of a number of stages, unknown if it was not tried. */
 static const char *tried_status(const popliner_replicas_candidate *c) {
     return c->plan == NULL        ? "unknown"
            : c->num_replicas == 0 ? "infeasible"
@@ -214,7 +214,7 @@ static const popliner_plan *candidate_plan_at(const void *of, size_t i) {
     return summary->candidates[i].plan;
 }
 
-/* Of a number of stages that cannot be had, nothing else is known. */
+/* Adds a row; a number of stages that is impossible has the status alone. */
 static void add_candidate(const void *of, size_t i, const pl_certificate_input *names,
                           pl_sheet *sheet) {
     const popliner_replicas *summary = of;
