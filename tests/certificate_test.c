@@ -257,17 +257,19 @@ static void words_what_is_kept_free(void **state) {
                 "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free).\n"
                 "It would fit with 40 bytes more on every IPU.\n");
     reserve = (popliner_reserve){0, 5000};
-    assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\n"
-                "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
-                "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free).\n"
-                "It would fit with 40 bytes more on every IPU beside what -r keeps free.\n");
+    assert_text(
+        &why, &own_names,
+        "No split over at most 16 IPUs fits.\n"
+        "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
+        "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free).\n"
+        "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
     reserve = (popliner_reserve){0, 10000};
-    assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\n"
-                "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
-                "It would fit with IPU 3 of 700 bytes (plus what -r keeps free).\n"
-                "It would fit with 40 bytes more on every IPU beside what -r keeps free.\n");
+    assert_text(
+        &why, &own_names,
+        "No split over at most 16 IPUs fits.\n"
+        "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
+        "It would fit with IPU 3 of 700 bytes (plus what -r keeps free).\n"
+        "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
     reserve = (popliner_reserve){0, 0};
 }
 
