@@ -171,17 +171,17 @@ static void words_remedies(void **state) {
                                   .enough_bytes = 5000,
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\n"
+                "No split over at most 16 devices fits.\n"
                 "It would fit with mem_per_tile 5000, or with num_ipus 20.\n");
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\n"
+                "No split over at most 16 devices fits.\n"
                 "It would fit with -m 5000, or with -n 20.\n");
     why.enough_bytes = 0;
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\nIt would fit with -n 20.\n");
+                "No split over at most 16 devices fits.\nIt would fit with -n 20.\n");
     why.enough_stages = 0;
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\nMore IPUs would not help.\n");
+                "No split over at most 16 devices fits.\nMore devices would not help.\n");
 }
 
 /* One IPU, and at most six are told; the JSON has all. */
@@ -192,7 +192,7 @@ static void words_changes(void **state) {
                                   .num_remedies = NUM_REMEDIES,
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\nIt would fit with num_ipus 20.\n"
+                "No split over at most 16 devices fits.\nIt would fit with num_ipus 20.\n"
                 "It would fit with IPU 3 of 700 bytes.\n"
                 "It would fit with 40 bytes more on every IPU.\n"
                 "It would fit without require place:C=7.\n"
@@ -202,13 +202,13 @@ static void words_changes(void **state) {
                 "The JSON has 2 more changes that would be enough.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\nIt would fit with -n 20.\n"
+                "No split over at most 16 devices fits.\nIt would fit with -n 20.\n"
                 "It would fit with IPU 3 of 700 bytes.\n");
     why.num_remedies = 0;
     why.num_left_out = 2;
     why.has_all_remedies = false;
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\nIt would fit with num_ipus 20.\n"
+                "No split over at most 16 devices fits.\nIt would fit with num_ipus 20.\n"
                 "It would fit without require together:B,C, require place:C=7 together; one of "
                 "them alone is not enough.\nThere may be other changes: not all were tried.\n");
     why.num_remedies = NUM_REMEDIES;
@@ -251,7 +251,7 @@ static void words_what_is_kept_free(void **state) {
                                         .has_all_remedies = true};
     reserve = (popliner_reserve){100, 0};
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\n"
+                "No split over at most 16 devices fits.\n"
                 "It would fit with mem_per_tile 5100 (of which reserve keeps 100 free), or "
                 "with num_ipus 20.\n"
                 "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free).\n"
@@ -259,14 +259,14 @@ static void words_what_is_kept_free(void **state) {
     reserve = (popliner_reserve){0, 5000};
     assert_text(
         &why, &own_names,
-        "No split over at most 16 IPUs fits.\n"
+        "No split over at most 16 devices fits.\n"
         "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
         "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free).\n"
         "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
     reserve = (popliner_reserve){0, 10000};
     assert_text(
         &why, &own_names,
-        "No split over at most 16 IPUs fits.\n"
+        "No split over at most 16 devices fits.\n"
         "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
         "It would fit with IPU 3 of 700 bytes (plus what -r keeps free).\n"
         "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
@@ -284,9 +284,9 @@ static void words_a_unit_out_of_place(void **state) {
                                         .enough_stages = 3,
                                         .has_all_remedies = true};
     assert_text(&why, NULL,
-                "Layer B alone needs 30 bytes on a tile; its IPUs have 20 at most.\nIPU 2 would "
-                "hold it, but the order of the chain or a constraint "
-                "keeps it off.\nIt would fit with num_ipus 3.\n");
+                "Layer B alone needs 30 bytes; its devices have 20 at most.\nIt would fit on "
+                "device 2, but the order of the chain or a constraint "
+                "forbids that.\nIt would fit with num_ipus 3.\n");
 }
 
 int main(void) {

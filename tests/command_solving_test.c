@@ -1296,8 +1296,8 @@ static void says_what_would_do_where_ipus_differ(void **state) {
     json_decref(answer);
     assert_contains(run.err, "Layer a alone needs 18 bytes; its devices have 15 at "
                              "most.\n");
-    assert_contains(run.err, "device 1 would have room, but the order of the chain or a constraint "
-                             "forbids it.\n");
+    assert_contains(run.err, "It would fit on device 1, but the order of the chain or a constraint "
+                             "forbids that.\n");
     assert_contains(run.err, "It would fit with IPU 0 of 18 bytes.\n");
     assert_contains(run.err, "It would fit with 3 bytes more on every IPU.\n");
     RUN(&run, path, "--num-ipus", "2", "--mem-per-tile", "25,0=20", "--solve", "--reserve=5");

@@ -457,8 +457,8 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
             add_unit_peak(c, text);
         if (why->obstacle == POPLINER_OBSTACLE_PLACE)
             pl_text_format(text,
-                           "%s %zu would have room, but the order of the chain or a constraint "
-                           "forbids it.\n",
+                           "It would fit on %s %zu, but the order of the chain or a constraint "
+                           "forbids that.\n",
                            pl_certificate_devices(c, 1), why->fitting_ipu);
         break;
     case POPLINER_OBSTACLE_CAPACITY:
