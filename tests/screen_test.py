@@ -434,6 +434,50 @@ def check_comparison(popliner, mkprofile, report, scratch):
         check(f"{now} " in row and row.endswith("fullest tile, live"), growth, text)
 
 
+def check_replicas(popliner, report):
+    """The verdict and the marked row are those of the best candidate; rows are those of a pipe."""
+    command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--schedule", "popart"]
+    answer = json.loads(in_pipe([*command, "--format", "json"]))
+    rows = [line.split("\t") for line in in_pipe(command).splitlines()]
+    best = answer["candidates"][answer["best"]]
+    for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
+        text, _, _ = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
+        ipus = best["stages"]  # each on its own
+        check(" ".join(text.split()).startswith(
+            f"{best['replicas']} pipelines on {ipus} IPUs each: 16 micro-batches in "
+            f"{best['step_cycles']} cycles, which is the best."), best, text)
+        check(locale != "C" or text.isascii(), text)
+        table = text.partition("\n\n")[2]
+        check_table(table, rows, width, command)
+        marked = next(line for line in table.splitlines() if line.startswith(">"))
+        check_row(marked, next(row for row in rows if row[0] == str(best["stages"])), text)
+
+
+def check_together(popliner, report, other, scratch):
+    """One split of two reports: each has the memory of its own evaluation."""
+    folder = os.path.join(scratch, "both")
+    os.mkdir(folder)
+    for name, path in (("a", report), ("b", other)):
+        os.symlink(path, os.path.join(folder, name))
+    own = ["--schedule", "popart"]
+    command = [popliner, folder, "-q", "--report", "all", "--solve", *own]
+    rows = [line.split("\t") for line in in_pipe(command).splitlines()]
+    cuts = ",".join(row[3] for row in rows[1:-1])
+    stages = [json.loads(in_pipe([popliner, path, "-q", "--evaluate", cuts, *own, "--format",
+                                  "json"])) for path in (report, other)]
+    needs = [[stage["needs"]["expected_bytes"] for stage in each] for each in stages]
+    verdicts = {stage["needs"]["verdict"] for each in stages for stage in each}
+    verdict = "Fits" if verdicts == {"fits"} else "Likely fits"
+    for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
+        text, _, status = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
+        check(status == 0 and text.startswith(f"{verdict} in each of 2 reports: "
+                                              f"{len(needs[0])} stages."), verdicts, text)
+        lines = text.splitlines()[-len(needs[0]):]
+        for line, row, *each in zip(lines, rows[1:], *needs):
+            check_row(line, row, text)
+            check(" ".join(map(grouped, each)) in " ".join(line.split()), each, text)
+
+
 def main():
     popliner, mkprofile = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as scratch:
@@ -450,6 +494,8 @@ def main():
         check_log(popliner, stored)
         check_originals(popliner, stored)
         check_comparison(popliner, mkprofile, stored, scratch)
+        check_replicas(popliner, stored)
+        check_together(popliner, report, os.path.join(scratch, "other"), scratch)
 
 
 if __name__ == "__main__":
