@@ -226,7 +226,7 @@ static const struct shown_option {
     {"schedule", "NAME", "popart, tf-grouped, 1f1b, inference, ..."},
     {"need", "at-most", "count the most that a stage may need: the safe side"},
     {"require", "RULE", "a constraint: cut:3, together:1,3, layers:1..4, ..."},
-    {"objective", "NAME,...", "what is best: memory, cycles, traffic, ipus, balance, headroom"},
+    {"objective", "NAME,...", "what is best: memory, cycles, traffic, headroom, ..."},
     {"recompute", "auto", "recompute activations where that helps"},
     {"layer-name-regex", "REGEX", "how layers are found in the names of operations"},
     {"output", "WHAT[=FILE]", "a table, page, trace, or plan for a framework"},
