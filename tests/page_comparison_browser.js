@@ -131,6 +131,10 @@ async function checkComparison(tab, told, name) {
     assert.strictEqual(bounds.length, told.bounds.length, name);
     bounds.forEach((text, i) => assert.strictEqual(text.includes('exceeded'),
         told.bounds[i].exceeded.length > 0, `${name}: ${text}`));
+    const head = await tab.locator('#comparison .verdict').first().innerText();
+    const { difference } = told.growth;
+    assert.ok(head.startsWith(difference > 0 ? 'Larger: ' : difference < 0 ? 'Smaller: '
+        : difference === 0 ? 'As large as before: ' : 'Not known: '), `${name}: ${head}`);
     if (bounds.length > 0)
         assert.strictEqual(await tab.locator('#comparison .verdict.over').count() > 0,
             told.bounds.some((bound) => bound.exceeded.length > 0), name);

@@ -128,7 +128,7 @@ class ComparisonView {
                 this.kinds[name] = new Compared(this.data.tables[name]);
         this.tile = null;
         this.charts = [];
-        this.element = el('div', { class: 'comparison' }, this.makeSides(), this.makeVerdicts(),
+        this.element = el('div', { class: 'comparison' }, this.makeVerdicts(), this.makeSides(),
             this.makeGrown(), this.makeSettings(), this.makeStages(),
             el('h3', {}, 'Tiles'), this.makeTiles(),
             el('h3', {}, 'Layers'), el('p', {}, 'What each needs as a stage of its own.'),
@@ -147,23 +147,25 @@ class ComparisonView {
     // The quantity that decides if the model became larger, and the given bounds.
     makeVerdicts() {
         const { growth, bounds } = this.data;
-        const what = growth.what === 'plan' ? 'What the largest tile of all stages needs'
-            : 'The live memory of the largest tile';
-        const numbers = `${grouped(growth.before)} to ${grouped(growth.now)} B`;
-        const text = growth.difference === null ? `${what} has no value on one side.`
-            : growth.difference === 0 ? `${what} is the same: ${grouped(growth.now)} B.`
-            : `${what} ${growth.difference > 0 ? 'grew' : 'shrank'} by ` +
-                `${bytes(Math.abs(growth.difference))}${growth.percent === null ? ''
-                    : ` (${shownPercent(growth.percent)})`}: from ${numbers}.`;
-        const isOver = bounds.some((bound) => bound.exceeded.length > 0);
-        return [el('p', { class: 'deciding' }, text),
-            this.data.num_changed > 0 ? el('p', {}, `${grouped(this.data.num_changed)} of ` +
-                `${grouped(this.data.num_quantities)} quantities changed.`)
-                : el('p', {}, `No difference: all ${grouped(this.data.num_quantities)} ` +
-                    'quantities are the same.'),
-            bounds.length === 0 ? null : el('p', { class: isOver ? 'verdict over' : 'verdict' },
-                isOver ? 'More growth than was allowed.' : 'No more growth than was allowed.'),
-            bounds.length === 0 ? null : el('ul', { class: 'bounds' },
+        const { difference, percent } = growth;
+        const what = growth.what === 'plan' ? 'the fullest tile of all stages' : 'the fullest tile';
+        const share = percent ? ` (${shownPercent(percent)})` : '';
+        const head = difference === null ? `Not known: ${what} has no value on one side`
+            : difference === 0 ? `As large as before: ${what} has the same bytes`
+            : `${difference > 0 ? 'Larger' : 'Smaller'}: ${what} ${difference > 0 ? '+' : '−'}` +
+                bytes(Math.abs(difference)) + share;
+        const over = bounds.find((bound) => bound.exceeded.length > 0);
+        const hasBounds = bounds.length > 0;
+        const rule = !hasBounds ? '' : over === undefined ? ', no more growth than was allowed'
+            : `, ${over.of === 'largest-tile' ? 'more' : `${BOUND_TEXTS[over.of]} grew by more`} ` +
+                `than the ${over.max_percent} % allowed`;
+        return [el('p', { class: `verdict ${over ? 'over' : hasBounds ? '' : 'unknown'}` },
+            `${head}${rule}.`),
+            difference === null ? null : el('p', {}, `${growth.what === 'plan' ? 'Needed'
+                : 'Live'} before: ${grouped(growth.before)} B, now: ${grouped(growth.now)} B. ` +
+                `${grouped(this.data.num_changed)} of ${grouped(this.data.num_quantities)} ` +
+                'quantities changed.'),
+            !hasBounds ? null : el('ul', { class: 'bounds' },
                 bounds.map((bound) => el('li', {}, this.boundText(bound))))];
     }
 
