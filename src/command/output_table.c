@@ -138,7 +138,7 @@ const output output_table[] = {
      .kind = OUTPUT_CONFIG,
      .formats = AS_JSON,
      .what = "the options",
-     .help = "the options of this run, for --config; without =FILE nothing else is done"},
+     .help = "the options of this run, for --config; without =FILE, prints no answer"},
     {.name = "page",
      .kind = OUTPUT_PAGE,
      .action = PAGE,
