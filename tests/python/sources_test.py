@@ -294,6 +294,10 @@ class Checkpoints(unittest.TestCase):
         from popliner.costs import gguf as module
         self.assertEqual({key: row[1:] for key, row in module.BLOCKS.items()}, GGUF_BLOCKS)
 
+        with self.assertRaisesRegex(popliner.InputError, "block_count is 3, but 2 blocks"):
+            read_source(write("b.gguf", gguf(dict(GGUF_PAIRS, **{"llama.block_count": 3}),
+                                             GGUF_TENSORS)))
+
     def test_shards_of_gguf(self):
         pairs = dict(GGUF_PAIRS, **{"split.count": 2})
         first = write("s-00001-of-00002.gguf", gguf(pairs, GGUF_TENSORS[:3]))
@@ -380,6 +384,10 @@ class Configurations(unittest.TestCase):
             table = self.read(config, sequence=10, batch=3)
             for unit in table.units[1:-1]:
                 self.assertEqual((unit.kv, unit.memory - unit.weight_bytes), (kv, 30 * kv))
+        # a device has whole heads, and all of a latent cache (vLLM, ModelConfig.get_num_kv_heads)
+        for config, tensor, kv in ((LLAMA, 8, 2 * 128 * 2), (LLAMA, 32, 2 * 128 * 2),
+                                   (LLAMA, 4, 2 * 2 * 128 * 2), (DEEPSEEK, 16, (512 + 64) * 2)):
+            self.assertEqual(self.read(config, sequence=10, tensor=tensor).units[1].kv, kv)
         # every other layer of Gemma 2 sees 4096 tokens, the first one does
         table = self.read(GEMMA2, sequence=10000)
         self.assertEqual([unit.memory - unit.weight_bytes for unit in table.units[1:4]],
@@ -422,9 +430,11 @@ class Configurations(unittest.TestCase):
         for change, told in (({"model_type": "mamba"}, "'mamba' is unknown"),
                              ({"hidden_size": "8"}, "hidden_size is '8'"),
                              ({"hidden_size": None}, "has no hidden_size"),
-                             ({"num_hidden_layers": 0}, "at least 1"),
+                             ({"num_hidden_layers": 0}, "from 1 to"),
                              ({"num_hidden_layers": 99999}, "at most 16382"),
                              ({"num_attention_heads": 7}, "no multiple"),
+                             ({"num_key_value_heads": 3}, "no multiple of 3"),
+                             ({"quantization_config": {"bits": 4}}, "give dtype"),
                              ({"tie_word_embeddings": 1}, "true or false"),
                              ({"torch_dtype": "int3"}, "torch_dtype 'int3' is unknown"),
                              ({"num_local_experts": 8, "mlp_only_layers": 5}, "mlp_only_layers"),
@@ -432,6 +442,9 @@ class Configurations(unittest.TestCase):
                              ({"num_local_experts": 2, "num_experts_per_tok": 3}, "of 2 experts")):
             with self.subTest(told), self.assertRaisesRegex(popliner.InputError, told):
                 self.read(dict(LLAMA, **change))
+        with self.assertRaisesRegex(popliner.InputError, "32 heads cannot be divided among 3"):
+            self.read(LLAMA, tensor=3)
+        self.read(dict(LLAMA, quantization_config={"bits": 8}), dtype="int8")
         for options in ({"batch": 0}, {"train": "sgd2"}, {"kv_dtype": "x"}, {"tensor": True},
                         {"unknown": 1}, {"tflops": 0.0}, {"activations": "some"}):
             with self.subTest(options), self.assertRaises(popliner.UsageError):

@@ -49,8 +49,8 @@ class _Config:
             if value is None:
                 continue
             if type(value) is not int or not least <= value < 1 << 32:
-                raise self.refuse(f"{name} is {value!r:.40}; expected a whole number of at least "
-                                  f"{least}")
+                raise self.refuse(f"{name} is {value!r:.40}; expected a whole number from {least} "
+                                  "to 4294967295")
             return value
         if default is None:
             raise self.refuse(f"has no {names[0]}")
@@ -107,6 +107,8 @@ def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape
         layer.score_width = heads * (nope + rope + value)
         return
     kv_heads = c.whole("num_key_value_heads", default=heads)
+    if heads % kv_heads != 0:
+        raise c.refuse(f"num_attention_heads {heads} is no multiple of {kv_heads} key-value heads")
     size = c.whole("head_dim", default=hidden // heads)
     matrices = hidden * size * (2 * heads + 2 * kv_heads)
     layer.active += matrices
@@ -118,6 +120,7 @@ def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape
     if kind in _QK_NORM:
         layer.parameters += 2 * size
     layer.kv = 2 * kv_heads * size
+    layer.kv_heads = kv_heads
     layer.score_width = 2 * heads * size
 
 
@@ -221,20 +224,24 @@ def read_shape(path: str, assumed: Assumed) -> Shape:
 
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model whose weights are all of one dtype."""
-    shape = read_shape(path, assumed)
+    keys = read_json(path)
+    name = os.path.basename(path)
+    shape = shape_of(name, keys, assumed)
+    if keys.get("quantization_config") and assumed.dtype is None:
+        raise InputError(f"{name}: quantization_config is not read; give dtype, or the folder with "
+                         "the weights")
     dtype = assumed.dtype or shape.dtype or "bf16"
     if dtype not in DTYPE_BYTES:
-        raise InputError(f"{os.path.basename(path)}: torch_dtype {dtype!r:.40} is unknown; give "
-                         "dtype")
+        raise InputError(f"{name}: torch_dtype {dtype!r:.40} is unknown; give dtype")
     size = DTYPE_BYTES[dtype]
     places: Dict[Place, Weights] = {}
     for i, layer in enumerate(shape.layers):
         places[i] = Weights(layer.parameters * size, layer.parameters,
                             layer.expert_parameters * size, layer.expert_parameters)
-    for name, count in (("embedding", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
+    for part, count in (("embedding", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
         if count:
-            places[name] = Weights(count * size, count)
-    table = chain(os.path.basename(path), places, shape, assumed)
+            places[part] = Weights(count * size, count)
+    table = chain(name, places, shape, assumed)
     table.notes.insert(0, f"All weights are {dtype}; {sum(w.elements for w in places.values())} "
                        "parameters.")
     return table

@@ -177,8 +177,11 @@ def shape_of(pairs: Dict[str, Any], places: Any, name: str) -> Optional[Shape]:
         return None
     count = pairs.get(base + ".block_count")
     hidden = pairs.get(base + ".embedding_length")
-    if type(count) is not int or type(hidden) is not int or not 0 < hidden < 1 << 32 or \
-            count != sum(isinstance(place, int) for place in places) or \
+    num_layers = sum(isinstance(place, int) for place in places)
+    if count is not None and count != num_layers:
+        raise InputError(f"{name}: block_count is {count!r:.40}, but {num_layers} blocks have "
+                         "tensors")
+    if count is None or type(hidden) is not int or not 0 < hidden < 1 << 32 or \
             base + ".ssm.state_size" in pairs:
         return None
     heads = _integers(pairs, base + ".attention.head_count", count, None)
@@ -203,8 +206,10 @@ def shape_of(pairs: Dict[str, Any], places: Any, name: str) -> Optional[Shape]:
         if weights.expert_elements and type(experts) is int and experts > 0 and type(used) is int:
             layer.active += weights.expert_elements * min(used, experts) // experts
         layer.kv = kv_heads[i] * (keys[0] + values[0])
+        layer.kv_heads = max(kv_heads[i], 1)
         if type(latent) is int and type(rope) is int:
             layer.kv = latent + rope
+            layer.kv_heads = 1
         layer.score_width = heads[i] * (keys[0] + values[0])
         layer.intermediate = widths[i]
         layers.append(layer)

@@ -26,6 +26,7 @@ class LayerShape:
     expert_parameters: int = 0  #: the part of all experts but the shared ones
     active: int = 0  #: parameters of the matrices that a token is multiplied with
     kv: int = 0  #: elements that the cache keeps for a token
+    kv_heads: int = 1  #: parts of the cache that devices share out; each is whole on some
     window: Optional[int] = None  #: the most tokens that it attends to
     score_width: int = 0  #: elements of query and value, of all heads together
     intermediate: int = 0  #: the width of the MLP that a token goes through
@@ -178,7 +179,8 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
             size = 34 * shape.hidden + 5 * shape.heads * assumed.sequence
         unit.stash = ceil_div(tokens * size, assumed.tensor)
     else:
-        kv_bytes = ceil_div(layer.kv * DTYPE_BYTES[assumed.kv_dtype], assumed.tensor)
+        kv_bytes = ceil_div(layer.kv * ceil_div(layer.kv_heads, assumed.tensor)
+                            * DTYPE_BYTES[assumed.kv_dtype], layer.kv_heads)
         reach = min(assumed.sequence, layer.window or assumed.sequence)
         unit.memory += assumed.batch * reach * kv_bytes
         # a full window keeps no more
@@ -213,6 +215,9 @@ def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
         else:
             raise InputError(f"{source}: {len(numbers)} layers have tensors, but the configuration "
                              f"has {len(shape.layers)}")
+    if shape is not None and shape.heads % assumed.tensor != 0:
+        raise InputError(f"{source}: {shape.heads} heads cannot be divided among "
+                         f"{assumed.tensor} devices; give another tensor degree")
     if len(numbers) + 2 > MAX_UNITS:
         raise InputError(f"{source}: {len(numbers)} layers; expected at most {MAX_UNITS - 2}")
     for place in numbers:
@@ -288,7 +293,7 @@ def _explain(table: Table, places: Dict[Place, Weights], shape: Optional[Shape],
     elif assumed.tensor > 1:
         say(f"All weights are divided by {assumed.tensor}.")
     if shape is None:
-        say("No hyperparameters: no times, caches, activations or bytes over cuts.")
+        say("No hyperparameters that the importer understands: no times, caches, activations or bytes over cuts.")
         return
     table.notes.extend(shape.notes)
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
