@@ -250,6 +250,15 @@ static void listed_intervals_by_hand(void **state) {
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 40);
     assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 63);
     popliner_costs_file_free(file);
+    /* the micro-batch of +1 is under way with its whole stash: 60 + 6, and 1 for another */
+    assert_int_equal(popliner_copies_parse("1f1b+1", &pipeline.copies, NULL), POPLINER_OK);
+    file = read_example("data/costs/intervals.json", &pipeline);
+    costs = file->costs;
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 45);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 66);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 67);
+    assert_int_equal(popliner_costs_check_pipeline(costs, &pipeline, NULL), POPLINER_OK);
+    popliner_costs_file_free(file);
 }
 
 static void a_name_is_enough(void **state) {

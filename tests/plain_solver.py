@@ -156,7 +156,11 @@ class Costs:
         if way not in ("none", "full"):
             units = [u if v < 0 else {**u, **u["variants"][v]} for u, v in zip(units, way)]
         kept = self.sum(units[:1], "inputs") if way == "full" else self.sum(units, "stash")
-        memory = [m + copies * k for m, k in zip(self.sum(units, "memory"), kept)]
+        # what is under way besides "memory" is stored whole, even if it was recomputed
+        whole = request.more_copies if way == "full" and request.copies in RULES else 0
+        copies -= whole
+        memory = [m + copies * k + whole * s for m, k, s in
+                  zip(self.sum(units, "memory"), kept, self.sum(units, "stash"))]
         time = sum(decimal(u.get("cycles", 0)) for u in units)
         time += self.cut_cycles[first] + self.cut_cycles[end]
         if way == "full" and (copies > 0 or end < len(self.units)):

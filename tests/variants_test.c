@@ -139,7 +139,7 @@ typedef struct option {
 
 /* All that a stage may choose, above no capacity. */
 static size_t list_options(const made_file *m, size_t first, size_t last, size_t copies,
-                           option *options) {
+                           size_t num_under_way, option *options) {
     size_t count = 0;
     option own[MOST_OPTIONS];
     size_t num_own = 0;
@@ -151,7 +151,9 @@ static size_t list_options(const made_file *m, size_t first, size_t last, size_t
         }
         if (m->has_listed[first][last] && m->has_full)
             own[num_own++] =
-                (option){m->variants[first][last][0].memory + copies * m->inputs[first][last],
+                (option){m->variants[first][last][0].memory +
+                             num_under_way * m->variants[first][last][0].stash +
+                             (copies - num_under_way) * m->inputs[first][last],
                          m->variants[first][last][0].cycles + m->recompute[first][last], "full"};
     } else {
         size_t num_ways = 1;
@@ -159,12 +161,12 @@ static size_t list_options(const made_file *m, size_t first, size_t last, size_t
         option full = base;
         for (size_t u = first; u <= last; u++) {
             num_ways *= m->num_variants[u][u];
-            full.peak += m->variants[u][u][0].memory;
+            full.peak += m->variants[u][u][0].memory + num_under_way * m->variants[u][u][0].stash;
             full.cycles += m->variants[u][u][0].cycles + m->recompute[u][u];
         }
         base.peak =
             (m->shared_units >> first & ((2u << (last - first)) - 1)) != 0 ? m->shared_bytes : 0;
-        full.peak += base.peak + copies * m->inputs[first][first];
+        full.peak += base.peak + (copies - num_under_way) * m->inputs[first][first];
         strcpy(full.text, "full");
         for (size_t way = 0; way < num_ways; way++) {
             option next = base;
@@ -240,8 +242,9 @@ static void fill_tables(const question *q) {
     for (size_t first = 0; first < q->m->num_units; first++)
         for (size_t last = first; last < q->m->num_units; last++)
             for (size_t to_end = 1; to_end <= q->m->num_units; to_end++)
-                tables[first][last][to_end].count = list_options(
-                    q->m, first, last, copies_at(q, to_end), tables[first][last][to_end].options);
+                tables[first][last][to_end].count =
+                    list_options(q->m, first, last, copies_at(q, to_end), q->pipeline->copies.more,
+                                 tables[first][last][to_end].options);
 }
 
 /* A split, with no stage above max_peak: the fewest cycles of the slowest stage. */
@@ -325,8 +328,9 @@ static void check_plan(const question *q, const popliner_plan *plan, const char 
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         option options[MOST_OPTIONS];
-        size_t count = list_options(q->m, stage->first_unit, stage->last_unit,
-                                    copies_at(q, plan->num_stages - i), options);
+        size_t count =
+            list_options(q->m, stage->first_unit, stage->last_unit,
+                         copies_at(q, plan->num_stages - i), q->pipeline->copies.more, options);
         bool is_there = false;
         for (size_t k = 0; k < count; k++)
             is_there = is_there ||

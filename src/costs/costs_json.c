@@ -527,6 +527,19 @@ static popliner_status read_all(pl_costs_json *r) {
     return status;
 }
 
+/* The micro-batches of "+N" are under way: what they recompute is there, so their whole stash is
+ * part of the memory, and only the other copies are inputs. At most so many that sums of a listed
+ * stage have 64 bits. */
+static void take_working_sets(pl_costs_json *r) {
+    enum { MOST = POPLINER_MAX_COPIES / 2 };
+    size_t *more = &r->pipeline.copies.more;
+    if (r->pipeline.recompute != POPLINER_RECOMPUTE_FULL &&
+        r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return;
+    r->num_working_sets = *more < MOST ? *more : MOST;
+    *more = 0;
+}
+
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
@@ -537,10 +550,12 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     r.pipeline.effects = 0; /* the file has all that its stages store */
     r.pipeline.should_stop = NULL;
     r.pipeline.should_stop_user = NULL;
+    const popliner_pipeline told = r.pipeline;
+    take_working_sets(&r);
     file->additive.pipeline = r.pipeline;
     popliner_status status = read_all(&r);
     if (status == POPLINER_OK && r.has_pipeline)
-        status = popliner_costs_set_pipeline(file->costs, &r.pipeline, error);
+        status = popliner_costs_set_pipeline(file->costs, &told, error);
     file->info.has_kept = r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);

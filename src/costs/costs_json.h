@@ -46,6 +46,7 @@ typedef struct pl_costs_json {
     pl_interval_sums sums;      /* bytes by region */
     pl_id_map listed;           /* intervals, by first_unit * num_units + last_unit */
     uint64_t *interval_bytes;   /* [3 * num_regions]: memory, stash, inputs */
+    size_t num_working_sets;    /* stashes that a stage that may recompute holds besides copies */
     uint64_t *recompute_cycles; /* [num_units]: what recomputing a whole stage adds */
     /* [variants of the file]: the unit, or the index of the listed interval */
     size_t *variant_interval;

@@ -299,6 +299,8 @@ static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *v
     if (status == POPLINER_OK &&
         pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units))
         status = add_recomputing(r, i, value, &cycles);
+    for (size_t k = 0; k < width; ++k)
+        r->interval_bytes[k] += r->num_working_sets * r->interval_bytes[width + k];
     if (status == POPLINER_OK)
         status = pl_costs_json_set_peaks(r, first, last, r->interval_bytes,
                                          r->interval_bytes + (recomputes ? 2 : 1) * width);

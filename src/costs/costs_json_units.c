@@ -21,6 +21,12 @@ static popliner_status add(pl_costs_json *r, size_t interval, pl_variant variant
     return POPLINER_OK;
 }
 
+/* The variant with what the micro-batches under way store in its memory. */
+static pl_variant with_working_sets(const pl_costs_json *r, pl_variant variant) {
+    variant.memory_bytes += r->num_working_sets * variant.stash_bytes;
+    return variant;
+}
+
 /* Reads a variant. It has the costs in `variant` except for the keys it gives. */
 static popliner_status read_variant(pl_costs_json *r, const pl_json_place *place,
                                     const json_t *value, size_t interval, pl_variant variant) {
@@ -40,7 +46,7 @@ static popliner_status read_variant(pl_costs_json *r, const pl_json_place *place
         status = pl_costs_json_cycles(r, &cycles_place, cycles, &variant.cycles);
     if (status == POPLINER_OK)
         status = pl_costs_json_add_up_cycles(r, &cycles_place, variant.cycles);
-    return status == POPLINER_OK ? add(r, interval, variant, name) : status;
+    return status == POPLINER_OK ? add(r, interval, with_working_sets(r, variant), name) : status;
 }
 
 /* Reads the "variants" of a unit or an interval. */
@@ -132,7 +138,7 @@ static popliner_status pl_costs_json_read_unit_variants(pl_costs_json *r, size_t
     if (status == POPLINER_OK)
         status = pl_costs_json_add_up_cycles(r, &more_place, r->recompute_cycles[unit]);
     if (status == POPLINER_OK)
-        status = add(r, unit, own, "none");
+        status = add(r, unit, with_working_sets(r, own), "none");
     if (status == POPLINER_OK)
         status = read_variants(r, "units", unit, value, unit, own);
     v->has_full = v->has_full || json_object_get(value, "inputs") != NULL;
@@ -146,9 +152,10 @@ popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
     pl_json_place more_place = pl_place("intervals[%zu].recompute_cycles", i);
     const uint64_t *bytes = r->interval_bytes;
     const pl_variant own = {bytes[0], bytes[r->num_regions], cycles, NULL};
-    pl_variant full = {bytes[0], bytes[2 * r->num_regions], cycles, NULL};
+    pl_variant full = with_working_sets(r, own);
     uint64_t more_cycles = 0;
-    popliner_status status = add(r, interval, own, "none");
+    popliner_status status = add(r, interval, full, "none");
+    full.stash_bytes = bytes[2 * r->num_regions];
     if (status == POPLINER_OK && more != NULL)
         status = pl_costs_json_cycles(r, &more_place, more, &more_cycles);
     full.cycles += more_cycles;
@@ -430,6 +437,8 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
     status = is_listed ? POPLINER_OK : pl_costs_json_read_unit_variants(r, unit, value);
     if (status != POPLINER_OK)
         return status;
+    for (size_t i = row; i < row + r->num_regions; ++i)
+        r->memory[i] += r->num_working_sets * r->stash[i];
     const char *name = r->units.items[unit];
     r->file->names[unit] = pl_copy_string(name, strlen(name));
     r->file->num_names = unit + 1;

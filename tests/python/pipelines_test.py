@@ -68,10 +68,11 @@ class Drawn:
         for k, units in enumerate(stages):
             ipu = k if self.device_map is None else self.device_map[k]
             load = loads.setdefault(ipu, {"units": [], "kept": 0, "cycles": 0})
-            copies = self.copies(count - 1 - k, count)
             is_full = self.recompute == "full"
+            whole = self.more if is_full else 0  # sets of micro-batches under way
+            copies = self.copies(count - 1 - k, count) - whole
             kept = units[0]["inputs"] if is_full else sum(u["stash"] for u in units)
-            own_kept = copies * kept
+            own_kept = copies * kept + whole * sum(u["stash"] for u in units)
             load["units"] += units
             load["kept"] += own_kept
             load["cycles"] += sum(u["cycles"] for u in units)
