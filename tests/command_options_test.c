@@ -256,7 +256,9 @@ static void tells_what_costs_leave_no_use_for(void **state) {
     RUN(&run, file, "--solve", "--output", "page=page.html");
     assert_refused(&run, 2, "--output page: is for profiles, not for a file of costs");
     RUN(&run, file, "--evaluate", "a");
-    assert_refused(&run, 2, "--evaluate: is for profiles, not for a file of costs");
+    assert_refused(&run, 2,
+                   "--evaluate: is for profiles, not for a file of costs; fix "
+                   "cuts with --solve --require cut:A,B");
     RUN(&run, file, "-q");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "group\tname\tvalue\ncount\tunits\t1\ncount\tlayers\t1\n"

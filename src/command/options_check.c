@@ -298,7 +298,10 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
         return fail_usage(error, "--output plan: has no plot of a file of costs");
     if (other != NULL)
-        return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
+        return fail_usage(error, "--%s: is for profiles, not for a file of costs%s", other,
+                          o->load_from_file || o->evaluate == NULL
+                              ? ""
+                              : "; fix cuts with --solve --require cut:A,B --num-ipus 3");
     return POPLINER_OK;
 }
 

@@ -136,8 +136,8 @@ static popliner_status add_partition(pl_emission *e, const char *variable, pl_te
     add_counts(e, ",", text);
     pl_text_add(text, "\n");
     if (e->num_stages > 1)
-        pl_emit_note(e, "Models whose layers share state in groups run only if each stage begins "
-                        "with a group: forbid other cuts.");
+        pl_emit_note(e, "Only for models whose layers share state in groups: each stage must "
+                        "begin with a group; forbid other cuts.");
     return POPLINER_OK;
 }
 
