@@ -62,7 +62,7 @@ static const topic topics[] = {
     {"checks", "Checks: the profile, changes, compiled pipelines", NULL,
      "popliner new --compare old --fail-on growth=2%"},
     {"running", "Running: limits, options from a file",
-     "--no-NAME takes an option without a value back; NAME= clears a list.\n",
+     "--no-NAME cancels a flag; NAME= clears a list.\n",
      "popliner report --solve --config options.json --time-limit 5min"},
     {"popliner-1.0.0", "PopLiner 1.0.0: its options, which work as they did", NULL,
      "popliner profile.pop debug.cbor --solve --num-ipus 4"},

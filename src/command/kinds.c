@@ -379,7 +379,7 @@ const value_kind kind_recompute = {
     .words = (const kind_word[]){
         {"none", POPLINER_RECOMPUTE_NONE, "activations are stored", NULL},
         {"standard", POPLINER_RECOMPUTE_STANDARD,
-         "as compiled with recomputation; also stores what other IPUs sent or need", NULL},
+         "as the compiler recomputes; tensors from or for other IPUs stay stored", NULL},
         {"full", POPLINER_RECOMPUTE_FULL,
          "only the inputs of a stage are stored; its forward pass runs twice", NULL},
         {"auto", POPLINER_RECOMPUTE_AUTO, "the best for each stage, memory against cycles", NULL},
@@ -433,7 +433,7 @@ const value_kind kind_effects = {
         {"passing", POPLINER_EFFECT_PASSING, "tensors that skip a stage pass through its IPU",
          NULL},
         {"buffers", POPLINER_EFFECT_BUFFERS,
-         "what it sends or receives stays for a cycle of the pipeline", NULL},
+         "send and receive buffers stay live for one pipeline cycle", NULL},
         {"accumulators", EFFECTS_OF_ACCUMULATORS,
          "of gradients, where the profile has none; fp32: twice the parameters",
          "accumulators[=fp16|fp32]"},
@@ -508,7 +508,7 @@ const value_kind kind_schedule = {
     .parse = parse_schedule,
     .size = sizeof(char *) + sizeof(int), /* up to the text */
     .forms =
-        (const kind_form[]){{"popart:gpipe", "this schedule with the copies of that rule"},
+        (const kind_form[]){{"popart:gpipe", "schedule popart, but as many copies as gpipe"},
                             {"none:1,2,3,5", "copies of the last stage, the one before it, ..."},
                             {"none:0,1,...", "an arithmetic progression: 0, 1, 2, 3 and so on"},
                             {"1f1b+2", "two copies more; also of gpipe, zero-bubble, interleaved"},
