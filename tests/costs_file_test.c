@@ -448,17 +448,23 @@ static void assert_refused(const char *directory, const char *text, const char *
 #define HEAD "{\"format\": \"popliner-costs\", \"version\": 1, "
 #define AB "\"units\": [{\"name\": \"a\"}, {\"name\": \"b\"}]"
 
+#define NO_COSTS                                                                                   \
+    "not a cost file; expected a JSON object, a CSV with a column 'name', or lines like 'node1 "   \
+    "-- '"
+#define NO_GRAPH                                                                                   \
+    "JSON, but neither costs nor a graph; expected \"format\": \"popliner-costs\", or \"nodes\""
+#define REMEDY "; python3 -m popliner.costs makes costs from it"
+
 static void refuses_what_is_no_file_of_costs(void **state) {
     popliner_costs_file *file = NULL;
     popliner_error error = {0};
     static const char *const cases[][2] = {
-        {"SQLite format 3",
-         "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
-         "like 'node1 -- '"},
-        {"[1]", "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
-                "like 'node1 -- '"},
-        {"{}", "JSON, but neither costs nor a graph; expected \"format\": "
-               "\"popliner-costs\", or \"nodes\""},
+        {"SQLite format 3", NO_COSTS},
+        {"[1]", NO_COSTS},
+        {"{}", NO_GRAPH},
+        {"{\"model_type\": \"llama\"}", NO_GRAPH REMEDY},
+        {"{\"architectures\": []}", NO_GRAPH REMEDY},
+        {"GGUF\3", NO_COSTS REMEDY},
         {"\n{\"a\": 1,\n \"a\": 2}", "line 3, column 4: duplicate object key near '\"a\"'"},
         {"{\"a\": 1} x", "line 1, column 10: end of file expected near 'x'"},
         {"{\"a\": 1}, {}", "line 1, column 9: end of file expected near ','"},
@@ -467,6 +473,14 @@ static void refuses_what_is_no_file_of_costs(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_refused(*state, cases[i][0], cases[i][1]);
+    char weights[] = "2\0\0\0\0\0\0\0{\"w\": {}}"; /* safetensors: the length comes first */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            popliner_costs_file_read("weights", weights, sizeof weights - 1, NULL, &file, &error),
+            POPLINER_ERROR_INPUT);
+        assert_string_equal(error.message, "weights: " NO_COSTS REMEDY);
+        weights[0] = '{';
+    }
     assert_int_equal(popliner_costs_file_read("/no/file", NULL, 0, NULL, &file, &error),
                      POPLINER_ERROR_INPUT);
     assert_string_equal(error.message, "/no/file: no such file or directory");

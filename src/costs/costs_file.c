@@ -86,6 +86,17 @@ popliner_status pl_costs_file_ask(pl_costs_file *file, const char *path, popline
                : POPLINER_OK;
 }
 
+/* The remedy for a file that describes a model and not its costs, else "". */
+static const char *remedy(bool is_model) {
+    return is_model ? "; python3 -m popliner.costs makes costs from it" : "";
+}
+
+/* True for the first bytes of GGUF, and of safetensors: a length in 8 bytes, then JSON. */
+static bool begins_as_weights(const char *bytes, size_t length) {
+    return (length >= 4 && memcmp(bytes, "GGUF", 4) == 0) ||
+           (length >= 9 && memcmp(bytes + 6, "\0\0{", 3) == 0);
+}
+
 static popliner_status read_json(const char *bytes, size_t length, const char *path,
                                  const popliner_pipeline *pipeline, pl_costs_file *file,
                                  popliner_error *error) {
@@ -100,8 +111,10 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: JSON, but neither costs nor a graph; expected \"format\": "
-                         "\"popliner-costs\", or \"nodes\"",
-                         path);
+                         "\"popliner-costs\", or \"nodes\"%s",
+                         path,
+                         remedy(json_object_get(root, "model_type") != NULL ||
+                                json_object_get(root, "architectures") != NULL));
     json_decref(root);
     return status;
 }
@@ -147,7 +160,7 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     const char *start = bytes + strspn(bytes, " \t\r\n");
     popliner_status status;
     char delimiter;
-    if (start[0] == '{')
+    if (start[0] == '{' && !begins_as_weights(bytes, length))
         status = read_json(bytes, length, name, pipeline, made, error);
     else if (is_graph_text(start))
         status = pl_read_graph_text(bytes, length, name, made, error);
@@ -156,8 +169,8 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: not a cost file; expected a JSON object, a CSV with a column 'name', "
-                         "or lines like 'node1 -- '",
-                         name);
+                         "or lines like 'node1 -- '%s",
+                         name, remedy(begins_as_weights(bytes, length)));
     if (status != POPLINER_OK) {
         popliner_costs_file_free(&made->info);
         return status;
