@@ -97,6 +97,13 @@ static bool is_constrained(const pl_certificate *c) {
            o->max_units > 0;
 }
 
+/* True if stages of units that are no layers are left out, as they are unless allowed. */
+static bool has_layers_everywhere(const pl_certificate *c) {
+    const popliner_solver_options *o = c->input.options;
+    return o->min_units == 1 && o->counted_units != NULL &&
+           memchr(o->counted_units, 0, c->input.num_units) != NULL;
+}
+
 /* Which splits a proof is about. */
 static void add_splits(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
@@ -167,13 +174,30 @@ static void add_contradiction(const pl_certificate *c, pl_text *bold) {
         pl_text_format(bold, ": %zu constraints contradict each other.", count);
 }
 
-/* Adds the verdict on a unit that alone is too large. */
-static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
+/* The verdict on what does not fit by the solver's estimate: that of the stages, if there are any,
+ * or else of the unit that is too large. */
+static popliner_verdict verdict_of_failure(const pl_certificate *c) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    pl_text_format(bold, "Does not fit: %s%s alone needs ", kind_of(c, why->unit, why->unit),
+    popliner_verdict verdict = POPLINER_FITS_NOT;
+    if (has_verdicts(c) && c->plan.num_stages > 0)
+        verdict = c->verdicts[tightest(c)];
+    else if (has_verdicts(c) &&
+             (why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE))
+        verdict = popliner_verdict_of(&c->unit, why->limit_bytes, NULL);
+    return verdict == POPLINER_FITS ? POPLINER_FITS_NOT : verdict;
+}
+
+/* Adds that a unit alone is too large. */
+static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
+    static const char *const needs[] = {[POPLINER_NEED_EXPECTED] = " expected bytes",
+                                        [POPLINER_NEED_MOST] = " bytes at most",
+                                        [POPLINER_NEED_LEAST] = " bytes at least"};
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    pl_text_format(bold, ": %s%s alone needs ", kind_of(c, why->unit, why->unit),
                    c->input.unit_names[why->unit]);
     pl_text_add_grouped(bold, why->unit_bytes);
-    pl_text_add(bold, c->input.profile != NULL ? " bytes on a tile." : " bytes.");
+    pl_text_format(bold, "%s%s.", has_verdicts(c) ? needs[c->input.need] : " bytes",
+                   c->input.profile != NULL ? " on a tile" : "");
     pl_text_add(plain, "Proven: no ");
     pl_text_format(plain, "%s that may hold it has more than ", pl_certificate_devices(c, 1));
     pl_text_add_grouped(plain, why->limit_bytes);
@@ -190,6 +214,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const size_t num_ipus =
         c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->num_ipus;
+    const popliner_verdict verdict = verdict_of_failure(c);
     switch (why->obstacle) {
     case POPLINER_OBSTACLE_UNKNOWN:
         pl_text_add(bold, "No answer: ");
@@ -201,28 +226,30 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         return PL_TINT_RED;
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
+        add_verdict(verdict, bold);
         add_large_unit(c, bold, plain);
-        return PL_TINT_RED;
+        return tint_of(verdict);
     case POPLINER_OBSTACLE_CAPACITY:
     case POPLINER_OBSTACLE_NONE:
         break;
     }
-    const bool may_fit = has_verdicts(c) && c->plan.num_stages > 0 &&
-                         c->verdicts[tightest(c)] == POPLINER_FITS_PERHAPS;
-    add_verdict(may_fit ? POPLINER_FITS_PERHAPS : POPLINER_FITS_NOT, bold);
+    add_verdict(verdict, bold);
     pl_text_format(bold, " on %zu %s.", num_ipus, pl_certificate_devices(c, num_ipus));
     if (why->obstacle == POPLINER_OBSTACLE_NONE) {
         pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
     } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
                c->input.options->num_ipu_limits == 0) {
-        pl_text_add(plain, "Proven: every split needs ");
+        pl_text_add(plain, "Proven: every ");
+        add_splits(c, plain);
+        pl_text_format(plain, "%s needs ",
+                       has_layers_everywhere(c) ? " with a layer in each stage" : "");
         pl_text_add_grouped(plain, why->enough_bytes_bound);
         pl_text_format(plain, " bytes or more on some %s.",
                        c->input.profile != NULL ? "tile" : "device");
     } else {
         pl_text_add(plain, "Proven: every split is above a limit.");
     }
-    return tint_of(may_fit ? POPLINER_FITS_PERHAPS : POPLINER_FITS_NOT);
+    return tint_of(verdict);
 }
 
 /* Adds the verdict on a split of --evaluate. */
