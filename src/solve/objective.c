@@ -30,7 +30,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                     .kind = PL_OBJECTIVE_SPREAD,
                                     .unit = PL_UNIT_BYTES},
     [POPLINER_OBJECTIVE_HEADROOM] = {.name = "headroom",
-                                     .words = "% free on the fullest IPU",
+                                     .words = "at least % free",
                                      .better = "more free memory",
                                      .kind = PL_OBJECTIVE_LARGEST,
                                      .unit = PL_UNIT_BYTES,
