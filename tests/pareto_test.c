@@ -172,7 +172,7 @@ static kind kinds[] = {
      {HEADROOM | MEMORY_LIMIT, IPU_LIMITS | DEVICE_MAP | CUT_RULES | SHARED_IPUS | PIPELINE, 1, 2},
      AS_DRAWN,
      600,
-     50},
+     40},
     {"everything_together",
      {0, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 2, 5},
      AS_DRAWN,
