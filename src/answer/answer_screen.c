@@ -215,6 +215,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     const size_t num_ipus =
         c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->num_ipus;
     const popliner_verdict verdict = verdict_of_failure(c);
+    const char *unless = verdict == POPLINER_FITS_LIKELY ? ", but not with --need at-most" : "";
     switch (why->obstacle) {
     case POPLINER_OBSTACLE_UNKNOWN:
         pl_text_add(bold, "No answer: ");
@@ -227,6 +228,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
         add_verdict(verdict, bold);
+        pl_text_add(bold, unless);
         add_large_unit(c, bold, plain);
         return tint_of(verdict);
     case POPLINER_OBSTACLE_CAPACITY:
@@ -234,7 +236,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         break;
     }
     add_verdict(verdict, bold);
-    pl_text_format(bold, " on %zu %s.", num_ipus, pl_certificate_devices(c, num_ipus));
+    pl_text_format(bold, " on %zu %s%s.", num_ipus, pl_certificate_devices(c, num_ipus), unless);
     if (why->obstacle == POPLINER_OBSTACLE_NONE) {
         pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
     } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
