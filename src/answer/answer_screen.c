@@ -215,7 +215,8 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     const size_t num_ipus =
         c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->num_ipus;
     const popliner_verdict verdict = verdict_of_failure(c);
-    const char *unless = verdict == POPLINER_FITS_LIKELY ? ", but not by what it may need at most" : "";
+    const char *unless =
+        verdict == POPLINER_FITS_LIKELY ? ", but not by what it may need at most" : "";
     switch (why->obstacle) {
     case POPLINER_OBSTACLE_UNKNOWN:
         pl_text_add(bold, "No answer: ");
