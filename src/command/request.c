@@ -447,20 +447,6 @@ static popliner_status take_rules(request *r, const options *o, popliner_error *
     return status;
 }
 
-/* Refuses objectives that --recompute auto does not know. */
-static popliner_status check_chosen(const request *r, const options *o, popliner_error *error) {
-    for (size_t i = 0; i < r->solver.num_objectives; i++)
-        if (o->recompute.way == POPLINER_RECOMPUTE_AUTO &&
-            (r->objectives[i] == POPLINER_OBJECTIVE_BALANCE ||
-             r->objectives[i] == POPLINER_OBJECTIVE_HEADROOM))
-            return fail_usage(error,
-                              "--recompute auto and --objective %s exclude each other; leave "
-                              "out %s, or say one way, like --recompute full",
-                              o->objective,
-                              popliner_name_of(POPLINER_NAMED_OBJECTIVE, r->objectives[i]));
-    return POPLINER_OK;
-}
-
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
@@ -471,8 +457,6 @@ popliner_status request_check(const options *o, popliner_error *error) {
     popliner_status status = popliner_analysis_options_check(&how, error);
     if (status == POPLINER_OK)
         status = take_objectives(&r, o, error);
-    if (status == POPLINER_OK)
-        status = check_chosen(&r, o, error);
     if (status == POPLINER_OK)
         status = request_take_map(&r, o, error);
     if (status == POPLINER_OK)
