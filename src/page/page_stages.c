@@ -14,6 +14,7 @@
 #include "memory/parts.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
+#include "solve/objective.h"
 #include "solve/search.h"
 
 static const char *const need_names[] = {
@@ -254,9 +255,8 @@ static void put_unknown(pl_json *json, const popliner_solver_options *o) {
         pl_put_text(json, NULL, "stages that share IPUs");
     if (o->ipu_weight != NULL)
         pl_put_text(json, NULL, "weights of units");
-    for (size_t i = 0; i < o->num_objectives; i++)
-        if (o->objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
-            pl_put_text(json, NULL, "the objective headroom");
+    if (pl_objectives_include(o, POPLINER_OBJECTIVE_HEADROOM))
+        pl_put_text(json, NULL, "the objective headroom");
     pl_put_close(json);
 }
 

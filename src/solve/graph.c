@@ -48,8 +48,7 @@ uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_op
         !is_any(o, graph->units->num_units))
         return 0;
     for (size_t i = 0; i < num_objectives; ++i) {
-        if (objectives[i] == POPLINER_OBJECTIVE_BALANCE ||
-            objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
+        if (!pl_objective_of(objectives[i])->is_everywhere)
             return 0;
         mix(&hash, objectives[i]);
     }

@@ -5,24 +5,46 @@
 
 #include <string.h>
 
-#define OF(value, limit) offsetof(pl_objective_values, value), offsetof(pl_limits, limit)
-#define OF_LIMIT(of, limit_of)                                                                     \
+#define OF(of, limit_of)                                                                           \
     .value = offsetof(pl_objective_values, of), .limit = offsetof(pl_limits, limit_of)
 
-/* Name, words, better, kind, unit, goal, needs_cycles, is_mapped, may_lead, and the offsets of value and
- * limit. */
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
-    [POPLINER_OBJECTIVE_MEMORY] = {"memory", "peak % per tile", "a smaller largest tile",
-                                   PL_OBJECTIVE_LARGEST, PL_UNIT_BYTES, PL_GOAL_ANY, false, false,
-                                   true, OF(peak_bytes, max_peak_bytes)},
-    [POPLINER_OBJECTIVE_CYCLES] = {"cycles", "slowest IPU %", "less time on the slowest one",
-                                   PL_OBJECTIVE_LARGEST, PL_UNIT_CYCLES, PL_GOAL_ANY, true, false,
-                                   true, OF(cycles, max_cycles)},
-    [POPLINER_OBJECTIVE_TRAFFIC] = {"traffic", "% over the cuts", "fewer bytes over its cuts",
-                                    PL_OBJECTIVE_SUM, PL_UNIT_CUTS, PL_GOAL_FEWEST_CUT_BYTES, false,
-                                    false, true, OF(cut_bytes, max_cut_bytes)},
-    [POPLINER_OBJECTIVE_IPUS] = {"ipus", "%", "fewer in use", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
-                                 PL_GOAL_FEWEST_STAGES, false, true, true, OF(num_ipus, max_ipus)},
+    [POPLINER_OBJECTIVE_MEMORY] = {.name = "memory",
+                                   .words = "peak % per tile",
+                                   .better = "a smaller largest tile",
+                                   .kind = PL_OBJECTIVE_LARGEST,
+                                   .unit = PL_UNIT_BYTES,
+                                   .may_lead = true,
+                                   .is_everywhere = true,
+                                   OF(peak_bytes, max_peak_bytes)},
+    [POPLINER_OBJECTIVE_CYCLES] = {.name = "cycles",
+                                   .words = "slowest IPU %",
+                                   .better = "less time on the slowest one",
+                                   .kind = PL_OBJECTIVE_LARGEST,
+                                   .unit = PL_UNIT_CYCLES,
+                                   .needs_cycles = true,
+                                   .may_lead = true,
+                                   .is_everywhere = true,
+                                   OF(cycles, max_cycles)},
+    [POPLINER_OBJECTIVE_TRAFFIC] = {.name = "traffic",
+                                    .words = "% over the cuts",
+                                    .better = "fewer bytes over its cuts",
+                                    .kind = PL_OBJECTIVE_SUM,
+                                    .unit = PL_UNIT_CUTS,
+                                    .goal = PL_GOAL_FEWEST_CUT_BYTES,
+                                    .may_lead = true,
+                                    .is_everywhere = true,
+                                    OF(cut_bytes, max_cut_bytes)},
+    [POPLINER_OBJECTIVE_IPUS] = {.name = "ipus",
+                                 .words = "%",
+                                 .better = "fewer in use",
+                                 .kind = PL_OBJECTIVE_SUM,
+                                 .unit = PL_UNIT_COUNT,
+                                 .goal = PL_GOAL_FEWEST_STAGES,
+                                 .is_mapped = true,
+                                 .may_lead = true,
+                                 .is_everywhere = true,
+                                 OF(num_ipus, max_ipus)},
     /* must not lead: a single IPU has no spread */
     [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",
                                     .words = "imbalance %",
@@ -35,7 +57,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                      .kind = PL_OBJECTIVE_LARGEST,
                                      .unit = PL_UNIT_BYTES,
                                      .may_lead = true,
-                                     OF_LIMIT(shortfall_bytes, max_shortfall_bytes)},
+                                     OF(shortfall_bytes, max_shortfall_bytes)},
 };
 
 const pl_objective *pl_objective_of(popliner_objective objective) {
@@ -83,6 +105,13 @@ const char *pl_objectives_need_cycles(const popliner_solver_options *options) {
         if (objectives[options->objectives[i]].needs_cycles)
             return objectives[options->objectives[i]].name;
     return NULL;
+}
+
+bool pl_objectives_include(const popliner_solver_options *options, popliner_objective objective) {
+    for (size_t i = 0; i < options->num_objectives; ++i)
+        if (options->objectives[i] == objective)
+            return true;
+    return false;
 }
 
 bool pl_spread_is_of_cycles(const popliner_solver_options *options) {

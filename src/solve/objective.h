@@ -40,16 +40,20 @@ typedef struct pl_objective {
     const char *better; /* what no split over these IPUs has, where it is proven */
     pl_objective_kind kind;
     pl_objective_unit unit;
-    pl_goal goal;      /* of a SUM */
-    bool needs_cycles; /* of costs */
-    bool is_mapped;    /* fixed by a device map */
-    bool may_lead;     /* it may come first where the number of IPUs is not limited */
-    size_t value;      /* offset in pl_objective_values */
-    size_t limit;      /* offset of a uint64_t in pl_limits; not of a SPREAD */
+    pl_goal goal;       /* of a SUM */
+    bool needs_cycles;  /* of costs */
+    bool is_mapped;     /* fixed by a device map */
+    bool may_lead;      /* it may come first where the number of IPUs is not limited */
+    bool is_everywhere; /* graphs and ways to recompute are searched by it, too */
+    size_t value;       /* offset in pl_objective_values */
+    size_t limit;       /* offset of a uint64_t in pl_limits; not of a SPREAD */
 } pl_objective;
 
 /* Returns the row of a valid objective. */
 const pl_objective *pl_objective_of(popliner_objective objective);
+
+/* True if the options have the objective. */
+bool pl_objectives_include(const popliner_solver_options *options, popliner_objective objective);
 
 /* True if IPUs are compared by their cycles, not their peaks. */
 bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_cycles);

@@ -410,11 +410,10 @@ static popliner_status check_options(const popliner_costs *costs, const search *
                        "replicas: not with a device map, a slack or the greedy method; leave them "
                        "out");
     popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
-    for (size_t i = 0; status == POPLINER_OK && i < s->solver.num_objectives; ++i)
-        if (s->solver.objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "replicas: not for the objective headroom; give memory, which is the "
-                           "same for IPUs of one size");
+    if (status == POPLINER_OK && pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_HEADROOM))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "replicas: not for the objective headroom; give memory, which is the "
+                         "same for IPUs of one size");
     return status;
 }
 

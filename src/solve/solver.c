@@ -29,11 +29,10 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "link_bandwidth, ipu_links: not for several stages on one IPU; leave them out");
-    for (size_t i = 0; i < problem->options->num_objectives; ++i)
-        if (problem->options->objectives[i] == POPLINER_OBJECTIVE_HEADROOM &&
-            problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "objectives: headroom needs a limit of each IPU; pass mem_per_tile");
+    if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
+        pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "objectives: headroom needs a limit of each IPU; pass mem_per_tile");
     return POPLINER_OK;
 }
 

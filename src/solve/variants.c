@@ -271,8 +271,7 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "recompute auto: not with bandwidths of links; leave them out");
     for (size_t i = 0; i < num_objectives; ++i)
-        if (pl_objective_of(objectives[i])->kind == PL_OBJECTIVE_SPREAD ||
-            objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
+        if (!pl_objective_of(objectives[i])->is_everywhere)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "recompute auto: not for the objective %s; leave it out",
                            pl_objective_name(objectives[i]));
