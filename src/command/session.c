@@ -396,9 +396,7 @@ static void add_hint(const session *s, popliner_error *error) {
         hint = ", or add --report NAME, or --report all";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --output analysis=FILE can be loaded";
-    else if (error->status == POPLINER_ERROR_INPUT && s->options.debug != NULL &&
-             strstr(error->message, ": is not ") != NULL &&
-             strncmp(error->message, s->options.debug, strlen(s->options.debug)) == 0)
+    else if (error->reason == POPLINER_REASON_NO_DEBUG_INFO && s->options.debug != NULL)
         hint = "; for two reports use --compare OTHER, or their directory with --report all";
     const popliner_error told = *error;
     fail(error, told.status, "%s%s", told.message, hint);

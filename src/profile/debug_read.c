@@ -243,9 +243,10 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
         return POPLINER_OK;
     const uint8_t *bytes = w->bytes;
     if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: is not debug information: a debug.cbor begins with a CBOR map%s", path,
-                       bytes[0] == '{' ? " (this looks like JSON, which is not supported)" : "");
+        return pl_fail_because(
+            error, POPLINER_REASON_NO_DEBUG_INFO,
+            "%s: is not debug information: a debug.cbor begins with a CBOR map%s", path,
+            bytes[0] == '{' ? " (this looks like JSON, which is not supported)" : "");
     pl_debug_document *d = calloc(1, sizeof *d);
     if (d == NULL)
         return pl_fail_memory(error, "the debug information");
@@ -263,12 +264,13 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
     } else if (d->records.is_out_of_memory || d->records.inputs.failed || d->chunks.failed) {
         status = pl_fail_memory(error, "the debug information");
     } else if (d->is_malformed && info->num_contexts == 0) {
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is not debug information: not CBOR from byte %" PRIu64 " on", path,
-                         place_in(w));
+        status = pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
+                                 "%s: is not debug information: not CBOR from byte %" PRIu64 " on",
+                                 path, place_in(w));
     } else if (d->is_finished && !d->found_contexts) {
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is not debug information: it has no list called contexts", path);
+        status =
+            pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
+                            "%s: is not debug information: it has no list called contexts", path);
     } else if (info->truncated && w->fault == 0 && !w->is_short) {
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "%s: %s after %zu debug contexts (byte %" PRIu64 " of %" PRIu64
@@ -328,8 +330,11 @@ popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
         goto done;
     }
     if (!S_ISREG(about.st_mode) || about.st_size == 0) {
-        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: is %s, expected debug information", path,
-                         S_ISREG(about.st_mode) ? "empty" : "not a regular file");
+        const bool is_file = S_ISREG(about.st_mode);
+        status =
+            pl_fail_because(error, is_file ? POPLINER_REASON_OTHER : POPLINER_REASON_NO_DEBUG_INFO,
+                            "%s: is %s, expected debug information", path,
+                            is_file ? "empty" : "not a regular file");
         goto done;
     }
     w.size = (uint64_t)about.st_size;

@@ -255,8 +255,11 @@ popliner_status pl_read_files(const char *profile_path, const char *debug_path,
     *info = NULL;
     popliner_status status = read_with(
         profile_path, options, debug_path == NULL ? NULL : &side_task, &progress, profile, error);
-    if (status == POPLINER_OK && task.status != POPLINER_OK)
-        status = pl_fail(error, task.status, "%s", task.error.message);
+    if (status == POPLINER_OK && task.status != POPLINER_OK) {
+        status = task.status;
+        if (error != NULL)
+            *error = task.error;
+    }
     if (status == POPLINER_OK && task.info != NULL) {
         pl_debug_keep_needed(task.info, *profile);
         status = pl_profile_check_contexts(*profile, task.info, error);
