@@ -68,14 +68,9 @@ static bool is_on_screen(const log_state *log, popliner_level level) {
            isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
 }
 
-void log_unbroken(const log_state *log, popliner_level level, const char *head, const char *text) {
-    char prefix[LOG_PREFIX_SIZE];
+/* Writes a text and ends the line: names come from files. */
+static void end_line(const char *text) {
     char shown[POPLINER_PRINTABLE_SIZE];
-    if (log->is_mute || level < log->least_level || is_on_screen(log, level))
-        return;
-    log_prefix(log, prefix, level, time(NULL));
-    progress_erase();
-    fprintf(stderr, "%s%s", prefix, head);
     while (*text != '\0') {
         text = popliner_printable_take(text, shown);
         fputs(shown, stderr);
@@ -83,16 +78,21 @@ void log_unbroken(const log_state *log, popliner_level level, const char *head, 
     fputc('\n', stderr);
 }
 
+void log_unbroken(const log_state *log, popliner_level level, const char *head, const char *text) {
+    char prefix[LOG_PREFIX_SIZE];
+    if (log->is_mute || level < log->least_level || is_on_screen(log, level))
+        return;
+    log_prefix(log, prefix, level, time(NULL));
+    progress_erase();
+    fprintf(stderr, "%s%s", prefix, head);
+    end_line(text);
+}
+
 void log_for_terminal(const log_state *log, const char *done, const char *what, const char *path) {
-    char shown[POPLINER_PRINTABLE_SIZE];
     if (!is_on_screen(log, POPLINER_LEVEL_INFO))
         return;
     fprintf(stderr, "%s %s: ", done, what);
-    while (*path != '\0') {
-        path = popliner_printable_take(path, shown);
-        fputs(shown, stderr);
-    }
-    fputc('\n', stderr);
+    end_line(path);
 }
 
 static void on_message(void *user, popliner_level level, const char *text) {
