@@ -293,7 +293,8 @@ def _explain(table: Table, places: Dict[Place, Weights], shape: Optional[Shape],
     elif assumed.tensor > 1:
         say(f"All weights are divided by {assumed.tensor}.")
     if shape is None:
-        say("No hyperparameters that the importer understands: no times, caches, activations or bytes over cuts.")
+        say("No hyperparameters that the importer understands: no times, caches, activations or "
+            "bytes over cuts.")
         return
     table.notes.extend(shape.notes)
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")

@@ -385,9 +385,12 @@ def _add_times(table: Table, nodes: Sequence[str], places: Sequence[int], assume
                 raise InputError(f"{os.path.basename(assumed.profile)}: {name!r:.100} is no node "
                                  "of the model; pass the optimised model that was profiled")
     table.time_unit = "ms"
-    for place, unit in enumerate(table.units):
-        unit.sampled([(round(sum(ms for name, ms in run.items() if unit_of[name] == place), 6), 0)
-                      for run in runs])
+    totals = [[0.0] * len(runs) for _ in table.units]
+    for i, run in enumerate(runs):
+        for name, ms in run.items():
+            totals[unit_of[name]][i] += ms
+    for unit, times in zip(table.units, totals):
+        unit.sampled([(round(ms, 6), 0) for ms in times])
     table.notes.append(f"Times: a sample for each of {len(runs)} runs of the profile; a stage is "
                        "as slow as in its slowest one.")
 
