@@ -197,7 +197,7 @@ static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plai
                    c->input.unit_names[why->unit]);
     pl_text_add_grouped(bold, why->unit_bytes);
     pl_text_format(bold, "%s%s.", has_verdicts(c) ? needs[c->input.need] : " bytes",
-                   c->input.profile != NULL ? " on a tile" : "");
+                   pl_certificate_per_tile(c, " on a tile"));
     pl_text_add(plain, "Proven: no ");
     pl_text_format(plain, "%s that may hold it has more than ", pl_certificate_devices(c, 1));
     pl_text_add_grouped(plain, why->limit_bytes);
@@ -399,7 +399,7 @@ static void write_stages(const pl_certificate *c, const char *head, pl_layout *l
     const pl_grid_column columns[] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0},
         {"stage", PL_GRID_RIGHT, 0, 0, 0},
-        {c->input.profile != NULL ? "IPU" : "device", PL_GRID_RIGHT, 2, 0, 0},
+        {pl_certificate_devices(c, 1), PL_GRID_RIGHT, 2, 0, 0},
         {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
         {has_limits ? "limit" : "", PL_GRID_RIGHT, 3, 0, 0},
         {head, PL_GRID_RIGHT, 3, 0, 0},

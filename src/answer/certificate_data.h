@@ -173,7 +173,11 @@ void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *
 /* "IPU" or "IPUs"; for a file of costs "device" or "devices". */
 const char *pl_certificate_devices(const pl_certificate *certificate, size_t count);
 
-/* Returns the subject of a proof: "split", "split of this order", or "contiguous partition of the graph". */
+/* Words about tiles, which devices of a file of costs lack: then "". */
+const char *pl_certificate_per_tile(const pl_certificate *certificate, const char *words);
+
+/* Returns the subject of a proof: "split", "split of this order", or "contiguous partition of the
+ * graph". */
 const char *pl_certificate_splits(const pl_certificate *certificate);
 
 /* "optimal", "feasible" or "infeasible". */

@@ -55,6 +55,10 @@ const char *pl_certificate_devices(const pl_certificate *c, size_t count) {
     return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
 }
 
+const char *pl_certificate_per_tile(const pl_certificate *c, const char *words) {
+    return c->input.profile != NULL ? words : "";
+}
+
 static const char *name_of_unit(const pl_certificate *c, popliner_objective objective) {
     const pl_objective_unit unit = unit_of(&c->plan, objective);
     bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
@@ -82,17 +86,16 @@ static void add_value(const pl_certificate *c, size_t i, pl_text *text) {
     const popliner_plan_value *value = &c->plan.values[i];
     const uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = name_of_unit(c, value->objective);
-    static const char of_tiles[] = " per tile";
     pl_text_add(text, i > 0 ? ", then " : "");
     for (const char *word = pl_objective_of(value->objective)->words; *word != '\0'; word++) {
-        if (c->input.profile == NULL && strcmp(word, of_tiles) == 0)
-            break;
-        if (*word != '%') {
+        if (*word == '/') {
+            pl_text_add(text, pl_certificate_per_tile(c, " per tile"));
+        } else if (*word != '%') {
             pl_text_append(text, word, 1);
-            continue;
+        } else {
+            add_number(text, value->value, divisor);
+            pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
         }
-        add_number(text, value->value, divisor);
-        pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
     }
     const uint64_t apart = pl_plan_value_apart(value);
     if (c->plan.status == POPLINER_PLAN_INFEASIBLE || apart == 0)
@@ -451,7 +454,7 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
         pl_text_format(text,
                        "%s%s alone needs %" PRIu64 " bytes%s; its %s have %" PRIu64 " at most.\n",
                        is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
-                       c->input.profile != NULL ? " on a tile" : "", pl_certificate_devices(c, 2),
+                       pl_certificate_per_tile(c, " on a tile"), pl_certificate_devices(c, 2),
                        why->limit_bytes);
         if (c->is_measured)
             add_unit_peak(c, text);

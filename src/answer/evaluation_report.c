@@ -20,7 +20,8 @@ static size_t first_on_ipu(const popliner_plan *plan, size_t stage) {
     return first;
 }
 
-/* Adds the other stages whose numbers are those of the first one on an IPU: " with stages 2 and 5:". */
+/* Adds the other stages whose numbers are those of the first one on an IPU: " with stages 2 and
+ * 5:". */
 static void write_others(const popliner_plan *plan, size_t stage, pl_text *text) {
     size_t left = 0;
     for (size_t i = stage + 1; i < plan->num_stages; i++)

@@ -286,9 +286,8 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
         wants_few_ipus(plan))
         return POPLINER_OK;
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                       "Used %zu %s%s instead of the %zu requested.", num_used,
-                       s->analysis != NULL ? "IPU" : "device",
-                       num_used == 1 && !is_original ? "" : "s", requested);
+                       "Used %zu %s instead of the %zu requested.", num_used,
+                       session_devices(s, is_original ? 2 : num_used), requested);
 }
 
 /* Logs what the certificate says and the listener was not told. */

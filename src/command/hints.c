@@ -292,7 +292,7 @@ static popliner_status add_cycles(session *s, const request *r, const popliner_p
         if (t.num_ipus != own->num_ipus) {
             const size_t length = strlen(cycles_text);
             snprintf(cycles_text + length, sizeof cycles_text - length, ", on %zu %s", t.num_ipus,
-                     s->analysis != NULL ? "IPUs" : "devices");
+                     session_devices(s, 2));
         }
         add(list, "Try", "--objective cycles",
             keep(list, "%.0f %% %s%s; %s", less, s->analysis != NULL ? "fewer cycles" : "less time",
@@ -341,6 +341,11 @@ static popliner_status add_more(session *s, const request *r, const popliner_cos
     return status;
 }
 
+/* The condition of a hint that changes the memory. */
+static const char *with_such(const session *s) {
+    return s->analysis != NULL ? "if there were such tiles" : "if there were such devices";
+}
+
 static void add_memory(session *s, const request *r, const popliner_infeasibility *why,
                        hint_list *list) {
     const popliner_reserve *reserve = &r->solver.reserve;
@@ -349,12 +354,11 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
     if (reserve->bytes > 0 || reserve->percent_hundredths > 0)
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            keep(list, "plus what %s keeps free, if there were such %s", s->names.reserve,
-                 s->analysis != NULL ? "tiles" : "devices"));
+            keep(list, "plus what %s keeps free, %s", s->names.reserve, with_such(s)));
     else
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            s->analysis != NULL ? "if there were such tiles" : "if there were such devices");
+            with_such(s));
 }
 
 static popliner_status add_recompute(session *s, const request *r, hint_list *list,
@@ -440,7 +444,7 @@ static void add_remedy(const session *s, const popliner_remedy *remedy, hint_lis
         add(list, "Enough",
             keep(list, "%s %zu=%llu", s->names.mem_per_tile, remedy->ipu,
                  (unsigned long long)remedy->bytes),
-            s->analysis != NULL ? "if there were such tiles" : "if there were such devices");
+            with_such(s));
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
         add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, remedy->number),
             keep(list, "without --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));

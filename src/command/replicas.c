@@ -118,9 +118,7 @@ static void write_headline(const session *s, const popliner_replicas *summary,
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
     snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
              best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
-             s->analysis != NULL   ? best->num_ipus == 1 ? "IPU" : "IPUs"
-             : best->num_ipus == 1 ? "device"
-                                   : "devices",
+             session_devices(s, best->num_ipus),
              (unsigned long long)best->num_replicas * best->micro_batches,
              (double)best->step_cycles / (double)names->cycles_per_time_unit,
              names->time_unit == NULL ? "cycles" : names->time_unit,

@@ -403,6 +403,11 @@ static void add_hint(const session *s, popliner_error *error) {
     error->reason = told.reason;
 }
 
+const char *session_devices(const session *s, size_t count) {
+    const bool is_ipu = s->analysis != NULL;
+    return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
+}
+
 popliner_profile_info session_profile(const session *s) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);

@@ -107,6 +107,9 @@ popliner_status session_say_warnings(const session *s, popliner_certificate *cer
 popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
                             popliner_level level, const char *format, ...);
 
+/* "IPU" or "IPUs"; for a file of costs "device" or "devices". */
+const char *session_devices(const session *s, size_t count);
+
 /* Prints a text that the library made, and frees it. */
 popliner_status session_print(char *text, popliner_error *error);
 

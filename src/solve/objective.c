@@ -10,7 +10,7 @@
 
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_MEMORY] = {.name = "memory",
-                                   .words = "peak % per tile",
+                                   .words = "peak %/",
                                    .better = "a smaller largest tile",
                                    .kind = PL_OBJECTIVE_LARGEST,
                                    .unit = PL_UNIT_BYTES,

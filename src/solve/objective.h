@@ -36,7 +36,7 @@ typedef enum pl_objective_unit {
 
 typedef struct pl_objective {
     const char *name;
-    const char *words;  /* its value in texts; % is the value with its unit */
+    const char *words;  /* its value in texts; % is the value with its unit, / is " per tile" */
     const char *better; /* what no split over these IPUs has, where it is proven */
     pl_objective_kind kind;
     pl_objective_unit unit;
@@ -44,7 +44,7 @@ typedef struct pl_objective {
     bool needs_cycles;  /* of costs */
     bool is_mapped;     /* fixed by a device map */
     bool may_lead;      /* it may come first where the number of IPUs is not limited */
-    bool is_everywhere; /* graphs and ways to recompute are searched by it, too */
+    bool is_everywhere; /* searches of graphs and of ways to recompute know it */
     size_t value;       /* offset in pl_objective_values */
     size_t limit;       /* offset of a uint64_t in pl_limits; not of a SPREAD */
 } pl_objective;
