@@ -42,8 +42,8 @@ def own_choices(popliner):
         return re.search(pattern, run(popliner, "missing", "--solve", *words).stderr).group(1)
 
     def listed(*words):
-        told_words = told(r"expected some of ([a-z,\s]+),\s+each once", *words)  # the log folds lines
-        return re.split(r",\s+", told_words)
+        # the log folds lines
+        return re.split(r",\s+", told(r"expected some of ([a-z,\s]+),\s+each once", *words))
     rules = told(r"expected ([a-z0-9, -]+) \(", "--schedule", "none:no").replace(" or ", ", ")
     return {"objective": listed("--objective", "no") + ["throughput"],
             "pareto": listed("--pareto", "no,no"),

@@ -224,7 +224,7 @@ static void needs_are_lines(void **state) {
     /* 1000 + 40 + 62.5; 150 + 9.375 */
     assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1103, 160);
     assert_need(&rule, POPLINER_NEED_EXPECTED, &unknown, 1000, 150);
-    /* 10.2 % less, 134.7 rounded down */
+    /* 12 % less */
     assert_need(&rule, POPLINER_NEED_LEAST, &layout, 880, 132);
     /* 1000 + 200 + 142.86 -> 1343, and 13 % more: 1517.59; 150 + 21.4 -> 172, 194.36 */
     assert_need(&rule, POPLINER_NEED_MOST, &layout, 1518, 195);

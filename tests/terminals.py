@@ -14,7 +14,7 @@ END = b"\0"  # no command prints it
 
 
 def run(command, environment, width=80, on=("stdout",)):
-    """Runs a command of which the streams in `on` are terminals of this width, and the others pipes.
+    """Runs a command. Its streams in `on` are terminals of this width, the others pipes.
 
     Returns {"stdout": text, "stderr": text} as the terminals got them, and the exit status.
     """

@@ -34,8 +34,8 @@ typedef enum popliner_objective {
      * on one IPU has none, so without a device map a list should not begin with BALANCE: see
      * popliner_objectives_complete */
     POPLINER_OBJECTIVE_BALANCE,
-    /* the smallest free memory: the limit less the peak, of the IPU in use where that is least. Each
-     * IPU that may be used needs a limit. Of two splits, the one that leaves more is better */
+    /* the smallest free memory: the limit less the peak, of the IPU in use where that is least.
+     * Each IPU that may be used needs a limit. Of two splits, the one that leaves more is better */
     POPLINER_OBJECTIVE_HEADROOM,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
