@@ -136,6 +136,10 @@ popliner_script(page_answers page_answers_test.js CASES full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_answers ${sample}
     ${shared}/firehose)
 
+# The solver as a WebAssembly module.
+popliner_script(wasm wasm_test.js CASES quick full
+  ARGUMENTS ${popliner} "${POPLINER_WASM_MODULE}" ${CMAKE_CURRENT_BINARY_DIR}/wasm)
+
 # Plans for frameworks, read back by second implementations of what reads them there.
 popliner_script(emit_read_back emit_test.py CASES quick full
   ARGUMENTS ${popliner} ${docs}/plan.schema.json ${sample} ${golden}/popart-inf

@@ -332,7 +332,7 @@ void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t f
  * no bytes. */
 static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series series) {
     return pl_runs_begin(series.size_bytes > 0 ? profile->series_bytes + series.offset : NULL,
-                         series.size_bytes);
+                         (size_t)series.size_bytes);
 }
 
 /* True if `instances` of size_bytes each do not exceed the limit of any tile. */

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wasm/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/triangle.h"
+#include "pipeline/pipeline.h"
+#include "popliner/certificate.h"
+#include "popliner/report.h"
+#include "solve/objective.h"
+
+struct popliner_module {
+    size_t num_units;
+    popliner_costs *costs;
+    popliner_solver_options options; /* its lists are owned */
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
+    popliner_certificate_input input;
+    popliner_option_names names;
+    char **unit_names; /* [num_units] */
+    pl_arrays texts;   /* of the request */
+    char *answer;
+    popliner_error error;
+};
+
+/* ---- numbers of a request ---- */
+
+enum { SINGLE, LIST, LIST_OF_UNITS };
+
+typedef struct member {
+    size_t offset; /* in an item */
+    size_t size;
+} member;
+
+typedef struct setting {
+    const char *name;
+    int kind;
+    size_t place; /* in the options: of a single number, or of the pointer to the items */
+    size_t count; /* in the options: of the number of items of a LIST */
+    size_t item_size;
+    size_t num_members;
+    member members[4];
+} setting;
+
+#define OPTION(field) offsetof(popliner_solver_options, field)
+#define MEMBER(type, field)                                                                        \
+    { offsetof(type, field), sizeof(((type *)NULL)->field) }
+#define ONE(field)                                                                                 \
+    {                                                                                              \
+#field, SINGLE, OPTION(field), 0, 0, 1, {                                                  \
+            { 0, sizeof(((popliner_solver_options *)NULL)->field) }                                \
+        }                                                                                          \
+    }
+#define PAIRS(field, type, first, second)                                                          \
+    {                                                                                              \
+#field, LIST, OPTION(field), OPTION(num_##field), sizeof(type), 2, {                       \
+            MEMBER(type, first), MEMBER(type, second)                                              \
+        }                                                                                          \
+    }
+
+static const setting settings[] = {
+    ONE(method),
+    ONE(num_ipus),
+    ONE(mem_per_tile),
+    ONE(min_units),
+    ONE(max_units),
+    PAIRS(ipu_limits, popliner_ipu_limit, ipu, bytes),
+    PAIRS(ipu_speeds, popliner_ipu_speed, ipu, millionths),
+    PAIRS(pairs, popliner_pair, first_unit, second_unit),
+    PAIRS(placements, popliner_placement, unit, ipu),
+    {"device_map",
+     LIST,
+     OPTION(device_map),
+     OPTION(num_mapped_stages),
+     sizeof(size_t),
+     1,
+     {{0, sizeof(size_t)}}},
+    {"link_bandwidth",
+     SINGLE,
+     OPTION(link_bandwidth),
+     0,
+     0,
+     2,
+     {MEMBER(popliner_bandwidth, bytes), MEMBER(popliner_bandwidth, cycles)}},
+    {"ipu_links",
+     LIST,
+     OPTION(ipu_links),
+     OPTION(num_ipu_links),
+     sizeof(popliner_ipu_link),
+     4,
+     {MEMBER(popliner_ipu_link, first_ipu), MEMBER(popliner_ipu_link, second_ipu),
+      MEMBER(popliner_ipu_link, bandwidth.bytes), MEMBER(popliner_ipu_link, bandwidth.cycles)}},
+    {"cut_rules",
+     LIST_OF_UNITS,
+     OPTION(cut_rules),
+     0,
+     sizeof(popliner_cut_rule),
+     1,
+     {{0, sizeof(popliner_cut_rule)}}},
+    {"counted_units", LIST_OF_UNITS, OPTION(counted_units), 0, 1, 1, {{0, 1}}},
+};
+
+/* Writes a number of so many bytes; false if it is too large for them. */
+static bool store(void *place, size_t size, uint64_t value) {
+    const uint32_t four = (uint32_t)value;
+    const uint8_t one = (uint8_t)value;
+    const void *bytes = size == sizeof value  ? (const void *)&value
+                        : size == sizeof four ? (const void *)&four
+                                              : (const void *)&one;
+    memcpy(place, bytes, size);
+    return size == sizeof value || value >> 8 * size == 0;
+}
+
+static popliner_status set(popliner_module *m, const setting *row, const uint64_t *values,
+                           size_t count) {
+    char *const options = (char *)&m->options;
+    const size_t num_items = count / row->num_members;
+    char *items = options + row->place;
+    const size_t expected = row->kind == SINGLE          ? row->num_members
+                            : row->kind == LIST_OF_UNITS ? m->num_units
+                                                         : num_items * row->num_members;
+    if (count != expected)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "%s needs %zu numbers, but %zu are given",
+                       row->name, expected, count);
+    if (row->kind != SINGLE) {
+        items = pl_arrays_new(&m->texts, num_items, row->item_size);
+        memcpy(options + row->place, &items, sizeof items);
+    }
+    if (row->kind == LIST)
+        memcpy(options + row->count, &num_items, sizeof num_items);
+    if (items == NULL)
+        return pl_fail_memory(&m->error, "the request");
+    for (size_t i = 0; i < count; i++) {
+        const member *own = &row->members[i % row->num_members];
+        if (!store(items + i / row->num_members * row->item_size + own->offset, own->size,
+                   values[i]))
+            return pl_fail(&m->error, POPLINER_ERROR_USAGE, "a number of %s is too large",
+                           row->name);
+    }
+    return POPLINER_OK;
+}
+
+popliner_status popliner_module_set(popliner_module *m, const char *name, const uint64_t *values,
+                                    size_t count) {
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return set(m, &settings[i], values, count);
+    return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no option %s", name);
+}
+
+popliner_status popliner_module_set_real(popliner_module *m, const char *name, double value) {
+    if (strcmp(name, "slack_percent") == 0)
+        m->options.slack_percent = value;
+    else if (strcmp(name, "time_limit_seconds") == 0)
+        m->options.time_limit_seconds = value;
+    else
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no option %s", name);
+    return POPLINER_OK;
+}
+
+/* ---- texts of a request ---- */
+
+static const char *objective_name(int i) {
+    return pl_objective_name((popliner_objective)i);
+}
+
+static const char *schedule_name(int i) {
+    return pl_schedule_name((popliner_schedule)i);
+}
+
+static const char *recompute_name(int i) {
+    return pl_recompute_name((popliner_recompute)i);
+}
+
+/* Finds what has a name; -1 if nothing has. */
+static int find(const char *(*name_at)(int i), const char *name) {
+    for (int i = 0; name_at(i) != NULL; i++)
+        if (strcmp(name_at(i), name) == 0)
+            return i;
+    return -1;
+}
+
+/* Takes the name of something; false if `name` is none of these. *number is -1 for a wrong text. */
+static bool take_name(popliner_module *m, const char *name, const char *text, int *number) {
+    if (strcmp(name, "objective") == 0) {
+        const bool has_room = m->options.num_objectives < POPLINER_NUM_OBJECTIVES;
+        *number = has_room ? find(objective_name, text) : -1;
+        m->options.objectives = m->objectives;
+        if (*number >= 0)
+            m->objectives[m->options.num_objectives++] = (popliner_objective)*number;
+    } else if (strcmp(name, "schedule") == 0) {
+        *number = find(schedule_name, text);
+        m->input.schedule = (popliner_schedule)*number;
+    } else if (strcmp(name, "recompute") == 0) {
+        *number = find(recompute_name, text);
+        m->input.recompute = (popliner_recompute)*number;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The members that texts of a request become. */
+static const char **place_of_text(popliner_module *m, const char *name) {
+    const struct {
+        const char *name;
+        const char **place;
+    } rows[] = {
+        {"time_unit", &m->input.time_unit},
+        {"num_ipus", &m->names.num_ipus},
+        {"mem_per_tile", &m->names.mem_per_tile},
+        {"constraint_num_ipus", &m->names.constraints[POPLINER_CONSTRAINT_NUM_IPUS]},
+        {"constraint_device_map", &m->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].place;
+    return NULL;
+}
+
+popliner_status popliner_module_set_text(popliner_module *m, const char *name, const char *text) {
+    int number;
+    if (take_name(m, name, text, &number))
+        return number >= 0 ? POPLINER_OK
+                           : pl_fail(&m->error, POPLINER_ERROR_USAGE,
+                                     "there is no %s %s, or too many", name, text);
+    const char **place = place_of_text(m, name);
+    if (place == NULL)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no text %s", name);
+    char *copy = pl_arrays_new(&m->texts, strlen(text) + 1, 1);
+    if (copy == NULL)
+        return pl_fail_memory(&m->error, "the request");
+    *place = strcpy(copy, text);
+    return POPLINER_OK;
+}
+
+void popliner_module_reset(popliner_module *m) {
+    pl_arrays_free(&m->texts);
+    m->texts = (pl_arrays){0};
+    m->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    m->input = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
+    m->names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
+    m->error = (popliner_error){0};
+}
+
+/* ---- the table ---- */
+
+void popliner_module_free(popliner_module *m) {
+    if (m == NULL)
+        return;
+    popliner_module_reset(m);
+    for (size_t unit = 0; m->unit_names != NULL && unit < m->num_units; unit++)
+        free(m->unit_names[unit]);
+    free(m->unit_names);
+    popliner_costs_free(m->costs);
+    free(m->answer);
+    free(m);
+}
+
+popliner_module *popliner_module_new(size_t num_units, size_t max_stages) {
+    popliner_module *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->num_units = num_units;
+    popliner_module_reset(m);
+    m->unit_names = pl_new_array(num_units, sizeof *m->unit_names);
+    popliner_status status = popliner_costs_create(num_units, max_stages, &m->costs, NULL);
+    for (size_t unit = 0; m->unit_names != NULL && unit < num_units; unit++) {
+        m->unit_names[unit] = pl_copy_string("", 0);
+        if (m->unit_names[unit] == NULL)
+            status = POPLINER_ERROR_MEMORY;
+    }
+    if (status == POPLINER_OK && m->unit_names != NULL)
+        return m;
+    popliner_module_free(m);
+    return NULL;
+}
+
+popliner_status popliner_module_name_unit(popliner_module *m, size_t unit, const char *name) {
+    if (unit >= m->num_units)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no unit %zu", unit);
+    char *copy = pl_copy_string(name, strlen(name));
+    if (copy == NULL)
+        return pl_fail_memory(&m->error, "the names of units");
+    free(m->unit_names[unit]);
+    m->unit_names[unit] = copy;
+    return POPLINER_OK;
+}
+
+popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
+                                     size_t stages_to_end, const uint64_t *values) {
+    popliner_status status = POPLINER_OK;
+    if (kind == POPLINER_COSTS_OF_CUTS)
+        return popliner_costs_set_all(m->costs, kind, 1, values, &m->error);
+    for (size_t first = 0; first < m->num_units; first++)
+        for (size_t last = first; status == POPLINER_OK && last < m->num_units; last++)
+            status = kind == POPLINER_COSTS_OF_CYCLES
+                         ? popliner_costs_set_cycles(m->costs, first, last, *values++, &m->error)
+                         : popliner_costs_set_peak(m->costs, first, last, stages_to_end, *values++,
+                                                   &m->error);
+    return status;
+}
+
+popliner_status popliner_module_follow_split(popliner_module *m) {
+    const popliner_pipeline pipeline = {.max_stages = 1,
+                                        .copies = {.rule = POPLINER_COPIES_ZERO_BUBBLE}};
+    return popliner_costs_set_pipeline(m->costs, &pipeline, &m->error);
+}
+
+/* ---- answers ---- */
+
+static popliner_certificate_input input_of(popliner_module *m, popliner_plan *plan) {
+    popliner_certificate_input input = m->input;
+    input.plan = plan;
+    input.costs = m->costs;
+    input.options = &m->options;
+    input.option_names = &m->names;
+    input.unit_names = (const char *const *)m->unit_names;
+    return input;
+}
+
+/* Writes the certificate of the best plan. */
+static popliner_status answer_plan(popliner_module *m) {
+    popliner_plan *plan = NULL;
+    popliner_certificate *certificate = NULL;
+    if (m->options.num_mapped_stages == 0)
+        m->options.num_objectives =
+            popliner_objectives_complete(m->objectives, m->options.num_objectives, m->costs);
+    popliner_status status = popliner_solve(m->costs, &m->options, &plan, &m->error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_certificate_input input = input_of(m, plan);
+    status = popliner_certificate_create(&input, &certificate, &m->error);
+    if (status != POPLINER_OK) {
+        popliner_plan_free(plan);
+        return status;
+    }
+    status =
+        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, &m->answer, &m->error);
+    popliner_certificate_free(certificate);
+    return status;
+}
+
+/* Writes all best compromises of the first two objectives. */
+static popliner_status answer_front(popliner_module *m) {
+    popliner_pareto *front = NULL;
+    const popliner_certificate_input input = input_of(m, NULL);
+    popliner_status status = popliner_pareto_solve(m->costs, &m->options, &front, &m->error);
+    if (status == POPLINER_OK)
+        status = popliner_report_pareto(front, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+    popliner_pareto_free(front);
+    return status;
+}
+
+/* Writes the best plan for each number of IPUs up to that of the request. */
+static popliner_status answer_sweep(popliner_module *m) {
+    const size_t most = m->options.num_ipus;
+    const popliner_certificate_input input = input_of(m, NULL);
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
+    popliner_plan **plans = pl_new_array(most, sizeof *plans);
+    uint64_t *values = pl_new_array(most, sizeof *values);
+    popliner_status status =
+        plans == NULL || values == NULL ? pl_fail_memory(&m->error, "plans") : POPLINER_OK;
+    m->options.without_reasons = true;
+    for (size_t i = 0; status == POPLINER_OK && i < most; i++) {
+        m->options.num_ipus = i + 1;
+        values[i] = i + 1;
+        status = popliner_solve(m->costs, &m->options, &plans[i], &m->error);
+    }
+    m->options.num_ipus = most;
+    sweep.what = "num_ipus";
+    sweep.values = values;
+    sweep.plans = (const popliner_plan *const *)plans;
+    sweep.num_values = most;
+    if (status == POPLINER_OK)
+        status = popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+    for (size_t i = 0; plans != NULL && i < most; i++)
+        popliner_plan_free(plans[i]);
+    free(plans);
+    free(values);
+    return status;
+}
+
+const char *popliner_module_answer(popliner_module *m, const char *what) {
+    popliner_status status = POPLINER_OK;
+    free(m->answer);
+    m->answer = NULL;
+    if (strcmp(what, "plan") == 0)
+        status = answer_plan(m);
+    else if (strcmp(what, "front") == 0)
+        status = answer_front(m);
+    else if (strcmp(what, "sweep") == 0)
+        status = answer_sweep(m);
+    else
+        status = pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no answer %s", what);
+    return status == POPLINER_OK ? m->answer : NULL;
+}
+
+const char *popliner_module_error(const popliner_module *m) {
+    return m->error.message;
+}

@@ -1,0 +1,263 @@
+// The solver as a WebAssembly module against the command: random tables of costs with random
+// requests, of which both have to write the same answer, byte for byte, and the same front.
+// Arguments: popliner, the module, a scratch folder.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
+'use strict';
+
+const assert = require('assert');
+const { execFileSync, spawnSync } = require('child_process');
+const fs = require('fs');
+const path = require('path');
+const { takesAll } = require('./cases.js');
+const Solver = require(path.join(__dirname, '../src/wasm/solver.js'));
+
+const [popliner, module_, scratch] = process.argv.slice(2);
+fs.mkdirSync(scratch, { recursive: true });
+const METHOD_DP = 1; // POPLINER_METHOD_DYNAMIC_PROGRAMMING
+const NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
+    constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
+
+// ---- random numbers that are the same each time ----
+
+let seed = 20261126;
+function random(below) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor(seed / 4294967296 * below);
+}
+
+function pick(list) {
+    return list[random(list.length)];
+}
+
+const some = (list) => list.filter(() => random(3) === 0);
+
+// ---- random tables ----
+
+// A file of costs that lists its stages, and the numbers of every stage.
+function makeTable() {
+    const n = 1 + random(10);
+    const names = Array.from({ length: n }, (_, i) => pick(['l', '"', 'ü', 'a b']) + i);
+    const isLayer = names.map(() => random(5) > 0);
+    const hasCycles = random(3) > 0;
+    const [isLarge, trains, isSum] = [random(2) === 0, random(2) === 0, random(3) > 0];
+    const number = () => random(isLarge ? 2 ** 40 : 12);
+    const [memories, times] = [names.map(number), names.map(number)];
+    const cost = (list, first, last) => isSum
+        ? list.slice(first, last + 1).reduce((sum, own) => sum + own) : number();
+    const intervals = [];
+    const stages = [];
+    for (let first = 0; first < n; first++)
+        for (let last = first; last < n; last++) {
+            const stage = { memory: cost(memories, first, last), cycles: cost(times, first, last),
+                stash: trains ? number() : 0, isThere: last === first || random(12) > 0 };
+            stages.push(stage);
+            if (stage.isThere)
+                intervals.push(Object.assign({ first: names[first], last: names[last],
+                    memory: stage.memory }, hasCycles ? { cycles: stage.cycles } : {},
+                trains ? { stash: stage.stash } : {}));
+        }
+    const cuts = Array.from({ length: n - 1 }, number);
+    fs.writeFileSync(path.join(scratch, 'costs.json'), JSON.stringify({ format: 'popliner-costs',
+        version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i] })), intervals,
+        cuts }));
+    return { n, names, isLayer, hasCycles, trains, stages, cuts };
+}
+
+// The table in the module: `d` copies of the stash for a stage with d after it.
+function fill(solver, t) {
+    const maxStages = t.trains ? t.n : 1;
+    const table = solver.table(t.n, maxStages, t.names);
+    for (let toEnd = 1; toEnd <= maxStages; toEnd++)
+        table.fill('peaks', toEnd, t.stages.map((stage) => stage.isThere
+            ? stage.memory + (toEnd - 1) * stage.stash : Solver.FORBIDDEN));
+    if (t.hasCycles)
+        table.fill('cycles', 1, t.stages.map((stage) => stage.isThere ? stage.cycles : 0));
+    table.fill('cuts', 1, [0, ...t.cuts]);
+    return table;
+}
+
+// ---- random requests ----
+
+// The same for the command, as words, and for the module.
+function makeRequest(t, isFront) {
+    const words = [];
+    const request = { method: METHOD_DP, counted_units: t.isLayer.map(Number), texts: NAMES };
+    const add = (...more) => words.push(...more);
+    const largest = Math.max(...t.stages.map((stage) => stage.memory));
+    const least = isFront ? 150 : 30;
+    const limit = () => Math.max(1, Math.floor(largest * (least + random(120)) / 100));
+    request.objectives = pickObjectives(t, isFront);
+    request.min_units = Number(t.isLayer.includes(true));
+    add(isFront ? '--pareto' : '--objective', request.objectives.join(','));
+    request.mem_per_tile = limit();
+    const limits = some([0, 1, 2]).map((ipu) => [ipu, limit()]);
+    const map = t.n > 2 && random(5) === 0 ? pick([[1, 0], [0, 2, 1]]) : null;
+    const ipus = map === null ? 1 + random(6) : map.length;
+    const usable = map === null ? [0, 1, 2].filter((ipu) => ipu < ipus) : [...map];
+    request.ipu_limits = limits.filter(([ipu]) => usable.includes(ipu));
+    add('--mem-per-tile', [String(request.mem_per_tile), ...request.ipu_limits
+        .map(([ipu, most]) => `${ipu}=${most}`)].join(','));
+    if (map !== null) {
+        request.device_map = map;
+        add('--device-map', map.join(','));
+    } else {
+        request.num_ipus = ipus;
+        add('--num-ipus', String(ipus));
+    }
+    if (!isFront && random(3) === 0) {
+        request.slack_percent = pick([0.3, 2, 12.5]);
+        add('--slack', String(request.slack_percent));
+    }
+    if (!isFront || random(3) === 0)
+        addRules(t, usable, request, words);
+    return [words, request];
+}
+
+function pickObjectives(t, isFront) {
+    const left = ['memory', 'traffic', 'ipus', 'balance', 'headroom',
+        ...t.hasCycles ? ['cycles'] : []];
+    return Array.from({ length: (isFront ? 2 : 1) + random(3) }, () =>
+        left.splice(random(left.length), 1)[0]);
+}
+
+// Speeds, links, and constraints on layers.
+function addRules(t, usable, request, words) {
+    const add = (...more) => words.push(...more);
+    const layers = t.names.map((_, unit) => unit).filter((unit) => t.isLayer[unit]);
+    if (t.hasCycles && random(3) === 0) {
+        request.ipu_speeds = usable.map((ipu) => [ipu, pick([500000, 1250000, 333333])]);
+        add('--ipu-speed', request.ipu_speeds.map(([ipu, s]) => `${ipu}=${s / 1e6}`).join(','));
+    }
+    if (t.hasCycles && random(3) === 0) {
+        request.link_bandwidth = pick([[64, 1], [7, 2]]);
+        request.ipu_links = usable.slice(1).map((ipu, i) => [usable[i], ipu, 1, 4]);
+        add('--bandwidth', [request.link_bandwidth[0] / request.link_bandwidth[1],
+            ...request.ipu_links.map(([a, b]) => `${a}-${b}=0.25`)].join(','));
+    }
+    request.cut_rules = t.names.map(() => 0);
+    for (const unit of random(3) === 0 ? some(layers) : []) {
+        if (unit + 1 === t.n)
+            continue;
+        request.cut_rules[unit + 1] = 1 + random(2);
+        add('--require', `${request.cut_rules[unit + 1] === 1 ? 'cut' : 'no-cut'}:` +
+            t.names[unit]);
+    }
+    if (layers.length > 0 && random(4) === 0) {
+        request.pairs = [[pick(layers), pick(layers)]];
+        add('--require', `together:${request.pairs[0].map((unit) => t.names[unit]).join()}`);
+    }
+    if (layers.length > 0 && random(4) === 0) {
+        request.placements = [[pick(layers), pick(usable)]];
+        add('--require', `place:${t.names[request.placements[0][0]]}=` +
+            request.placements[0][1]);
+    }
+    if (random(4) === 0) {
+        request.max_units = 1 + random(3);
+        add('--require', `layers:${request.min_units}..${request.max_units}`);
+    }
+}
+
+// ---- comparing ----
+
+function run(words) {
+    const result = spawnSync(popliner, ['-q', path.join(scratch, 'costs.json'), '--solve', ...words,
+        '--solver', 'dp', '--format', 'json'], { encoding: 'utf8', maxBuffer: 1 << 26 });
+    assert.ok(result.status === 0 || result.status === 1,
+        `${words.join(' ')}: status ${result.status}: ${result.stderr}`);
+    return result.stdout;
+}
+
+// Every byte, but for what the command itself adds to the messages of the library.
+function compare(own, told, where) {
+    const parts = (text) => /^([^]*?)(\n    "messages": \[[^]*?\n    \],|)(\n    "options"[^]*|)$/
+        .exec(text).slice(1);
+    const [head, messages, tail] = parts(own);
+    const [toldHead, toldMessages, toldTail] = parts(told);
+    assert.strictEqual(head, toldHead, where);
+    assert.strictEqual(tail, toldTail, where);
+    const begin = messages.replace(/\n    \],$/, '');
+    assert.strictEqual(begin, toldMessages.slice(0, begin.length), where);
+}
+
+// The example, whose answers were found by hand.
+function checkExample() {
+    const lines = execFileSync(process.execPath,
+        [path.join(__dirname, 'examples/split_costs.js'), module_], { encoding: 'utf8' });
+    assert.deepStrictEqual(lines.trim().split('\n'), [
+        'IPU 0: embedding, 50 bytes', 'IPU 1: a b, 60 bytes', 'IPU 2: c head, 70 bytes',
+        '12 bytes over the cuts', '50 bytes, 28 over the cuts', '60 bytes, 20 over the cuts',
+        '70 bytes, 12 over the cuts', '100 bytes, 8 over the cuts', '110 bytes, 4 over the cuts',
+        '160 bytes, 0 over the cuts', 'No split over at most 2 devices fits.']);
+}
+
+async function checkErrors(solver) {
+    const table = solver.table(2, 1, ['a', 'b']);
+    const fails = (act, message) => assert.throws(act, { message });
+    fails(() => table.answer('plan', { num_ipus: 0 }), 'num_ipus: 0; expected at least 1');
+    fails(() => table.answer('plan', { size: 1 }), 'there is no option size');
+    fails(() => table.answer('plan', { num_ipus: 2 ** 40 }), 'a number of num_ipus is too large');
+    fails(() => table.answer('plan', { cut_rules: [0] }),
+        'cut_rules needs 2 numbers, but 1 are given');
+    fails(() => table.answer('plan', { objectives: ['speed'] }),
+        'there is no objective speed, or too many');
+    fails(() => table.answer('best', {}), 'there is no answer best');
+    fails(() => table.fill('peaks', 2, [1, 2, 3]), /stages_to_end/);
+    table.free();
+}
+
+// The sweep is one answer after another.
+function checkSweep(table, request) {
+    const own = Object.assign({}, request, { num_ipus: 4 });
+    delete own.device_map;
+    for (const { value, status, objectives } of JSON.parse(table.answer('sweep', own)).results) {
+        const plan = JSON.parse(table.answer('plan', Object.assign({}, own, { num_ipus: value })));
+        if (own.objectives[0] === 'balance')
+            continue; // completed in a plan
+        assert.strictEqual(status === 'unknown' ? 'infeasible' : status, plan.status);
+        if (status === 'optimal')
+            assert.deepStrictEqual(objectives, plan.objectives);
+    }
+}
+
+async function main() {
+    if (module_ === '') {
+        console.log('Skipped: there is no module, because clang makes none here');
+        return;
+    }
+    checkExample();
+    const solver = await Solver.load(fs.readFileSync(module_));
+    checkErrors(solver);
+    const seen = { optimal: 0, infeasible: 0, contradiction: 0, front: 0 };
+    const count = takesAll ? 1000 : 200;
+    for (let i = 0; i < count; i++) {
+        const t = makeTable();
+        const isFront = i % 5 === 4;
+        const [words, request] = makeRequest(t, isFront);
+        if (t.trains) {
+            words.push('--schedule', 'tf-interleaved');
+            request.texts = Object.assign({ schedule: 'tf-interleaved' }, NAMES);
+        }
+        const table = fill(solver, t);
+        const told = run(words);
+        const own = table.answer(isFront ? 'front' : 'plan', request);
+        compare(own, told, `${i}: ${words.join(' ')}`);
+        if (i % 10 === 0)
+            checkSweep(table, request);
+        table.free();
+        const answer = JSON.parse(own);
+        seen.front += isFront && answer.results.length > 1;
+        seen.contradiction += Boolean(answer.infeasibility) &&
+            answer.infeasibility.reason === 'constraints';
+        if (!isFront)
+            seen[answer.status]++;
+    }
+    for (const what of Object.keys(seen))
+        assert.ok(seen[what] >= count / 40, JSON.stringify(seen));
+    console.log(`${count} answers are those of the command: ${JSON.stringify(seen)}`);
+}
+
+main().catch((error) => {
+    console.error(error);
+    process.exit(1);
+});
