@@ -121,8 +121,9 @@ static void copies_that_lack_something_are_refused(void **state) {
         {{"--schedule", "1f1b:0"},
          "--schedule 1f1b:0: 1f1b takes no copies; write 1f1b+N, or none:N"},
         {{"--schedule", "inference:0,1"}, "inference keeps nothing, so it takes no copies"},
-        {{"--micro-batches", "3"},
-         "--micro-batches: needs --total-ipus, or a --schedule with copies, like 1f1b"},
+        {{"--micro-batches", "3", "--pareto", "cycles,memory"},
+         "--micro-batches: of several plans, needs a --schedule with copies, like 1f1b"},
+        {{"--micro-batches", "3", "--num-ipus", "1..2"}, "of several plans, needs a --schedule"},
         {{"--schedule", "1f1b", "--solver", "popliner"}, "--schedule: not with --solver popliner"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

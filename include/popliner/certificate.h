@@ -43,6 +43,7 @@ typedef struct popliner_certificate {
      * UINT64_MAX if the costs do not say, or nothing limits any of these IPUs. */
     uint64_t headroom_tokens;
     size_t headroom_ipu;
+    popliner_pipeline_step step; /* of the micro-batches of `copies` */
 } popliner_certificate;
 
 /* The subject of an answer whose costs come from no profile: names and units for texts. Begin with

@@ -36,10 +36,12 @@ extern "C" {
  * micro-batches in flight at one time, including the one that the stage is working on. The number
  * of copies is one less. */
 typedef enum popliner_copies_rule {
-    POPLINER_COPIES_OF_SCHEDULE, /* that of popliner_schedule; other members are ignored */
-    POPLINER_COPIES_LIST,        /* the caller's own numbers of copies */
-    POPLINER_COPIES_1F1B,        /* min(d + 1, M) */
-    POPLINER_COPIES_GPIPE,       /* M */
+    /* that of popliner_schedule; other members are ignored, except num_micro_batches for the time of
+     * a step */
+    POPLINER_COPIES_OF_SCHEDULE,
+    POPLINER_COPIES_LIST,  /* the caller's own numbers of copies */
+    POPLINER_COPIES_1F1B,  /* min(d + 1, M) */
+    POPLINER_COPIES_GPIPE, /* M */
     /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P) */
     POPLINER_COPIES_ZERO_BUBBLE,
     /* interleaved 1F1B, S = V * P chunks: those of 2 d + 1 consecutive turns, of which a chunk has

@@ -233,6 +233,21 @@ typedef struct popliner_plan {
 /* Frees a plan. NULL is fine. */
 void popliner_plan_free(popliner_plan *plan);
 
+/* A step of a pipeline that trains, or infers: its micro-batches go through all stages, in the order
+ * of a schedule, and the slowest device decides only in part how long that takes. docs/costs.md has
+ * the order of each schedule. */
+typedef struct popliner_pipeline_step {
+    size_t num_micro_batches; /* 0: the request has none, and there is no step */
+    uint64_t cycles;          /* from the first pass to the last; 0: unknown */
+    double idle_share;        /* of the time of all devices, in which they wait: the bubble */
+    /* the schedule; NULL if the step is unknown. Static text */
+    const char *order;
+    /* why the step is unknown; else NULL. Static text */
+    const char *obstacle;
+    /* True if the costs do not say what of their time is forward: then it is a third. */
+    bool is_third_assumed;
+} popliner_pipeline_step;
+
 /* ---- Options ---- */
 
 typedef enum popliner_method {

@@ -405,6 +405,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     if (status == POPLINER_OK && c->is_measured)
         status = measure(c, is_evaluation, error);
     c->input.stage_recomputes = NULL; /* the caller's */
+    c->input.costs = NULL;
     if (status != POPLINER_OK) {
         c->plan = (popliner_plan){0}; /* still the caller's */
         popliner_certificate_free(&c->info);
@@ -424,6 +425,9 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                      .verdicts = c->verdicts,
                                      .headroom_tokens = UINT64_MAX};
     find_headroom(c);
+    if (status == POPLINER_OK)
+        status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
+                              &c->info.step, error);
     if (status == POPLINER_OK)
         status = pl_certificate_make_messages(c, error);
     if (status != POPLINER_OK) {
@@ -471,6 +475,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
         .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
         .has_cycles = popliner_costs_has_cycles(own.costs),
+        .costs = own.costs,
         .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
         .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
         .unit_order = own.costs->unit_order,

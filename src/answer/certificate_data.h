@@ -17,6 +17,7 @@
 #include "popliner/report.h"
 #include "solve/options.h"
 #include "solve/plan.h"
+#include "solve/step.h"
 
 /* The subject of a certificate. */
 typedef struct pl_certificate_input {
@@ -29,6 +30,7 @@ typedef struct pl_certificate_input {
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
     bool has_cycles;
+    const popliner_costs *costs;        /* for making it; NULL: unknown */
     const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate */
     const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
     const char *unit_order;             /* see popliner_costs_file */

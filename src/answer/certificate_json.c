@@ -512,6 +512,23 @@ static void put_options(const pl_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
+/* The step, where the request has a number of micro-batches. */
+static void put_step(const pl_certificate *c, pl_json *json) {
+    const popliner_pipeline_step *step = &c->info.step;
+    if (step->num_micro_batches == 0)
+        return;
+    pl_put_open(json, "step", '{');
+    pl_put_number(json, "micro_batches", step->num_micro_batches);
+    pl_put_text(json, "order", step->order);
+    put_known(json, "cycles", step->order != NULL, step->cycles, c->input.cycles_per_time_unit);
+    if (step->order != NULL)
+        pl_put_real(json, "idle_share", step->idle_share);
+    else
+        pl_put_null(json, "idle_share");
+    pl_put_flag(json, "third_assumed", step->is_third_assumed);
+    pl_put_close(json);
+}
+
 static void put_totals(const pl_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
     const pl_certificate_input *in = &c->input;
@@ -525,6 +542,7 @@ static void put_totals(const pl_certificate *c, pl_json *json) {
     if (c->kv_bytes != NULL)
         put_known(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
                   c->info.headroom_tokens, 1);
+    put_step(c, json);
     pl_put_close(json);
 }
 

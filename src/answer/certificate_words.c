@@ -188,6 +188,23 @@ static void add_headroom(const pl_certificate *c, pl_text *text) {
                    c->info.headroom_tokens, c->info.headroom_ipu);
 }
 
+/* Adds how long a step takes. */
+static void add_step(const pl_certificate *c, pl_text *text) {
+    const popliner_pipeline_step *step = &c->info.step;
+    if (step->num_micro_batches == 0 || c->plan.num_stages == 0)
+        return;
+    if (step->order == NULL) {
+        pl_text_format(text, "The time of a step is unknown: %s.\n", step->obstacle);
+        return;
+    }
+    pl_text_format(text, "A step of %zu micro-batches (%s) takes ", step->num_micro_batches,
+                   step->order);
+    add_number(text, step->cycles, c->input.cycles_per_time_unit);
+    pl_text_format(text, " %s%s; devices wait %.1f %% of it.\n", c->input.time_unit,
+                   step->is_third_assumed ? ", if a third of it is forward" : "",
+                   100 * step->idle_share);
+}
+
 /* Whether there is anything to say of how sure it is that stages fit. */
 static bool has_verdicts(const pl_certificate *c) {
     return c->is_measured && c->input.chain->model->follows_account && c->plan.num_values > 0;
@@ -519,8 +536,8 @@ static popliner_status tell_messages(pl_certificate *c, popliner_error *error) {
 
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
-        add_order,    add_obstacle,   add_proof,   add_bottleneck,
-        add_headroom, add_recomputes, add_unknown, add_verdict,
+        add_order, add_obstacle,   add_proof,   add_bottleneck, add_headroom,
+        add_step,  add_recomputes, add_unknown, add_verdict,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;

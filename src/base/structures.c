@@ -60,6 +60,7 @@ static const popliner_structure structures[] = {
     PLAIN(pareto),
     PLAIN(peak),
     PLAIN(pipeline),
+    PLAIN(pipeline_step),
     PLAIN(placement),
     PLAIN(plan),
     PLAIN(plan_stage),

@@ -41,9 +41,9 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
     popliner_copies *copies = &r->asked.copies;
     size_t num_mapped = r->solver.num_mapped_stages;
     popliner_status status = copies_parse(o, copies, error);
+    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch.samples;
     if (status != POPLINER_OK || o->schedule.copies == NULL)
         return status;
-    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch.samples;
     size_t num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
     /* with --total-ipus these are set again for each pipeline */

@@ -73,6 +73,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->counted_units);
     free(costs->kv_bytes);
     free(costs->unit_kinds);
+    free(costs->passes);
     free(costs->owned_user);
     forget_items(costs);
     free(costs);
@@ -727,6 +728,42 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
         *peak_bytes = pl_add_or_never(*peak_bytes, own_bytes);
     }
     return POPLINER_OK;
+}
+
+popliner_status pl_costs_add_passes(popliner_costs *costs, size_t num_samples,
+                                    popliner_error *error) {
+    const size_t count = costs->num_units * (2 * num_samples + 1) + 1;
+    costs->passes = calloc(1, sizeof *costs->passes + count * sizeof *costs->passes->cycles);
+    if (costs->passes == NULL)
+        return pl_fail_memory(error, "the passes of the units");
+    costs->passes->num_samples = num_samples;
+    return POPLINER_OK;
+}
+
+uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    const pl_unit_passes *p = pl_costs_of_any_split(costs)->passes;
+    const size_t n = costs->num_units;
+    const uint64_t *forward = p->cycles + n * p->num_samples;
+    const uint64_t *cuts = forward + n * p->num_samples;
+    uint64_t slowest = 0;
+    uint64_t result = 0;
+    for (size_t s = 0; s < p->num_samples; ++s) {
+        uint64_t sum = 0;
+        uint64_t forward_sum = 0;
+        for (size_t unit = first_unit; unit <= last_unit; ++unit) {
+            sum += p->cycles[unit * p->num_samples + s];
+            forward_sum += forward[unit * p->num_samples + s];
+        }
+        if (s == 0 || sum > slowest) {
+            slowest = sum;
+            result = forward_sum;
+        }
+    }
+    const uint64_t all = popliner_costs_cycles(costs, first_unit, last_unit);
+    const uint64_t transfers = p->has_cuts     ? cuts[first_unit] + cuts[last_unit + 1]
+                               : all > slowest ? all - slowest
+                                               : 0;
+    return result + transfers / 2;
 }
 
 void pl_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes) {

@@ -41,6 +41,18 @@ typedef struct pl_shared_items {
     size_t num_items;
 } pl_shared_items;
 
+/* The cycles of units, and of their forward passes, by sample: a stage takes as long as in its
+ * slowest sample. Free with free(). */
+typedef struct pl_unit_passes {
+    size_t num_samples;
+    /* True if the units' cycles and `cuts` are all that a stage takes, except what it recomputes.
+     * Else the rest is transfers. */
+    bool has_cuts;
+    /* [units * num_samples] cycles of each unit, as many of its forward pass, and [units + 1] that
+     * a cut before the unit adds on both sides */
+    uint64_t cycles[];
+} pl_unit_passes;
+
 /* Triangles are in the order of costs/triangle.h. */
 struct popliner_costs {
     size_t num_units;
@@ -61,6 +73,7 @@ struct popliner_costs {
     uint8_t *counted_units;   /* [num_units], or NULL if all count */
     uint64_t *kv_bytes;       /* [num_units], that a token more takes; NULL: none */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
+    pl_unit_passes *passes;   /* NULL: unknown */
     size_t max_stages_to_end; /* 1 if a stage costs the same in any place */
     const char *unit_order;   /* static: the order that was chosen for a graph; NULL if it has only
                              * one. Proofs about the table do not hold for the other orders. */
@@ -84,6 +97,14 @@ struct popliner_costs {
     pl_shared_items shared_items;      /* see pl_costs_set_shared_items */
     uint64_t *item_numbers;            /* the arrays of shared_items, owned */
 };
+
+/* Gives the table passes, all 0, of which the caller sets the numbers. Errors: MEMORY. */
+popliner_status pl_costs_add_passes(popliner_costs *costs, size_t num_samples,
+                                    popliner_error *error);
+
+/* Returns the cycles of the forward pass of a stage, with half of its transfers; the table must
+ * have passes. The rest of its cycles are of the backward pass. O(units of the stage * samples). */
+uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* Adds a table of cycles, all 0, unless there is one. Errors: MEMORY. */
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error);

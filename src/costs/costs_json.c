@@ -493,6 +493,20 @@ static popliner_status read_cuts(pl_costs_json *r) {
     return POPLINER_OK;
 }
 
+/* Gives the table what of the units' cycles is forward. */
+static popliner_status add_passes(const pl_costs_json *r) {
+    const size_t count = r->num_units * r->num_samples;
+    popliner_status status = pl_costs_add_passes(r->file->costs, r->num_samples, r->json.error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_unit_passes *passes = r->file->costs->passes;
+    passes->has_cuts = true;
+    memcpy(passes->cycles, r->cycles, count * sizeof *r->cycles);
+    memcpy(passes->cycles + count, r->forward, count * sizeof *r->forward);
+    memcpy(passes->cycles + 2 * count, r->cut_cycles, (r->num_units + 1) * sizeof *r->cut_cycles);
+    return POPLINER_OK;
+}
+
 static popliner_status read_all(pl_costs_json *r) {
     const json_t *intervals = json_object_get(r->root, "intervals");
     popliner_status status = read_head(r);
@@ -522,6 +536,8 @@ static popliner_status read_all(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status = intervals != NULL ? pl_costs_json_fill_listed(r, intervals)
                                    : pl_costs_json_fill_additive(r);
+    if (status == POPLINER_OK && r->has_passes)
+        status = add_passes(r);
     if (status == POPLINER_OK && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         status = pl_costs_json_finish_variants(r, intervals != NULL);
     return status;
@@ -568,6 +584,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     free(r.kv_bytes);
     free(r.unit_kinds);
     free(r.cut_cycles);
+    free(r.forward);
     free(r.interval_bytes);
     free(r.recompute_cycles);
     free(r.variant_interval);

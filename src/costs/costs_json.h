@@ -42,6 +42,8 @@ typedef struct pl_costs_json {
     uint64_t *stash;            /* [num_units * num_regions] */
     size_t num_samples;         /* of the time of each unit */
     uint64_t *cycles;           /* [num_units * num_samples] */
+    uint64_t *forward;          /* [num_units * num_samples], of the cycles */
+    bool has_passes;            /* some units have them */
     uint64_t *cut_cycles;       /* [num_units + 1], by the unit after the cut */
     pl_interval_sums sums;      /* bytes by region */
     pl_id_map listed;           /* intervals, by first_unit * num_units + last_unit */

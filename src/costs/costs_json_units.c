@@ -104,6 +104,7 @@ static uint64_t largest(const uint64_t *numbers, size_t count) {
 static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *value) {
     static const char *const keys[] = {"cycles", "forward", "backward"};
     uint64_t *own = &r->cycles[unit * r->num_samples];
+    uint64_t *forward = &r->forward[unit * r->num_samples];
     const bool has_cycles = json_object_get(value, keys[0]) != NULL;
     pl_json_place place = pl_place("units[%zu].%s", unit, keys[0]);
     if (has_cycles &&
@@ -117,6 +118,10 @@ static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *v
         status = add_times(r, &place, times, own);
         if (k == 1 && times != NULL && json_object_get(value, "inputs") != NULL)
             r->recompute_cycles[unit] = largest(own, r->num_samples);
+        if (k > 0 && times != NULL)
+            r->has_passes = true;
+        for (size_t i = 0; k < 2 && i < r->num_samples; ++i)
+            forward[i] = has_cycles ? own[i] / 3 : own[i];
     }
     place = pl_place("units[%zu].%s", unit, keys[has_cycles ? 0 : 1]);
     return status == POPLINER_OK
@@ -323,6 +328,7 @@ static popliner_status make_room(pl_costs_json *r) {
     r->memory = pl_new_array(count, sizeof *r->memory);
     r->stash = pl_new_array(count, sizeof *r->stash);
     r->cycles = pl_new_array(r->num_units * r->num_samples, sizeof *r->cycles);
+    r->forward = pl_new_array(r->num_units * r->num_samples, sizeof *r->forward);
     r->cut_cycles = pl_new_array(r->num_units + 1, sizeof *r->cut_cycles);
     r->interval_bytes = pl_new_array(3 * r->num_regions, sizeof *r->interval_bytes);
     r->recompute_cycles = pl_new_array(r->num_units, sizeof *r->recompute_cycles);
@@ -331,12 +337,12 @@ static popliner_status make_room(pl_costs_json *r) {
     additive->stash_before = pl_new_array(count + r->num_regions, sizeof *additive->stash_before);
     r->file->counted_units = pl_new_array(r->num_units, 1);
     r->file->names = pl_new_array(r->num_units, sizeof *r->file->names);
-    bool has_room = r->sum_bytes != NULL && r->memory != NULL && r->stash != NULL &&
-                    r->cycles != NULL && r->cut_cycles != NULL && r->recompute_cycles != NULL &&
-                    r->interval_bytes != NULL && additive->inputs != NULL &&
-                    additive->memory_before != NULL && additive->stash_before != NULL &&
-                    r->file->counted_units != NULL && r->file->names != NULL &&
-                    pl_interval_sums_init(&r->sums, r->num_units, r->num_regions);
+    bool has_room =
+        r->sum_bytes != NULL && r->memory != NULL && r->stash != NULL && r->cycles != NULL &&
+        r->forward != NULL && r->cut_cycles != NULL && r->recompute_cycles != NULL &&
+        r->interval_bytes != NULL && additive->inputs != NULL && additive->memory_before != NULL &&
+        additive->stash_before != NULL && r->file->counted_units != NULL &&
+        r->file->names != NULL && pl_interval_sums_init(&r->sums, r->num_units, r->num_regions);
     return has_room ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 

@@ -110,6 +110,8 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
     if (status != POPLINER_OK)
         return status;
 
+    node.forward_cycles = node.is_backward ? 0 : node.cycles;
+    r->graph.has_passes = r->graph.has_passes || node.is_backward;
     r->sum_cycles += node.cycles;
     r->sum_bytes += node.memory_bytes;
     if (r->sum_cycles > POPLINER_MAX_CYCLES)

@@ -153,6 +153,8 @@ static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
         }
     }
     node->cycles = numbers[0] + numbers[1];
+    node->forward_cycles = numbers[0];
+    r->graph.has_passes = true;
     node->traffic = numbers[2];
     node->memory_bytes = numbers[3];
     return POPLINER_OK;

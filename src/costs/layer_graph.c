@@ -201,6 +201,19 @@ static void fill_table(popliner_costs *costs, amounts *a, pl_bounds *bounds) {
     }
 }
 
+/* Tells the table what of the units' cycles is forward. */
+static popliner_status fill_passes(const pl_layer_graph *graph, const pl_unit_graph *units,
+                                   const uint32_t *place, popliner_costs *costs,
+                                   popliner_error *error) {
+    popliner_status status = pl_costs_add_passes(costs, 1, error);
+    for (size_t i = 0; status == POPLINER_OK && i < graph->num_nodes; ++i) {
+        const size_t unit = place[units->unit_of_node[i]];
+        costs->passes->cycles[unit] += graph->nodes[i].cycles;
+        costs->passes->cycles[units->num_units + unit] += graph->nodes[i].forward_cycles;
+    }
+    return status;
+}
+
 /* Names the units and fills their costs, in the order `place`. */
 static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_graph *units,
                                  const uint32_t *place, pl_costs_file *file,
@@ -222,6 +235,8 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
         status = pl_costs_add_cycles(file->costs, error);
     if (status == POPLINER_OK)
         fill_table(file->costs, &a, &file->bounds);
+    if (status == POPLINER_OK && graph->has_passes)
+        status = fill_passes(graph, units, place, file->costs, error);
     free_amounts(&a);
     return status;
 }

@@ -27,6 +27,7 @@ typedef struct pl_graph_node {
     uint32_t group; /* the first node that must stay with it; its own index if there is none */
     bool is_backward;
     uint64_t cycles;
+    uint64_t forward_cycles; /* of these, where the graph has backward passes */
     uint64_t memory_bytes;
     uint64_t traffic; /* bytes or time, counted once over each cut that one of its edges crosses */
 } pl_graph_node;
@@ -47,6 +48,7 @@ typedef struct pl_layer_graph {
     /* True if a stage spends cycles on the traffic of each node that has an edge over its
      * border. */
     bool traffic_takes_cycles;
+    bool has_passes; /* forward and backward */
 } pl_layer_graph;
 
 /* Append. False when memory is short. The graph takes the node's name, also on failure. */

@@ -196,6 +196,20 @@ class Pipelines(unittest.TestCase):
             self.assertEqual(why.enough_bytes, drawn.best()[0][0], (vars(drawn), limit))
         self.assertGreater(num_told, 20)
 
+    def test_steps(self):
+        """Of equal stages: step_test.py has all others."""
+        units = [{"name": f"l{i}", "forward": 2, "backward": 4} for i in range(4)]
+        for text, cycles in ("1f1b", 11 * 6), ("gpipe", 11 * 6), ("zero-bubble", 8 * 6 + 3 * 2):
+            copies = popliner.Copies(text, num_micro_batches=8)
+            costs = popliner.Costs.parse({"format": "popliner-costs", "version": 1, "units": units},
+                                         copies=copies)
+            step = costs.solve(num_ipus=4, objectives=["cycles"]).step
+            self.assertEqual((step.order, step.cycles, step.num_micro_batches, step.obstacle),
+                             (text, cycles, 8, None))
+            self.assertAlmostEqual(step.idle_share, 1 - 8 * 6 / cycles)
+            self.assertFalse(step.is_third_assumed)
+        self.assertIsNone(costs.solve(num_ipus=4, copies="1f1b").step)
+
     def test_fronts(self):
         rng = random.Random(5)
         for _ in range(40):

@@ -106,6 +106,25 @@ class Plan:
         return _html.table(title, heads, rows)
 
 
+class PipelineStep(NamedTuple):
+    """A step of a pipeline: all its micro-batches, in the order of a schedule."""
+
+    num_micro_batches: int
+    cycles: Optional[int]  #: None: unknown, for the reason in `obstacle`
+    idle_share: Optional[float]  #: the bubble: of the time of all devices
+    order: Optional[str]
+    obstacle: Optional[str]
+    is_third_assumed: bool  #: the costs do not say what of their time is forward
+
+    @classmethod
+    def of(cls, info: Any) -> Optional["PipelineStep"]:
+        order, obstacle = (None if it is None else it.decode() for it in (info.order, info.obstacle))
+        known = order is not None
+        return cls(info.num_micro_batches, info.cycles if known else None,
+                   info.idle_share if known else None, order, obstacle,
+                   info.is_third_assumed) if info.num_micro_batches else None
+
+
 class Message(NamedTuple):
     """Something that is said of an answer."""
 
@@ -131,6 +150,8 @@ class Answer(Plan, Owner):
         #: token takes and there is a limit; else None
         self.headroom_tokens: Optional[int] = (
             None if info.headroom_tokens == 2**64 - 1 else info.headroom_tokens)
+        #: how long a step takes; None without a number of micro-batches (`copies`)
+        self.step: Optional[PipelineStep] = PipelineStep.of(info.step)
         #: what was measured of the IPU of each stage; none without a profile
         self.details: Tuple[StageDetail, ...] = tuple(
             map(detail_of, first(info.details, len(self.stages) if info.details else 0)))

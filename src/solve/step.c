@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/step.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "pipeline/pipeline.h"
+#include "solve/ipus.h"
+
+/* More passes than this take too long, and too much memory. */
+enum { MAX_PASSES = 1 << 22 };
+
+typedef enum kind { FORWARD, BACKWARD, WEIGHTS, NUM_KINDS, NO_PASS = NUM_KINDS } kind;
+
+/* What an IPU has done. */
+typedef struct device {
+    size_t done[NUM_KINDS]; /* passes of each kind, over all its stages */
+    uint64_t free_at;
+    bool is_waiting; /* in the list of devices that may go on */
+} device;
+
+/* Stage s runs on device s modulo num_devices. */
+typedef struct run {
+    popliner_schedule schedule;
+    const popliner_copies *copies;
+    size_t num_stages;
+    size_t num_devices;
+    size_t num_chunks; /* stages of a device */
+    size_t num_micro;
+    uint64_t (*cycles)[NUM_KINDS]; /* [num_stages] */
+    bool is_training;
+    device *devices; /* [num_devices] */
+    size_t *waiting; /* [num_devices] a stack */
+    size_t num_waiting;
+    uint64_t *ended; /* [2][num_stages * num_micro]: when each pass ended, plus 1; 0: not yet */
+} run;
+
+/* ---- The order on a device ---- */
+
+/* Returns how many forward passes a device runs before its forward and backward passes alternate. */
+static size_t passes_ahead(const run *r, size_t d) {
+    const size_t after = r->num_devices - 1 - d;
+    popliner_copies copies = *r->copies;
+    copies.more = 0;
+    if (!r->is_training || copies.rule == POPLINER_COPIES_GPIPE)
+        return SIZE_MAX;
+    if (r->num_chunks > 1)
+        return 2 * after + (r->num_chunks - 1) * r->num_devices;
+    if (copies.rule == POPLINER_COPIES_LIST)
+        return popliner_copies_at(&copies, after + 1);
+    if (copies.rule != POPLINER_COPIES_OF_SCHEDULE)
+        return after;
+    return r->schedule == POPLINER_SCHEDULE_SEQUENTIAL ? 0
+           : r->schedule == POPLINER_SCHEDULE_POPART || r->schedule == POPLINER_SCHEDULE_TF_GROUPED
+               ? 2 * after
+               : after;
+}
+
+/* Returns the kind of the next pass of a device. In a zero-bubble schedule, d passes for the inputs'
+ * gradients are ahead of those for the weights' gradients (ZB-H1). */
+static kind next_kind(const run *r, size_t d) {
+    const size_t *done = r->devices[d].done;
+    const size_t all = r->num_chunks * r->num_micro;
+    const bool has_backward = r->is_training && done[BACKWARD] < all;
+    if (r->copies->rule == POPLINER_COPIES_ZERO_BUBBLE &&
+        done[BACKWARD] - done[WEIGHTS] > (has_backward ? d : 0))
+        return WEIGHTS;
+    if (done[FORWARD] < all && done[FORWARD] - done[BACKWARD] <= passes_ahead(r, d))
+        return FORWARD;
+    return has_backward ? BACKWARD : NO_PASS;
+}
+
+/* Finds the stage and the micro-batch of the next pass of a kind: groups of as many micro-batches
+ * as there are devices, each through all stages of the device. */
+static size_t next_stage(const run *r, size_t d, kind k, size_t *micro) {
+    const size_t number = r->devices[d].done[k];
+    const size_t group = number / (r->num_devices * r->num_chunks);
+    const size_t left = r->num_micro - group * r->num_devices;
+    const size_t size = left < r->num_devices ? left : r->num_devices;
+    const size_t within = number % (r->num_devices * r->num_chunks);
+    const size_t chunk = within / size;
+    *micro = group * r->num_devices + within % size;
+    return (k == FORWARD ? chunk : r->num_chunks - 1 - chunk) * r->num_devices + d;
+}
+
+/* ---- Running ---- */
+
+static uint64_t *end_of(const run *r, kind k, size_t stage, size_t micro) {
+    return &r->ended[((size_t)k * r->num_stages + stage) * r->num_micro + micro];
+}
+
+/* Returns when a pass may begin, plus 1; 0 if what it needs has not run. */
+static uint64_t begin_of(const run *r, kind k, size_t stage, size_t micro) {
+    if (k == WEIGHTS || (k == FORWARD && stage == 0))
+        return 1;
+    if (k == FORWARD)
+        return *end_of(r, FORWARD, stage - 1, micro);
+    if (stage + 1 == r->num_stages || *end_of(r, FORWARD, stage, micro) == 0)
+        return *end_of(r, FORWARD, stage, micro);
+    return *end_of(r, BACKWARD, stage + 1, micro);
+}
+
+static void wake(run *r, size_t stage) {
+    device *d = &r->devices[stage % r->num_devices];
+    if (!d->is_waiting)
+        r->waiting[r->num_waiting++] = stage % r->num_devices;
+    d->is_waiting = true;
+}
+
+/* Runs all passes of a device that can run by now. */
+static void go_on(run *r, size_t number) {
+    device *d = &r->devices[number];
+    for (kind k = next_kind(r, number); k != NO_PASS; k = next_kind(r, number)) {
+        size_t micro = 0;
+        const size_t stage = next_stage(r, number, k, &micro);
+        const uint64_t begin = begin_of(r, k, stage, micro);
+        if (begin == 0)
+            return;
+        d->free_at =
+            pl_add_or_never(d->free_at > begin - 1 ? d->free_at : begin - 1, r->cycles[stage][k]);
+        d->done[k]++;
+        if (k == WEIGHTS)
+            continue;
+        *end_of(r, k, stage, micro) = pl_add_or_never(d->free_at, 1);
+        if (k == FORWARD && stage + 1 < r->num_stages)
+            wake(r, stage + 1);
+        if (k == BACKWARD && stage > 0)
+            wake(r, stage - 1);
+    }
+}
+
+/* Returns the end of the last pass. */
+static uint64_t run_all(run *r) {
+    uint64_t end = 0;
+    for (size_t d = r->num_devices; d-- > 0;)
+        wake(r, d);
+    while (r->num_waiting > 0) {
+        const size_t number = r->waiting[--r->num_waiting];
+        r->devices[number].is_waiting = false;
+        go_on(r, number);
+    }
+    for (size_t d = 0; d < r->num_devices; ++d)
+        end = r->devices[d].free_at > end ? r->devices[d].free_at : end;
+    return end;
+}
+
+/* ---- The plan ---- */
+
+/* Divides the cycles of each stage into its passes. True if a third is assumed to be forward. */
+static bool divide(run *r, const popliner_plan *plan, const popliner_solver_options *options,
+                   const popliner_costs *costs) {
+    const bool has_passes = costs != NULL && pl_costs_of_any_split(costs)->passes != NULL;
+    for (size_t i = 0; i < r->num_stages; ++i) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        const uint64_t link_cycles =
+            stage->link_cycles + (i > 0 ? plan->stages[i - 1].link_cycles : 0);
+        uint64_t forward = stage->cycles / 3;
+        if (has_passes)
+            forward =
+                pl_speed_cycles(pl_speed_of(options, stage->ipu),
+                                pl_costs_forward(costs, stage->first_unit, stage->last_unit)) +
+                link_cycles / 2;
+        if (!r->is_training || forward > stage->cycles)
+            forward = stage->cycles;
+        const uint64_t backward = stage->cycles - forward;
+        const bool is_halved = r->copies->rule == POPLINER_COPIES_ZERO_BUBBLE;
+        r->cycles[i][FORWARD] = forward;
+        r->cycles[i][WEIGHTS] = is_halved ? backward / 2 : 0;
+        r->cycles[i][BACKWARD] = backward - r->cycles[i][WEIGHTS];
+    }
+    return r->is_training && !has_passes;
+}
+
+/* Finds how many devices there are; 0 if the stages do not go round them. */
+static size_t count_devices(const popliner_plan *plan) {
+    size_t count = 1;
+    while (count < plan->num_stages && plan->stages[count].ipu != plan->stages[0].ipu)
+        ++count;
+    for (size_t i = 0; i < plan->num_stages; ++i)
+        if (plan->stages[i].ipu != plan->stages[i % count].ipu)
+            return 0;
+    return plan->num_ipus == count && plan->num_stages % count == 0 ? count : 0;
+}
+
+/* Returns why there is no step to be found; NULL if there is. */
+static const char *find_obstacle(const run *r, const popliner_plan *plan) {
+    if (plan->cycles == 0)
+        return "the costs have no times";
+    if (r->num_devices == 0)
+        return "no schedule is known for stages that share devices like this";
+    if (r->num_micro > MAX_PASSES / r->num_stages)
+        return "there are more than four million passes";
+    if (r->num_chunks > 1 && r->is_training && r->copies->rule != POPLINER_COPIES_GPIPE &&
+        r->num_micro % r->num_devices != 0)
+        return "interleaved stages need a multiple of the devices as micro-batches";
+    if (r->num_chunks > 1 &&
+        (r->copies->rule == POPLINER_COPIES_ZERO_BUBBLE || r->copies->rule == POPLINER_COPIES_LIST))
+        return "this schedule is known for one stage on each device";
+    return NULL;
+}
+
+/* Returns the share of the devices' time in which they run no pass. */
+static double idle_share(const run *r, uint64_t cycles) {
+    double busy = 0;
+    for (size_t i = 0; i < r->num_stages; ++i)
+        for (kind k = FORWARD; k < NUM_KINDS; ++k)
+            busy += (double)r->cycles[i][k] * (double)r->num_micro;
+    const double share = 1 - busy / ((double)cycles * (double)r->num_devices);
+    return share > 0 ? share : 0;
+}
+
+static const char *name_of(const run *r) {
+    return !r->is_training                                  ? "inference"
+           : r->copies->rule == POPLINER_COPIES_GPIPE       ? "gpipe"
+           : r->num_chunks > 1                              ? "interleaved"
+           : r->copies->rule != POPLINER_COPIES_OF_SCHEDULE ? pl_copies_rule_name(r->copies->rule)
+           : r->schedule == POPLINER_SCHEDULE_NONE          ? "1f1b"
+                                                            : pl_schedule_name(r->schedule);
+}
+
+popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_options *options,
+                             const popliner_pipeline *pipeline, const popliner_costs *costs,
+                             popliner_pipeline_step *step, popliner_error *error) {
+    run r = {.schedule = pipeline->schedule,
+             .copies = &pipeline->copies,
+             .num_stages = plan->num_stages,
+             .num_micro = pipeline->copies.num_micro_batches,
+             .is_training = pipeline->schedule != POPLINER_SCHEDULE_INFERENCE};
+    *step = (popliner_pipeline_step){.num_micro_batches = r.num_micro};
+    if (r.num_micro == 0 || plan->num_stages == 0)
+        return POPLINER_OK;
+    r.num_devices = count_devices(plan);
+    r.num_chunks = r.num_devices == 0 ? 0 : r.num_stages / r.num_devices;
+    step->obstacle = find_obstacle(&r, plan);
+    if (step->obstacle != NULL)
+        return POPLINER_OK;
+    r.cycles = pl_new_array(r.num_stages, sizeof *r.cycles);
+    r.devices = pl_new_array(r.num_devices, sizeof *r.devices);
+    r.waiting = pl_new_array(r.num_devices, sizeof *r.waiting);
+    r.ended = pl_new_array(2 * r.num_stages * r.num_micro, sizeof *r.ended);
+    const bool has_room =
+        r.cycles != NULL && r.devices != NULL && r.waiting != NULL && r.ended != NULL;
+    if (has_room) {
+        step->is_third_assumed = divide(&r, plan, options, costs);
+        step->cycles = run_all(&r);
+        step->idle_share = idle_share(&r, step->cycles);
+        step->order = name_of(&r);
+    }
+    free(r.cycles);
+    free(r.devices);
+    free(r.waiting);
+    free(r.ended);
+    return has_room ? POPLINER_OK : pl_fail_memory(error, "the passes of a step");
+}

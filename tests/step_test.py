@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""The time of a step against the longest path through the passes of published schedules.
+
+    step_test.py POPLINER
+
+Random files of costs are solved. The passes of each stage are computed by docs/costs.md, each
+device gets the list of its passes as the papers describe the schedule, and the end of every pass is
+raised until no pass begins too early.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from math import ceil
+
+import cases
+
+
+def list_1f1b(s, num_stages, num_micro, ahead):
+    """So many forward passes, then one forward and one backward, then the rest backward (PipeDream)."""
+    warm = min(ahead(num_stages - 1 - s), num_micro)
+    order = [("F", m, s) for m in range(warm)]
+    for m in range(num_micro - warm):
+        order += [("F", warm + m, s), ("B", m, s)]
+    return order + [("B", m, s) for m in range(num_micro - warm, num_micro)]
+
+
+def list_gpipe(d, num_devices, num_micro, chunks):
+    """All forward passes, then all backward passes (Huang et al., 2019); of several stages, those
+    of a group of micro-batches through one stage before the next."""
+    turns = [(group + i, c * num_devices + d) for group in range(0, num_micro, num_devices)
+             for c in range(chunks) for i in range(min(num_devices, num_micro - group))]
+    back = [(group + i, c * num_devices + d) for group in range(0, num_micro, num_devices)
+            for c in reversed(range(chunks)) for i in range(min(num_devices, num_micro - group))]
+    return [("F", *it) for it in turns] + [("B", *it) for it in back]
+
+
+def list_interleaved(d, num_devices, num_micro, chunks):
+    """Narayanan et al., 2021: turn k is of chunk (k mod P V) div P; 2 (P - d - 1) + (V - 1) P
+    forward passes come first."""
+    count = num_micro * chunks
+    warm = min(count, 2 * (num_devices - d - 1) + (chunks - 1) * num_devices)
+
+    def turn(k, forward):
+        chunk = k % (num_devices * chunks) // num_devices
+        micro = k // (num_devices * chunks) * num_devices + k % num_devices
+        return ("F" if forward else "B", micro,
+                (chunk if forward else chunks - 1 - chunk) * num_devices + d)
+
+    order = [turn(k, True) for k in range(warm)]
+    for k in range(count - warm):
+        order += [turn(warm + k, True), turn(k, False)]
+    return order + [turn(k, False) for k in range(count - warm, count)]
+
+
+def list_zero_bubble(s, num_stages, num_micro):
+    """ZB-H1 (Qi et al., 2023): 1F1B, but the gradient of the weights of a micro-batch comes after
+    that of the inputs of the one s later, so that all stages hold as many micro-batches."""
+    order, halves = [], []
+    for kind, micro, stage in list_1f1b(s, num_stages, num_micro, lambda d: d):
+        order.append((kind, micro, stage))
+        if kind == "B":
+            halves.append(("W", micro, stage))
+            if len(halves) > s:
+                order.append(halves.pop(0))
+    return order + halves
+
+
+def longest_path(lists, cost, last):
+    """When the last pass ends, if each begins as soon as it can."""
+    ends = {}
+    before = {}
+    for order in lists:
+        for earlier, own in zip([None] + order, order):
+            kind, micro, stage = own
+            needs = [] if earlier is None else [earlier]
+            if kind == "F" and stage > 0:
+                needs.append(("F", micro, stage - 1))
+            if kind == "B":
+                needs.append(("F", micro, stage))
+                if stage < last:
+                    needs.append(("B", micro, stage + 1))
+            before[own] = needs
+            ends[own] = cost[stage][kind]
+    changed = True
+    while changed:
+        changed = False
+        for own, needs in before.items():
+            end = max((ends[it] for it in needs), default=0) + cost[own[2]][own[0]]
+            if end > ends[own]:
+                ends[own], changed = end, True
+    return max(ends.values())
+
+
+class Drawn:
+    def __init__(self, rng):
+        self.samples = rng.randint(1, 2)
+        self.count = rng.randint(2, 9)
+        self.has_passes = rng.random() < 0.8
+        self.units = []
+        for i in range(self.count):
+            unit = {"name": f"u{i}"}
+            if self.has_passes and (i == 0 or rng.random() < 0.9):
+                for key in ("forward", "backward"):
+                    unit[key] = [rng.randint(0, 30) for _ in range(self.samples)]
+            else:
+                unit["cycles"] = [rng.randint(0, 60) for _ in range(self.samples)]
+            self.units.append(unit)
+        self.units[0].setdefault("forward", None)
+        if self.units[0]["forward"] is None:
+            del self.units[0]["forward"]
+            self.units[0]["cycles"] = [7] * self.samples
+        self.cuts = [rng.randint(0, 40) for _ in range(self.count - 1)]
+        self.cut_cycles = [rng.choice([0, 0, 1, 5]) for _ in range(self.count - 1)]
+        self.recomputes = False
+        self.rule = rng.choice(["none", "1f1b", "1f1b+1", "gpipe", "zero-bubble", "interleaved",
+                                "gpipe-interleaved", "0,1,...", "0", "3", "popart", "tf-grouped",
+                                "tf-interleaved", "sequential", "inference"])
+        self.chunks = rng.randint(2, 3) if "interleaved" in self.rule and "tf" not in self.rule else 1
+        self.num_ipus = rng.randint(1, max(1, self.count // self.chunks))
+        self.num_ipus = max(1, min(self.num_ipus, self.count // self.chunks))
+        if self.num_ipus * self.chunks > self.count:
+            self.chunks, self.rule = 1, "1f1b"
+        self.micro = rng.randint(1, 9)
+        if self.rule == "interleaved":
+            self.micro = self.num_ipus * rng.randint(1, 3)
+        self.speeds = {} if rng.random() < 0.5 else {
+            i: rng.choice([Fraction(1, 2), Fraction(3, 2), Fraction(2)])
+            for i in range(self.num_ipus) if rng.random() < 0.7}
+        self.bandwidth = rng.choice([None, 3, 8]) if self.chunks == 1 else None
+        if self.rule in ("1f1b", "1f1b+1", "gpipe", "zero-bubble") and self.chunks == 1 \
+                and rng.random() < 0.3:
+            self.recomputes = True
+            for unit in self.units:
+                unit["inputs"] = 1
+
+    def document(self):
+        return {"format": "popliner-costs", "version": 1, "units": self.units, "cuts": self.cuts,
+                "cut_cycles": self.cut_cycles}
+
+    def options(self):
+        result = ["--micro-batches", str(self.micro), "--objective", "cycles"]
+        schedule = {"none": None, "gpipe-interleaved": "gpipe"}.get(self.rule, self.rule)
+        if schedule is not None:
+            result += ["--schedule", ("popart:" if schedule[0].isdigit() else "") + schedule]
+        if self.chunks > 1:
+            result += ["--device-map", f"interleaved:{self.chunks}"]
+        result += ["--num-ipus", str(self.num_ipus)]
+        for ipu, speed in self.speeds.items():
+            result += ["--ipu-speed", f"{ipu}={float(speed)}"]
+        if self.bandwidth is not None:
+            result += ["--bandwidth", str(self.bandwidth)]
+        if self.recomputes:
+            result += ["--recompute", "full"]
+        return result
+
+    def passes(self, first, end, device):
+        """What a stage takes forward and backward, of its units and half of its cuts each."""
+        slowest = None
+        for k in range(self.samples):
+            sums = [0, 0]
+            for unit in self.units[first:end]:
+                if "cycles" in unit:
+                    own = [unit["cycles"][k] // 3, unit["cycles"][k] - unit["cycles"][k] // 3]
+                else:
+                    own = [unit["forward"][k], unit["backward"][k]]
+                sums = [sums[0] + own[0], sums[1] + own[1]]
+            if slowest is None or sum(sums) > sum(slowest):
+                slowest = sums
+        cuts = [i for i in (first - 1, end - 1) if 0 <= i < self.count - 1]
+        latency = sum(self.cut_cycles[i] for i in cuts)
+        again = 0
+        last_keeps = self.micro > 1 and (self.rule == "gpipe" or
+                                         self.rule == "zero-bubble" and first > 0)
+        if self.recomputes and (end < self.count or last_keeps):
+            again = sum(max(unit.get("forward", [0])) for unit in self.units[first:end])
+        speed = self.speeds.get(device, Fraction(1))
+        link = 0 if self.bandwidth is None else sum(
+            ceil(Fraction(self.cuts[i], self.bandwidth)) for i in cuts)
+        whole = ceil(Fraction(sum(slowest) + latency + again) / speed) + link
+        forward = ceil(Fraction(slowest[0] + latency // 2) / speed) + link // 2
+        if not any("forward" in unit for unit in self.units):
+            forward = whole // 3
+        forward = whole if self.rule == "inference" else min(forward, whole)
+        return {"F": forward, "B": whole - forward}
+
+    def lists(self, num_stages):
+        last = num_stages - 1
+        ahead = {"popart": lambda d: 2 * d, "tf-grouped": lambda d: 2 * d, "sequential": lambda d: 0,
+                 "0": lambda d: 0, "3": lambda d: 3}.get(self.rule, lambda d: d)
+        if self.rule == "inference":
+            return [[("F", m, s) for m in range(self.micro)] for s in range(num_stages)]
+        if self.rule.startswith("gpipe"):
+            return [list_gpipe(d, num_stages // self.chunks, self.micro, self.chunks)
+                    for d in range(num_stages // self.chunks)]
+        if self.chunks > 1:
+            return [list_interleaved(d, num_stages // self.chunks, self.micro, self.chunks)
+                    for d in range(num_stages // self.chunks)]
+        if self.rule == "zero-bubble":
+            return [list_zero_bubble(s, num_stages, self.micro) for s in range(num_stages)]
+        return [list_1f1b(s, last + 1, self.micro, ahead) for s in range(num_stages)]
+
+
+def solve(popliner, path, options):
+    done = subprocess.run([popliner, path, "-q", "--solve", "--format", "json", *options],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), (options, done.stderr)
+    return json.loads(done.stdout)
+
+
+def check_random(popliner, scratch, count):
+    rng = random.Random(57)
+    path = os.path.join(scratch, "costs.json")
+    seen = {}
+    for i in range(count):
+        drawn = Drawn(rng)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(drawn.document(), file)
+        answer = solve(popliner, path, drawn.options())
+        step = answer["totals"]["step"]
+        stages = answer["stages"]
+        told = [it["text"] for it in answer["messages"] if "step" in it["text"]]
+        if step["cycles"] is None:  # all times are 0
+            assert answer["totals"]["cycles"] == 0 and "no times" in told[0], (i, answer)
+            continue
+        ends = [int(stage["layer_to"][1:]) + 1 for stage in stages]
+        cost = [drawn.passes(first, end, stage["ipu"])
+                for first, end, stage in zip([0] + ends, ends, stages)]
+        assert [sum(it.values()) for it in cost] == [it["cycles"] for it in stages], (i, cost, stages)
+        if drawn.rule == "zero-bubble":
+            cost = [{"F": it["F"], "W": it["B"] // 2, "B": it["B"] - it["B"] // 2} for it in cost]
+        lists = drawn.lists(len(stages))
+        truth = longest_path(lists, cost, len(stages) - 1)
+        assert step["cycles"] == truth, (i, drawn.rule, step, truth, drawn.document())
+        idle = 1 - drawn.micro * sum(it["cycles"] for it in stages) / (truth * len(lists))
+        assert abs(step["idle_share"] - idle) < 1e-9, (i, step, idle)
+        assert step["micro_batches"] == drawn.micro
+        assert step["third_assumed"] == (not any("forward" in unit for unit in drawn.units) and
+                                         drawn.rule != "inference"), (i, step)
+        assert f"({step['order']}) takes {truth} cycles" in told[0], (i, told, truth)
+        seen[drawn.rule] = seen.get(drawn.rule, 0) + (len(stages) > 1)
+    return seen
+
+
+def check_papers(popliner, scratch):
+    """Equal stages have the bubbles that the papers state."""
+    path = os.path.join(scratch, "equal.csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,forward,backward\n" + "".join(f"{i},10,20\n" for i in range(16)))
+    cases_of = [  # schedule, map, devices, micro-batches, step
+        (["1f1b"], 16, 32, 32 * 30 + 15 * 30),
+        (["gpipe"], 16, 32, 32 * 30 + 15 * 30),
+        (["zero-bubble"], 16, 32, 32 * 30 + 15 * (10 + 10 - 10)),
+        (["interleaved", "--device-map", "interleaved:4"], 4, 8, 8 * 120 + 3 * 30),
+        (["sequential"], 16, 5, 5 * 16 * 30)]
+    for options, devices, micro, step in cases_of:
+        answer = solve(popliner, path, ["--num-ipus", str(devices), "--objective", "cycles",
+                                        "--micro-batches", str(micro), "--schedule", *options])
+        assert answer["totals"]["step"]["cycles"] == step, (options, answer["totals"], step)
+    for options, told in [
+            (["1f1b", "--device-map", "v"], "no schedule is known"),
+            (["interleaved", "--device-map", "interleaved:4", "--micro-batches", "9"], "multiple of"),
+            (["zero-bubble", "--device-map", "interleaved:4"], "one stage on each device")]:
+        answer = solve(popliner, path, ["--num-ipus", "4", "--micro-batches", "8", "--schedule",
+                                        *options])
+        assert answer["totals"]["step"]["order"] is None, (options, answer["totals"])
+        assert any(told in it["text"] for it in answer["messages"]), (options, answer["messages"])
+    return len(cases_of)
+
+
+def check_graphs(popliner, scratch):
+    """PipeDream's profiles and graphs have passes of their own."""
+    path = os.path.join(scratch, "graph")
+    with open(path, "w", encoding="utf-8") as file:
+        for i, (forward, backward) in enumerate([(1, 5), (2, 2), (3, 1)]):
+            file.write(f"node{i} -- L{i} -- forward_compute_time={forward}, backward_compute_time="
+                       f"{backward}, activation_size=0, parameter_size=1\n")
+        file.write("\tnode0 -- node1\n\tnode1 -- node2\n")
+    options = ["--num-ipus", "3", "--objective", "cycles", "--micro-batches", "2"]
+    step = solve(popliner, path, options)["totals"]["step"]
+    cost = [{"F": f * 10**9, "B": b * 10**9} for f, b in [(1, 5), (2, 2), (3, 1)]]
+    lists = [list_1f1b(s, 3, 2, lambda d: d) for s in range(3)]
+    assert step["cycles"] == longest_path(lists, cost, 2) / 10**9, step
+    nodes = [{"id": i, "fpgaLatency": time, "size": 1, "isBackwardNode": i > 2, "colorClass": i % 3}
+             for i, time in enumerate([1, 2, 3, 5, 2, 1])]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"nodes": nodes, "maxSizePerFPGA": 100, "maxFPGAs": 3,
+                   "edges": [{"sourceId": a, "destId": b, "cost": 2} for a, b in [(0, 1), (1, 2)]]},
+                  file)
+    answer = solve(popliner, path, options + ["--require", "cut:node0", "--require", "cut:node1"])
+    ends = [4, 8, 6]  # of the transfers, half is forward
+    cost = [{"F": (f * 10**9) + t * 10**9 // 2, "B": b * 10**9 + t * 10**9 // 2}
+            for (f, b), t in zip([(1, 5), (2, 2), (3, 1)], [2, 4, 2])]
+    assert [it["cycles"] for it in answer["stages"]] == [8, 8, 6], (answer["stages"], ends)
+    assert answer["totals"]["step"]["cycles"] == longest_path(lists, cost, 2) / 10**9, answer["totals"]
+
+
+def main():
+    popliner = sys.argv[1]
+    count = 2000 if cases.takes_all() else 150
+    with tempfile.TemporaryDirectory() as scratch:
+        equal = check_papers(popliner, scratch)
+        check_graphs(popliner, scratch)
+        seen = check_random(popliner, scratch, count)
+    print(f"{count} instances, several stages: {seen}; {equal} bubbles of papers")
+
+
+if __name__ == "__main__":
+    main()
