@@ -22,6 +22,7 @@ static command_run run;
 static void forget_least(json_t *answer) {
     size_t i;
     json_t *stage;
+    json_object_del(json_object_get(answer, "totals"), "step"); /* where micro-batches are told */
     json_array_foreach(json_object_get(answer, "stages"), i, stage) {
         json_t *mem = json_object_get(stage, "mem");
         json_object_del(json_object_get(stage, "needs"), "at_least_bytes");

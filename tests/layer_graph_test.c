@@ -18,7 +18,7 @@ static void add_node(pl_layer_graph *graph, int64_t number, bool is_backward, ui
     char name[32];
     snprintf(name, sizeof name, "%d", (int)number);
     pl_graph_node node = {
-        pl_copy_string(name, strlen(name)), number, group, is_backward, cycles, bytes, traffic};
+        pl_copy_string(name, strlen(name)), number, group, is_backward, cycles, 0, bytes, traffic};
     assert_true(pl_layer_graph_add_node(graph, node));
 }
 
