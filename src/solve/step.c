@@ -13,7 +13,7 @@ enum { MAX_PASSES = 1 << 22 };
 
 typedef enum kind { FORWARD, BACKWARD, WEIGHTS, NUM_KINDS, NO_PASS = NUM_KINDS } kind;
 
-/* What an IPU has done. */
+/* An IPU, and how far it is. */
 typedef struct device {
     size_t done[NUM_KINDS]; /* passes of each kind, over all its stages */
     uint64_t free_at;
