@@ -11,7 +11,7 @@ const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
 const { checkComparison } = require('./page_comparison_browser.js');
-const { find, makePage, openPage, startBrowser } = require('./page_tab.js');
+const { find, load, makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
 const SECTIONS = ['plan', 'memory', 'liveness', 'execution', 'explore', 'operations', 'programs',
@@ -166,14 +166,14 @@ async function checkVerdict(tab, page, name) {
     assert.strictEqual(await state(), third, `${name}: redo`);
     const link = await tab.evaluate(() => location.hash);
     await tab.goto('about:blank');
-    await tab.goto(`file://${page.file}${link}`);
+    await load(tab, `file://${page.file}${link}`);
     assert.strictEqual(await state(), third, `${name}: ${link}`);
     await tab.goto('about:blank');
-    await tab.goto(`file://${page.file}#cuts=3.2.x&ipus=0&limit=-1&by=__proto__&need=none&a=b`);
+    await load(tab, `file://${page.file}#cuts=3.2.x&ipus=0&limit=-1&by=__proto__&need=none&a=b`);
     assert.strictEqual(await state(), first, `${name}: a link that fits nothing`);
     assert.match(await tab.locator('.plan .status').first().innerText(), /^Some of the link/);
     await tab.goto('about:blank');
-    await tab.goto(`file://${page.file}`);
+    await load(tab, `file://${page.file}`);
 }
 
 // Few tiles have each its number, once; many have some.

@@ -47,6 +47,12 @@ function makePage(popliner, scratch, name, words) {
     return { name, file };
 }
 
+// Goes to a page, which is there once its solver is.
+async function load(tab, address) {
+    await tab.goto(address);
+    await tab.waitForFunction(() => window.page);
+}
+
 // A tab with the page, and a list that gets what goes wrong there: what it writes to the console,
 // what it throws, and what it asks for.
 async function openPage(browser, page, width, colorScheme) {
@@ -59,8 +65,8 @@ async function openPage(browser, page, width, colorScheme) {
         if (!['about:blank', `file://${page.file}`].includes(request.url().replace(/#.*/, '')))
             faults.push(`request: ${request.url()}`);
     });
-    await tab.goto(`file://${page.file}`);
+    await load(tab, `file://${page.file}`);
     return { context, tab, faults };
 }
 
-module.exports = { find, findBrowser, makePage, openPage, skip, startBrowser };
+module.exports = { find, findBrowser, load, makePage, openPage, skip, startBrowser };

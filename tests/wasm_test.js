@@ -61,16 +61,20 @@ function makeTable() {
     fs.writeFileSync(path.join(scratch, 'costs.json'), JSON.stringify({ format: 'popliner-costs',
         version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i] })), intervals,
         cuts }));
-    return { n, names, isLayer, hasCycles, trains, stages, cuts };
+    const schedule = trains ? pick(['tf-interleaved', 'tf-interleaved', 'zero-bubble']) : null;
+    return { n, names, isLayer, hasCycles, trains, schedule, stages, cuts };
 }
 
-// The table in the module: `d` copies of the stash for a stage with d after it.
+// The table in the module: `d` copies of the stash for a stage with d after it, or of a split with
+// d + 1 stages.
 function fill(solver, t) {
     const maxStages = t.trains ? t.n : 1;
     const table = solver.table(t.n, maxStages, t.names);
     for (let toEnd = 1; toEnd <= maxStages; toEnd++)
         table.fill('peaks', toEnd, t.stages.map((stage) => stage.isThere
             ? stage.memory + (toEnd - 1) * stage.stash : Solver.FORBIDDEN));
+    if (t.schedule === 'zero-bubble')
+        table.followSplit();
     if (t.hasCycles)
         table.fill('cycles', 1, t.stages.map((stage) => stage.isThere ? stage.cycles : 0));
     table.fill('cuts', 1, [0, ...t.cuts]);
@@ -235,8 +239,9 @@ async function main() {
         const isFront = i % 5 === 4;
         const [words, request] = makeRequest(t, isFront);
         if (t.trains) {
-            words.push('--schedule', 'tf-interleaved');
-            request.texts = Object.assign({ schedule: 'tf-interleaved' }, NAMES);
+            words.push('--schedule', t.schedule);
+            if (t.schedule !== 'zero-bubble')
+                request.texts = Object.assign({ schedule: t.schedule }, NAMES);
         }
         const table = fill(solver, t);
         const told = run(words);

@@ -571,6 +571,8 @@ static void put_head(task *t) {
     put_words(t);
     put_files(t);
     pl_put_line(json);
+    pl_page_put_solver(json, "solver");
+    pl_put_line(json);
     pl_put_number(json, "num_tiles", p->target.num_tiles);
     pl_put_number(json, "bytes_per_tile", p->target.bytes_per_tile);
     pl_put_number(json, "num_steps", p->num_steps);

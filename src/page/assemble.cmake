@@ -1,7 +1,7 @@
 # Makes a C source of the page: its style and scripts within page.html, and their checksums, which
-# are all that a browser may run of it.
+# are all that a browser may run of it, besides the solver: a WebAssembly module, or none.
 #
-#   cmake -DOUTPUT=FILE -DFOLDER=THIS -DSCRIPTS=a.js;b.js -P assemble.cmake
+#   cmake -DOUTPUT=FILE -DFOLDER=THIS -DSCRIPTS=a.js;b.js -DMODULE=FILE -P assemble.cmake
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -36,7 +36,8 @@ file(READ "${FOLDER}/page.html" page)
 file(READ "${FOLDER}/page.css" style)
 set(script "")
 foreach(name IN LISTS SCRIPTS)
-  file(READ "${FOLDER}/${name}" part)
+  cmake_path(ABSOLUTE_PATH name BASE_DIRECTORY "${FOLDER}")
+  file(READ "${name}" part)
   string(APPEND script "${part}")
 endforeach()
 foreach(text IN ITEMS "${style}" "${script}")
@@ -44,6 +45,25 @@ foreach(text IN ITEMS "${style}" "${script}")
     message(FATAL_ERROR "A style or script of the page would end too early: ${CMAKE_MATCH_0}")
   endif()
 endforeach()
+
+# The bytes of the module for C; a gzip file has the time in its bytes 4 to 7, which become 0.
+set(solver "")
+set(solver_size 0)
+set(policy "")
+if(MODULE)
+  file(ARCHIVE_CREATE OUTPUT "${OUTPUT}.gz" PATHS "${MODULE}" FORMAT raw COMPRESSION GZip
+    COMPRESSION_LEVEL 9)
+  file(READ "${OUTPUT}.gz" hex HEX)
+  string(LENGTH "${hex}" solver_size)
+  math(EXPR solver_size "${solver_size} / 2")
+  string(SUBSTRING "${hex}" 0 8 begin)
+  string(SUBSTRING "${hex}" 16 -1 rest)
+  string(REGEX REPLACE "(..)" "0x\\1," solver "${begin}00000000${rest}")
+  string(REPEAT "....." 16 line)
+  string(REGEX REPLACE "(${line})" "\\1\n    " solver "${solver}")
+  set(policy " 'wasm-unsafe-eval'")
+endif()
+string(REPLACE "@SOLVER_POLICY@" "${policy}" page "${page}")
 
 checksum("${style}" style_checksum)
 checksum("${script}" script_checksum)
@@ -61,4 +81,6 @@ file(WRITE "${OUTPUT}"
   "/* Made by src/page/assemble.cmake. */\n"
   "#include \"page/page_data.h\"\n\n#include <stddef.h>\n\n"
   "const char *const pl_page_before_data[] = {\n${before}\n};\n\n"
-  "const char *const pl_page_behind_data[] = {\n${behind}\n};\n")
+  "const char *const pl_page_behind_data[] = {\n${behind}\n};\n\n"
+  "const unsigned char pl_page_solver[] = {\n    ${solver}0};\n"
+  "const size_t pl_page_solver_size = ${solver_size};\n")

@@ -1,6 +1,6 @@
 'use strict';
-// The model of stages in a page: evaluates any split, and finds the best one, with the answers of
-// the command. It has no references to the page, so that tests run it alone.
+// The model of stages in a page: evaluates any split as the command does, and has the command's
+// solver find the best one. It has no references to the page, so that tests run it alone.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -10,6 +10,12 @@ const Model = (() => {
     const SPREAD = 0.034; // POPLINER_SPREAD
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
+    const MAX_CURVE = 64;
+    // as the command names them in messages
+    const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
+        constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
+    let solver = null; // src/wasm/solver.js, once it is there
+    let lastTable = {}; // of the solver
 
     // ---- reading -------------------------------------------------------------------------------
 
@@ -97,9 +103,13 @@ const Model = (() => {
         return map === null ? stage : stage < map.length ? map[stage] : -1;
     }
 
+    function useSolver(own) {
+        solver = own;
+    }
+
     // Whether the page can solve: what stages need together on one IPU it does not know.
     function canSolve(model) {
-        return model.wishes.unknown.length === 0;
+        return solver !== null && model.wishes.unknown.length === 0;
     }
 
     // On how many IPUs of the profile the units of a stage compute: src/memory/chain.c.
@@ -342,7 +352,7 @@ const Model = (() => {
         const result = [];
         for (let unit = 1; unit < numUnits; unit++) {
             const isCut = cuts.includes(unit);
-            if (isCut && (wishes.cut_rules[unit] & 2) !== 0)
+            if (isCut && (wishes.cut_rules[unit] & 6) !== 0)
                 result.push(`no cut may be after ${chain.labels[unit - 1]}`);
             if (!isCut && (wishes.cut_rules[unit] & 1) !== 0)
                 result.push(`a cut has to be after ${chain.labels[unit - 1]}`);
@@ -367,7 +377,8 @@ const Model = (() => {
 
     // Whether a cut may be there, or has to.
     function cutRule(model, unit) {
-        return ['free', 'required', 'forbidden', 'forbidden'][model.wishes.cut_rules[unit]];
+        const rule = model.wishes.cut_rules[unit];
+        return rule === 0 ? 'free' : rule === 1 ? 'required' : 'forbidden';
     }
 
     // The fewest IPUs that may be chosen: those that layers are placed on, and those whose link
@@ -380,423 +391,7 @@ const Model = (() => {
         return 1 + Math.max(0, ...named);
     }
 
-    // ---- posing --------------------------------------------------------------------------------
-
-    // Applies the rules of cuts and sizes to each interval.
-    function findAllowed(model) {
-        const { wishes, numUnits: n } = model;
-        const allowed = new Uint8Array(n * (n + 1) / 2);
-        for (let first = 0; first < n; first++) {
-            let counted = 0;
-            for (let last = first; last < n; last++) {
-                counted += wishes.counted[last];
-                const required = last > first && (wishes.cut_rules[last] & 1) !== 0;
-                if (required || (wishes.max_units > 0 && counted > wishes.max_units))
-                    break;
-                const mayBegin = first === 0 || (wishes.cut_rules[first] & 2) === 0;
-                const mayEnd = last + 1 === n || (wishes.cut_rules[last + 1] & 2) === 0;
-                const isEmpty = last === 0 && !model.chain.first_may_be_alone;
-                allowed[place(model, first, last)] =
-                    Number(mayBegin && mayEnd && !isEmpty && counted >= wishes.min_units);
-            }
-        }
-        return allowed;
-    }
-
-    // The largest end of a stage on an IPU by its first unit: layers may be placed elsewhere.
-    function findLastEnds(model, ipu) {
-        const { placements } = model.wishes;
-        const ends = new Float64Array(model.numUnits);
-        let end = model.numUnits;
-        for (let unit = model.numUnits - 1; unit >= 0; unit--) {
-            if (placements.some((placed) => placed[0] === unit && placed[1] !== ipu))
-                end = unit;
-            ends[unit] = end;
-        }
-        return ends;
-    }
-
-    // The cycles of each interval as a stage, at the speed of its IPU and with its links.
-    function findCycles(model, cycles, number) {
-        const { numUnits: n } = model;
-        const speed = number < 0 ? SPEED_ONE : speedOf(model, ipuOf(model, number));
-        if (cycles === null || (speed === SPEED_ONE && model.wishes.links === null))
-            return cycles;
-        const from = number < 0 ? model.numUnits : number; // after all that are known
-        const before = Float64Array.from({ length: n + 1 }, (_, unit) =>
-            linkBefore(model, from, unit));
-        const after = Float64Array.from({ length: n + 1 }, (_, unit) =>
-            linkBefore(model, from + 1, unit));
-        const result = new Float64Array(cycles.length);
-        for (let first = 0, i = 0; first < n; first++)
-            for (let last = first; last < n; last++, i++)
-                result[i] = atSpeed(speed, cycles[i]) + before[first] + after[last + 1];
-        return result;
-    }
-
-    // The intervals that may be a stage in a place without rules of its own: -1.
-    function findRule(model, settings, cycles, number) {
-        const ipu = number < 0 ? -1 : ipuOf(model, number);
-        return {
-            limit: limitOf(model, settings, ipu),
-            lastEnds: findLastEnds(model, ipu),
-            cycles: findCycles(model, cycles, number),
-        };
-    }
-
-    // How many of the first places have rules of their own: src/solve/problem.h.
-    function numSpecial(model, maxStages) {
-        const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, placements, links } =
-            model.wishes;
-        if (map !== null)
-            return maxStages;
-        const ends = [0, ...limits.map(([ipu]) => ipu + 1), ...speeds.map(([ipu]) => ipu + 1),
-            ...placements.map(([, ipu]) => ipu + 1),
-            ...(links === null ? [] : links.single.map(([first, second]) =>
-                Math.max(first, second) + 1))];
-        return Math.min(maxStages, Math.max(...ends));
-    }
-
-    // The problem of some settings: how long pipelines may be, what stages need in each place, and
-    // which intervals may be stages at all.
-    function pose(model, settings) {
-        const n = model.numUnits;
-        const pipeline = model.pipelines[settings.pipeline];
-        const map = model.wishes.device_map;
-        const maxStages = Math.min(map === null ? settings.numIpus : map.length, n,
-            pipeline.max_stages);
-        const numIntervals = n * (n + 1) / 2;
-        // where no copies are kept, every place is like the last
-        const places = pipeline.keeps ? maxStages : 1;
-        const peaks = [];
-        for (let placed = 1; placed <= places; placed++) {
-            const row = new Float64Array(numIntervals);
-            for (let i = 0; i < numIntervals; i++)
-                row[i] = needBytes(pipeline, settings.need, i, placed);
-            peaks.push(row);
-        }
-        // where the number of stages counts, no row serves two of them
-        const special = pipeline.follows_split ? maxStages : numSpecial(model, maxStages);
-        const rules = Array.from({ length: special }, (_, number) =>
-            findRule(model, settings, pipeline.cycles, number));
-        rules.push(findRule(model, settings, pipeline.cycles, -1));
-        return { model, pipeline, n, minStages: map === null ? 1 : map.length, maxStages, peaks, special,
-            rules, allowed: findAllowed(model), sorted: {} };
-    }
-
-    function peaksOf(problem, numStages, number) {
-        const placed = placeOf(problem.pipeline, numStages, number);
-        return problem.peaks[Math.min(placed, problem.peaks.length) - 1];
-    }
-
-    function ruleOf(problem, number) {
-        return problem.rules[Math.min(number, problem.special)];
-    }
-
-    // ---- one question --------------------------------------------------------------------------
-
-    // Limits of a split in addition to the constraints.
-    const FREE = { memory: Infinity, cycles: Infinity, traffic: Infinity, ipus: Infinity,
-        balance: Infinity, leastMemory: 0, leastCycles: 0, isOfCycles: false,
-        ignoresLimits: false };
-
-    function mayBe(problem, filter, rule, peaks, first, end, i) {
-        const { cycles } = rule;
-        return problem.allowed[i] !== 0 && end <= rule.lastEnds[first] &&
-            peaks[i] <= filter.memory && (filter.ignoresLimits || peaks[i] <= rule.limit) &&
-            peaks[i] >= filter.leastMemory && (cycles === null ||
-            (cycles[i] <= filter.cycles && cycles[i] >= filter.leastCycles));
-    }
-
-    // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages, of
-    // which the first is in a place with that rule and begins with one of the units in the range.
-    function fillRow(problem, filter, rule, toEnd, after, range, peaks) {
-        const { n, allowed, model } = problem;
-        const row = new Float64Array(n + 1).fill(Infinity);
-        const most = filter.ignoresLimits ? filter.memory : Math.min(filter.memory, rule.limit);
-        const { cycles } = rule;
-        for (let first = Math.min(n - toEnd, range[1]); first >= range[0]; first--) {
-            const lastEnd = Math.min(rule.lastEnds[first], n - toEnd + 1);
-            let best = Infinity;
-            let end = toEnd === 1 ? n : first + 1;
-            let i = place(model, first, end - 1);
-            for (; end <= lastEnd; end++, i++) {
-                if (allowed[i] === 0 || after[end] === Infinity || peaks[i] > most ||
-                    peaks[i] < filter.leastMemory || (cycles !== null &&
-                    (cycles[i] > filter.cycles || cycles[i] < filter.leastCycles)))
-                    continue;
-                const bytes = after[end] + (end < n ? model.cuts[end] : 0);
-                if (bytes < best)
-                    best = bytes;
-            }
-            row[first] = best;
-        }
-        return row;
-    }
-
-    // The rows of pipelines of each length, by the stage that comes first. Places after the
-    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row after, the
-    // first and the last unit that the stage may begin with, and the peaks there.
-    function fillAll(problem, most, makeRow) {
-        const { n, special } = problem;
-        const shared = [new Float64Array(n + 1).fill(Infinity)];
-        shared[0][n] = 0;
-        for (let toEnd = 1; toEnd <= most - special; toEnd++)
-            shared.push(makeRow(problem.rules[special], toEnd, shared[toEnd - 1],
-                [special, n], peaksOf(problem, toEnd, 0)));
-        const result = [];
-        for (let length = problem.minStages; length <= most; length++) {
-            const rows = [];
-            for (let number = length; number >= 0; number--)
-                rows[number] = number === length ? shared[0]
-                    : number >= special ? shared[length - number]
-                    : makeRow(problem.rules[number], length - number, rows[number + 1],
-                        [number, number === 0 ? 0 : n], peaksOf(problem, length, number));
-            result.push(rows);
-        }
-        return result;
-    }
-
-    // The lengths in which there is a split within the filter, each with its rows.
-    function fill(problem, filter) {
-        return fillAll(problem, Math.min(problem.maxStages, filter.ipus),
-            (...row) => fillRow(problem, filter, ...row))
-            .filter((rows) => rows[0][0] <= filter.traffic && rows[0][0] < Infinity);
-    }
-
-    function isBefore(cuts, others) {
-        for (let i = 0; i < cuts.length && i < others.length; i++)
-            if (cuts[i] !== others[i])
-                return cuts[i] < others[i];
-        return cuts.length < others.length;
-    }
-
-    // The earliest cuts that some rows have, within so many bytes over the cuts.
-    function walk(problem, filter, rows) {
-        const { n, model } = problem;
-        const length = rows.length - 1;
-        const cuts = [];
-        let left = filter.traffic;
-        for (let number = 0, first = 0; number < length; number++) {
-            const after = rows[number + 1];
-            const rule = ruleOf(problem, number);
-            const peaks = peaksOf(problem, length, number);
-            for (let end = first + 1; end <= n; end++) {
-                const cut = end < n ? model.cuts[end] : 0;
-                if (after[end] === Infinity || !(after[end] + cut <= left) ||
-                    !mayBe(problem, filter, rule, peaks, first, end, place(model, first, end - 1)))
-                    continue;
-                left -= cut;
-                if (end < n)
-                    cuts.push(end);
-                first = end;
-                break;
-            }
-        }
-        return cuts;
-    }
-
-    // Among the splits within the filter, but for its spread, the one with the earliest cuts:
-    // popliner/solver.h. Null if there is none.
-    function earliestOfAny(problem, filter) {
-        let best = null;
-        for (const rows of fill(problem, filter)) {
-            const cuts = walk(problem, filter, rows);
-            if (best === null || isBefore(cuts, best))
-                best = cuts;
-        }
-        return best;
-    }
-
-    // Like the function above, with the fewest bytes over the cuts, or the fewest stages.
-    function fewestOfAny(problem, filter, objective) {
-        const all = fill(problem, filter);
-        if (all.length === 0)
-            return null;
-        if (objective === 'ipus')
-            return walk(problem, filter, all[0]);
-        const fewest = all.reduce((least, rows) => rows[0][0] < least[0][0] ? rows : least);
-        return walk(problem, Object.assign({}, filter, { traffic: fewest[0][0] }), fewest);
-    }
-
-    function anyOfAny(problem, filter) {
-        const all = fill(problem, filter);
-        return all.length === 0 ? null : walk(problem, filter, all[0]);
-    }
-
-    // ---- spreads -------------------------------------------------------------------------------
-
-    // Returns the value of an objective for a split.
-    function valueOf(problem, filter, objective, cuts) {
-        const begins = [0, ...cuts, problem.n];
-        const length = begins.length - 1;
-        if (objective === 'ipus')
-            return length;
-        if (objective === 'traffic')
-            return cuts.reduce((sum, unit) => sum + problem.model.cuts[unit], 0);
-        const isOfCycles = objective === 'cycles' ||
-            (objective === 'balance' && filter.isOfCycles);
-        const values = [];
-        for (let number = 0; number < length; number++) {
-            const i = place(problem.model, begins[number], begins[number + 1] - 1);
-            values.push(isOfCycles ? ruleOf(problem, number).cycles[i]
-                : peaksOf(problem, length, number)[i]);
-        }
-        return objective === 'balance' ? spread(values) : Math.max(...values);
-    }
-
-    // All values that stages may have of memory or cycles, each once, ascending.
-    function sortedValues(problem, objective) {
-        if (problem.sorted[objective] === undefined) {
-            const lists = objective === 'memory' ? problem.peaks
-                : problem.rules.map((rule) => rule.cycles);
-            const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 0));
-            let count = 0;
-            for (const list of new Set(lists))
-                for (let i = 0; i < list.length; i++)
-                    if (problem.allowed[i] !== 0)
-                        all[count++] = list[i];
-            problem.sorted[objective] = all.subarray(0, count).sort()
-                .filter((value, i, values) => i === 0 || value !== values[i - 1]);
-        }
-        return problem.sorted[objective];
-    }
-
-    // The place of the first of some ascending values that is no smaller.
-    function lowerBound(values, value) {
-        let low = 0;
-        let high = values.length;
-        while (low < high) {
-            const middle = (low + high) >> 1;
-            if (values[middle] < value)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        return low;
-    }
-
-    // Goes through the splits whose spread is no larger than `width()`: blocks of smallest values,
-    // as src/solve/objective.h has them. `find` tells the best split of a block that is better than
-    // what is known, or null; `keep` takes one, and says whether that is enough.
-    function overWindows(problem, filter, width, find, keep) {
-        const objective = filter.isOfCycles ? 'cycles' : 'memory';
-        const least = filter.isOfCycles ? 'leastCycles' : 'leastMemory';
-        const values = sortedValues(problem, objective);
-        let at = 0;
-        let step = Infinity;
-        while (width() >= 0) {
-            const next = lowerBound(values, at);
-            if (next === values.length)
-                return;
-            at = values[next];
-            const cuts = find(Object.assign({}, filter, { balance: Infinity,
-                [least]: at, [objective]: Math.min(filter[objective], at + width() + step) }));
-            if (cuts === null) {
-                at += step + 1;
-                step += step + 1;
-                continue;
-            }
-            if (valueOf(problem, filter, 'balance', cuts) > width()) {
-                const without = valueOf(problem, filter, objective, cuts) - at - width() - 1;
-                step = Math.min(Math.floor(step / 2), without);
-            } else if (keep(cuts)) {
-                return;
-            }
-        }
-    }
-
-    // The first split that a question has within the filter, its spread included; `ask` answers
-    // without that, and `isBetter` says of two such answers whether the first is.
-    function best(problem, filter, ask, isBetter) {
-        if (filter.balance === Infinity)
-            return ask(filter);
-        let known = null;
-        overWindows(problem, filter, () => filter.balance, (block) => {
-            const cuts = ask(block);
-            return cuts !== null && (known === null || isBetter(cuts, known)) ? cuts : null;
-        }, (cuts) => {
-            known = cuts;
-            return isBetter === isNever;
-        });
-        return known;
-    }
-
-    const isNever = () => false;
-
-    // A split within the filter, whichever, or null.
-    function findAny(problem, filter) {
-        return best(problem, filter, (asked) => anyOfAny(problem, asked), isNever);
-    }
-
-    function findEarliest(problem, filter) {
-        return best(problem, filter, (asked) => earliestOfAny(problem, asked), isBefore);
-    }
-
-    // The smallest spread within the filter, of which a split is known.
-    function smallestSpread(problem, filter, cuts) {
-        let least = valueOf(problem, filter, 'balance', cuts);
-        overWindows(problem, filter, () => least - 1, (block) => anyOfAny(problem, block),
-            (found) => {
-                least = valueOf(problem, filter, 'balance', found);
-                return false;
-            });
-        return least;
-    }
-
     // ---- solving -------------------------------------------------------------------------------
-
-    // The smallest of the values of memory or cycles for which there is a split within the filter;
-    // one is known.
-    function smallestLargest(problem, filter, objective, cuts) {
-        const values = sortedValues(problem, objective);
-        let low = 0;
-        let high = lowerBound(values, valueOf(problem, filter, objective, cuts));
-        while (low < high) {
-            const middle = (low + high) >> 1;
-            const found = findAny(problem,
-                Object.assign({}, filter, { [objective]: values[middle] }));
-            if (found === null)
-                low = middle + 1;
-            else
-                high = lowerBound(values, valueOf(problem, filter, objective, found));
-        }
-        return values[low];
-    }
-
-    // The smallest value of an objective within the filter, in which there is a split.
-    function smallest(problem, filter, objective) {
-        if (objective === 'traffic' || objective === 'ipus') {
-            const value = (cuts) => valueOf(problem, filter, objective, cuts);
-            return value(best(problem, filter, (asked) => fewestOfAny(problem, asked, objective),
-                (cuts, known) => value(cuts) < value(known)));
-        }
-        const cuts = findAny(problem, filter);
-        return objective === 'balance' ? smallestSpread(problem, filter, cuts)
-            : smallestLargest(problem, filter, objective, cuts);
-    }
-
-    // A value and so many percent of it, rounded down. A percentage is a whole number over a power
-    // of two.
-    function withSlack(value, percent) {
-        let above = percent;
-        let below = 100n;
-        while (!Number.isInteger(above)) {
-            above *= 2;
-            below *= 2n;
-        }
-        return value + Number(BigInt(value) * BigInt(above) / below);
-    }
-
-    function within(problem, start, objectives, slack) {
-        const filter = Object.assign({}, start);
-        objectives.forEach((objective, i) => {
-            const value = smallest(problem, filter, objective);
-            // the last one yields to nothing
-            filter[objective] = i + 1 < objectives.length ? withSlack(value, slack) : value;
-        });
-        return findEarliest(problem, filter);
-    }
 
     // The objectives that can be had: no cycles without cycles. The smallest spread would be that of
     // a single IPU: popliner_objectives_complete puts the largest tile before it.
@@ -806,63 +401,106 @@ const Model = (() => {
             ? ['memory', ...list.filter((name) => name !== 'memory')] : list;
     }
 
-    // The best split, lexicographically; with ties the one with the earliest cuts. Without one the
-    // best effort: the smallest largest peak, whatever the limits; null if there is none at all.
+    // The table of costs in the memory of the solver, of the last pipeline and need: peaks of every
+    // stage for so many places, where they differ.
+    function tableOf(model, settings) {
+        const { numUnits: n, cuts } = model;
+        const pipeline = model.pipelines[settings.pipeline];
+        const most = Math.min(n, pipeline.max_stages);
+        const places = pipeline.keeps ? Math.min(most, Math.max(settings.numIpus, MAX_CURVE)) : 1;
+        const key = [settings.pipeline, settings.need, places].join();
+        if (lastTable.of === model.pipelines && lastTable.key === key)
+            return lastTable.table;
+        if (lastTable.table)
+            lastTable.table.free();
+        const table = solver.table(n, places, model.chain.labels);
+        const peaks = Array(n * (n + 1) / 2);
+        for (let placed = 1; placed <= places; placed++) {
+            for (let i = 0; i < peaks.length; i++)
+                peaks[i] = needBytes(pipeline, settings.need, i, placed);
+            if (!model.chain.first_may_be_alone)
+                peaks[0] = solver.FORBIDDEN;
+            table.fill('peaks', placed, peaks);
+        }
+        if (pipeline.follows_split)
+            table.followSplit();
+        if (pipeline.cycles !== null)
+            table.fill('cycles', 1, pipeline.cycles);
+        table.fill('cuts', 1, cuts);
+        lastTable = { of: model.pipelines, key, table };
+        return table;
+    }
+
+    // The settings, and the request of the command, as options of the solver.
+    function requestOf(model, settings) {
+        const { wishes } = model;
+        const pipeline = model.pipelines[settings.pipeline];
+        const most = pipeline.max_stages < model.numUnits ? pipeline.max_stages : settings.numIpus;
+        const pairs = [...wishes.pairs];
+        // a place may have both rules, of which options take one
+        wishes.cut_rules.forEach((rule, unit) => {
+            if ((rule & 3) === 3 && !pairs.some((pair) => pair.join() === `${unit - 1},${unit}`))
+                pairs.push([unit - 1, unit]);
+        });
+        const request = {
+            objectives: objectivesOf(model, settings), slack_percent: settings.slack,
+            num_ipus: Math.min(settings.numIpus, most), mem_per_tile: settings.limit,
+            min_units: wishes.min_units, max_units: wishes.max_units,
+            counted_units: wishes.counted, pairs, placements: wishes.placements,
+            cut_rules: wishes.cut_rules.map((rule) => (rule & 1) !== 0 ? 1 : rule & 2),
+            ipu_limits: wishes.mem_per_tile, texts: OPTION_NAMES,
+        };
+        if (wishes.device_map !== null)
+            request.device_map = wishes.device_map;
+        if (pipeline.cycles === null)
+            return request;
+        request.ipu_speeds = wishes.ipu_speeds;
+        if (wishes.links !== null) {
+            request.link_bandwidth = wishes.links.all.map(BigInt);
+            request.ipu_links = wishes.links.single.map((link) => link.map(BigInt));
+        }
+        return request;
+    }
+
+    // The best split of the solver; without one the best effort, if there is any at all; and why.
+    // Settings that the command refuses have no split either, and its sentence.
     function solve(model, settings) {
         if (!canSolve(model))
-            return { status: 'unknown', split: null };
-        const problem = pose(model, settings);
-        const objectives = objectivesOf(model, settings);
-        const start = Object.assign({}, FREE, { isOfCycles: spreadIsOfCycles(objectives) });
-        const withoutLimits = Object.assign({}, start, { ignoresLimits: true });
-        const isFeasible = findAny(problem, start) !== null;
-        if (!isFeasible && findAny(problem, withoutLimits) === null)
-            return { status: 'infeasible', split: null };
-        const cuts = isFeasible ? within(problem, start, objectives, settings.slack)
-            : within(problem, withoutLimits, ['memory'], 0);
-        return {
-            status: isFeasible ? 'optimal' : 'infeasible',
-            split: evaluate(model, settings, cuts),
-        };
+            return { status: 'unknown', split: null, why: null, messages: [] };
+        try {
+            const table = tableOf(model, settings);
+            const plan = JSON.parse(table.answer('plan', requestOf(model, settings)));
+            const cuts = table.cuts(0);
+            return { status: plan.status, why: plan.infeasibility, messages: plan.messages,
+                split: cuts === null ? null : evaluate(model, settings, cuts) };
+        } catch (error) {
+            return { status: 'infeasible', split: null, why: null,
+                messages: [{ level: 'error', text: `${error.message}.` }] };
+        }
     }
 
     // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
     // constraints leave no split.
     function curve(model, settings) {
-        const problem = pose(model, Object.assign({}, settings, { numIpus: 64 }));
-        const { n, allowed } = problem;
-        const makeRow = (rule, toEnd, after, range, peaks) => {
-            const row = new Float64Array(n + 1).fill(Infinity);
-            for (let first = n - toEnd; first >= 0; first--)
-                for (let end = first + 1, i = place(model, first, first);
-                    end <= rule.lastEnds[first]; end++, i++)
-                    if (allowed[i] !== 0)
-                        row[first] = Math.min(row[first], Math.max(after[end], peaks[i]));
-            return row;
-        };
-        let least = Infinity;
-        const result = Array(problem.minStages - 1).fill(NaN);
-        for (const rows of fillAll(problem, problem.maxStages, makeRow)) {
-            least = Math.min(least, rows[0][0]);
-            result.push(least === Infinity ? NaN : least);
-        }
-        return result;
+        const map = model.wishes.device_map;
+        const request = Object.assign(requestOf(model, settings), { objectives: ['memory'],
+            slack_percent: 0, ipu_limits: [], ipu_speeds: [], ipu_links: [] });
+        delete request.mem_per_tile;
+        delete request.link_bandwidth;
+        request.num_ipus = map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits,
+            Math.max(16, settings.numIpus) + 1, model.pipelines[settings.pipeline].max_stages);
+        const { results } = JSON.parse(tableOf(model, settings).answer('sweep', request));
+        const values = results.map(({ status, objectives }) => status === 'optimal'
+            ? objectives[0].value : NaN);
+        return map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
     }
 
-    // All best compromises of two objectives, the best of the first one first: src/solve/pareto.c.
+    // All best compromises of two objectives, the best of the first one first.
     function pareto(model, settings, objectives) {
-        const problem = pose(model, settings);
-        const filter = Object.assign({}, FREE);
-        const points = [];
-        while (points.length < 1000 && findAny(problem, filter) !== null) {
-            const split = evaluate(model, settings, within(problem, filter, objectives, 0));
-            points.push(split);
-            const value = split.values[objectives[1]];
-            if (value === 0)
-                break;
-            filter[objectives[1]] = value - 1;
-        }
-        return points;
+        const table = tableOf(model, settings);
+        const request = Object.assign(requestOf(model, settings), { objectives, slack_percent: 0 });
+        return JSON.parse(table.answer('front', request)).results.map((_, i) =>
+            evaluate(model, settings, table.cuts(i)));
     }
 
     // Returns the need of a unit as a stage alone at the end of its pipeline: the fewest copies.
@@ -870,18 +508,6 @@ const Model = (() => {
         const pipeline = model.pipelines[settings.pipeline];
         return needBytes(pipeline, settings.need, place(model, unit, unit),
             placeOf(pipeline, 1, 0));
-    }
-
-    // The first unit that alone is above the limit of every IPU; null if there is none.
-    function tooLarge(model, settings) {
-        const limits = [settings.limit, ...model.wishes.mem_per_tile.map(([, limit]) => limit)];
-        const limit = Math.max(...limits);
-        for (let unit = 0; unit < model.numUnits; unit++) {
-            const bytes = aloneBytes(model, settings, unit);
-            if (bytes > limit)
-                return { unit, bytes, limit };
-        }
-        return null;
     }
 
     // Settings as the page begins with them.
@@ -1027,8 +653,8 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus,
-        canSolve, solve, curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes,
-        tooLarge,
+        useSolver, canSolve, solve, curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf,
+        aloneBytes,
         solveCommand, evaluateCommand, planJson, jsonText, placeOf,
     };
 })();

@@ -22,6 +22,16 @@ static void add_without_tags(pl_text *page, const pl_text *data) {
     pl_text_add(page, rest);
 }
 
+void pl_page_put_solver(pl_json *json, const char *key) {
+    pl_packed packed = {0};
+    if (pl_page_solver_size == 0) {
+        pl_put_null(json, key);
+        return;
+    }
+    pl_text_append(&packed.bytes, (const char *)pl_page_solver, pl_page_solver_size);
+    pl_put_packed(json, key, &packed);
+}
+
 void pl_page_add(pl_text *page, const pl_text *data) {
     page->failed = page->failed || data->failed || data->data == NULL;
     for (const char *const *line = pl_page_before_data; *line != NULL; line++)

@@ -1,8 +1,8 @@
 // ---- the page -----------------------------------------------------------------------------------
 
 class Page {
-    constructor(root, text) {
-        Object.assign(this, readData(text));
+    constructor(root, read) {
+        Object.assign(this, read);
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
         const group = (id, title, make) => el('section', { id, 'aria-labelledby': `${id}-title` },
             el('h2', { id: `${id}-title` }, title), make());
@@ -194,6 +194,20 @@ class Page {
     }
 }
 
+// Starts the solver that is in the page; without one, or where a browser does not run it, the page
+// does not look for plans.
+async function startSolver(text) {
+    const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const bytes = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    Model.useSolver(await Solver.load(await new Response(bytes).arrayBuffer()));
+}
+
+async function startPage() {
+    const read = readData(document.getElementById('data').textContent);
+    if (read.data.solver !== null)
+        await startSolver(read.data.solver).catch(() => {});
+    window.page = new Page(document.getElementById('page'), read);
+}
+
 if (typeof document !== 'undefined')
-    window.page = new Page(document.getElementById('page'),
-        document.getElementById('data').textContent);
+    startPage();

@@ -58,6 +58,9 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
 popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile *profile,
                                            popliner_error *error);
 
+/* Adds the module of the solver, as base64; null without one. */
+void pl_page_put_solver(pl_json *json, const char *key);
+
 /* A page around its data, which is JSON. */
 void pl_page_add(pl_text *page, const pl_text *data);
 
@@ -90,5 +93,9 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
 /* Line by line, with the line ends; NULL after the last one. */
 extern const char *const pl_page_before_data[];
 extern const char *const pl_page_behind_data[];
+
+/* The WebAssembly module of the solver, by gzip; the size is 0 if it was built without. */
+extern const unsigned char pl_page_solver[];
+extern const size_t pl_page_solver_size;
 
 #endif

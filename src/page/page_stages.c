@@ -317,6 +317,10 @@ static void put_ipus(pl_json *json, const pl_page_wishes *wishes) {
         }
         pl_put_close(json);
     }
+    pl_put_open(json, "pairs", '[');
+    for (size_t i = 0; i < o->num_pairs; i++)
+        put_pair(json, o->pairs[i].first_unit, o->pairs[i].second_unit);
+    pl_put_close(json);
     pl_put_open(json, "placements", '[');
     for (size_t i = 0; i < o->num_placements; i++)
         put_pair(json, o->placements[i].unit, o->placements[i].ipu);
@@ -324,7 +328,7 @@ static void put_ipus(pl_json *json, const pl_page_wishes *wishes) {
     put_links(json, wishes);
 }
 
-/* Where a cut has to be (1) or must not be (2), as rules and pairs have it. */
+/* Where a cut has to be (1) or must not be, by a rule (2) or within a pair (4): their sum. */
 static void put_cut_rules(pl_json *json, const popliner_solver_options *o, size_t num_units) {
     pl_put_open(json, "cut_rules", '[');
     for (size_t unit = 0; unit < num_units; unit++) {
@@ -338,7 +342,7 @@ static void put_cut_rules(pl_json *json, const popliner_solver_options *o, size_
                 pair->first_unit < pair->second_unit ? pair->first_unit : pair->second_unit;
             size_t high = pair->first_unit + pair->second_unit - low;
             if (low < unit && unit <= high)
-                rule = rule == 1 ? 3 : 2; /* 3: both, so nothing is possible */
+                rule |= 4;
         }
         pl_put_number(json, NULL, unit > 0 ? rule : 0);
     }

@@ -80,6 +80,8 @@ class PlanView {
         for (const [bit, text] of [[1, 'A cut after'], [2, 'No cut after']])
             if (after(bit).length > 0)
                 result.push(`${text} ${listed(after(bit))}.`);
+        for (const pair of wishes.pairs)
+            result.push(`One IPU for ${listed(pair.map((unit) => this.named(unit)))}.`);
         if (wishes.is_calibrated)
             result.push('Needs are corrected by a calibration.');
         if (wishes.min_units > 1)
@@ -272,7 +274,7 @@ class PlanView {
         this.front = [];
         this.show();
         clearTimeout(this.later);
-        if (Model.canSolve(this.model)) {
+        if (this.best !== null || this.answer.why !== null) {
             this.curve = Model.curve(this.model, this.settings);
             this.drawCurve();
             // the front takes most of the time, so a change is seen before it

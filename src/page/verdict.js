@@ -102,17 +102,21 @@ class Verdict {
         const { plan } = this;
         const { best, split, model, settings } = plan;
         if (isContradiction)
-            return 'The constraints leave no split. The notes name those that contradict each other.';
+            return plan.answer.messages.map(({ text }) => text).join(' ');
         if (broken.length > 0)
             return `Breaks what the command was given: ${broken.join('; ')}.`;
         if (!Model.canSolve(model))
             return plan.isTold() ? 'The plan of the command. Only the command solves again.'
-                : 'Moved cuts. This page knows what each stage needs alone; only the command ' +
-                    'measures stages together.';
-        const alone = Model.tooLarge(model, settings);
-        if (alone !== null)
-            return `${plan.named(alone.unit)[0].toUpperCase()}${plan.named(alone.unit).slice(1)} ` +
-                `alone needs ${ofLimit(alone.bytes, alone.limit)}.`;
+                : model.wishes.unknown.length === 0
+                    ? 'Moved cuts are counted exactly; only the command solves again.'
+                    : 'Moved cuts. This page knows what each stage needs alone; only the command ' +
+                        'measures stages together.';
+        const { why } = plan.answer;
+        if (why !== null && why.layer !== undefined) {
+            const name = plan.named(model.chain.labels.indexOf(why.layer));
+            return `${name[0].toUpperCase()}${name.slice(1)} alone needs ` +
+                `${ofLimit(why.needs_bytes, why.limit_bytes)}.`;
+        }
         const isBest = best.cuts.join() === split.cuts.join();
         const most = `at most ${ipus(settings.numIpus)}`;
         if (plan.answer.status !== 'optimal')
@@ -137,23 +141,26 @@ class Verdict {
         if (!Model.canSolve(model))
             return plan.isTold() || plan.page.data.plan === null ? []
                 : [['Show the command’s plan', null, () => plan.showTold()]];
+        const { why } = plan.answer;
         if (isContradiction)
-            return [];
+            return why === null || !why.enough_num_ipus ? [] : [[`Use ${ipus(why.enough_num_ipus)}`,
+                null, () => plan.useIpus(why.enough_num_ipus)]];
         const result = [];
         if (best.cuts.join() !== split.cuts.join())
             result.push(['Show the best plan', kib(best.values.memory), () => plan.showBest()]);
         const canChoose = model.wishes.device_map === null && model.wishes.mem_per_tile.length === 0;
         const { curve } = plan;
-        const enough = curve.findIndex((value) => value <= settings.limit) + 1;
         if (plan.answer.status !== 'optimal') {
-            if (canChoose && enough > settings.numIpus)
-                result.unshift([`Use ${ipus(enough)}`, kib(curve[enough - 1]),
-                    () => plan.useIpus(enough)]);
-            const limit = Math.ceil(best.values.memory / 1024) * 1024;
-            if (model.wishes.mem_per_tile.length === 0)
+            const { enough_num_ipus: more, enough_mem_per_tile: least } = why;
+            if (more)
+                result.unshift([`Use ${ipus(more)}`, curve[more - 1] ? kib(curve[more - 1]) : null,
+                    () => plan.useIpus(more)]);
+            const limit = Math.ceil(least / 1024) * 1024;
+            if (least)
                 result.push([`Allow ${kib(limit)} per tile`, null, () => plan.useLimit(limit)]);
             return result.slice(0, 3);
         }
+        const enough = curve.findIndex((value) => value <= settings.limit) + 1;
         if (canChoose && enough > 0 && enough < best.values.ipus)
             result.push([enough === 1 ? 'Save IPUs: 1 is enough' : `Save IPUs: ${enough} are enough`,
                 kib(curve[enough - 1]), () => plan.useIpus(enough)]);
@@ -206,6 +213,10 @@ class Verdict {
             ...messages.map((it) => el('li', { class: it.level },
                 it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text)),
             ...asked.map((text) => el('li', {}, `The command was given: ${text}`)),
+            unknown.length > 0 || Model.canSolve(plan.model) ? null : el('li', {},
+                plan.page.data.solver === null ? 'The page was made without its solver'
+                    : 'This browser does not run the solver of the page',
+                ', so it does not look for other plans.'),
             unknown.length === 0 ? null : el('li', {}, 'The command was also given ',
                 listed(unknown), '. The page has what an IPU needs for the command’s own plan ' +
                 'alone, so it does not look for other plans.'),

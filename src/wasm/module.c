@@ -15,6 +15,7 @@
 struct popliner_module {
     size_t num_units;
     popliner_costs *costs;
+    popliner_copies copies;          /* that the costs are for */
     popliner_solver_options options; /* its lists are owned */
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     popliner_certificate_input input;
@@ -22,6 +23,8 @@ struct popliner_module {
     char **unit_names; /* [num_units] */
     pl_arrays texts;   /* of the request */
     char *answer;
+    popliner_certificate *certificate; /* of the last answer, or NULL */
+    popliner_pareto *front;            /* of the last answer, or NULL */
     popliner_error error;
 };
 
@@ -245,6 +248,15 @@ void popliner_module_reset(popliner_module *m) {
     m->error = (popliner_error){0};
 }
 
+static void forget_answer(popliner_module *m) {
+    free(m->answer);
+    popliner_certificate_free(m->certificate);
+    popliner_pareto_free(m->front);
+    m->answer = NULL;
+    m->certificate = NULL;
+    m->front = NULL;
+}
+
 /* ---- the table ---- */
 
 void popliner_module_free(popliner_module *m) {
@@ -255,7 +267,7 @@ void popliner_module_free(popliner_module *m) {
         free(m->unit_names[unit]);
     free(m->unit_names);
     popliner_costs_free(m->costs);
-    free(m->answer);
+    forget_answer(m);
     free(m);
 }
 
@@ -304,8 +316,8 @@ popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
 }
 
 popliner_status popliner_module_follow_split(popliner_module *m) {
-    const popliner_pipeline pipeline = {.max_stages = 1,
-                                        .copies = {.rule = POPLINER_COPIES_ZERO_BUBBLE}};
+    m->copies.rule = POPLINER_COPIES_ZERO_BUBBLE;
+    const popliner_pipeline pipeline = {.max_stages = 1, .copies = m->copies};
     return popliner_costs_set_pipeline(m->costs, &pipeline, &m->error);
 }
 
@@ -315,6 +327,7 @@ static popliner_certificate_input input_of(popliner_module *m, popliner_plan *pl
     popliner_certificate_input input = m->input;
     input.plan = plan;
     input.costs = m->costs;
+    input.copies = m->copies;
     input.options = &m->options;
     input.option_names = &m->names;
     input.unit_names = (const char *const *)m->unit_names;
@@ -324,7 +337,6 @@ static popliner_certificate_input input_of(popliner_module *m, popliner_plan *pl
 /* Writes the certificate of the best plan. */
 static popliner_status answer_plan(popliner_module *m) {
     popliner_plan *plan = NULL;
-    popliner_certificate *certificate = NULL;
     if (m->options.num_mapped_stages == 0)
         m->options.num_objectives =
             popliner_objectives_complete(m->objectives, m->options.num_objectives, m->costs);
@@ -332,25 +344,23 @@ static popliner_status answer_plan(popliner_module *m) {
     if (status != POPLINER_OK)
         return status;
     const popliner_certificate_input input = input_of(m, plan);
-    status = popliner_certificate_create(&input, &certificate, &m->error);
+    status = popliner_certificate_create(&input, &m->certificate, &m->error);
     if (status != POPLINER_OK) {
         popliner_plan_free(plan);
         return status;
     }
     status =
-        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, &m->answer, &m->error);
-    popliner_certificate_free(certificate);
+        popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, &m->answer, &m->error);
     return status;
 }
 
 /* Writes all best compromises of the first two objectives. */
 static popliner_status answer_front(popliner_module *m) {
-    popliner_pareto *front = NULL;
     const popliner_certificate_input input = input_of(m, NULL);
-    popliner_status status = popliner_pareto_solve(m->costs, &m->options, &front, &m->error);
+    popliner_status status = popliner_pareto_solve(m->costs, &m->options, &m->front, &m->error);
     if (status == POPLINER_OK)
-        status = popliner_report_pareto(front, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
-    popliner_pareto_free(front);
+        status =
+            popliner_report_pareto(m->front, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
     return status;
 }
 
@@ -385,8 +395,7 @@ static popliner_status answer_sweep(popliner_module *m) {
 
 const char *popliner_module_answer(popliner_module *m, const char *what) {
     popliner_status status = POPLINER_OK;
-    free(m->answer);
-    m->answer = NULL;
+    forget_answer(m);
     if (strcmp(what, "plan") == 0)
         status = answer_plan(m);
     else if (strcmp(what, "front") == 0)
@@ -396,6 +405,14 @@ const char *popliner_module_answer(popliner_module *m, const char *what) {
     else
         status = pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no answer %s", what);
     return status == POPLINER_OK ? m->answer : NULL;
+}
+
+int32_t popliner_module_first_unit(const popliner_module *m, size_t plan, size_t stage) {
+    const popliner_plan *own = m->certificate != NULL && plan == 0 ? m->certificate->plan
+                               : m->front != NULL && plan < m->front->num_points
+                                   ? m->front->plans[plan]
+                                   : NULL;
+    return own != NULL && stage < own->num_stages ? (int32_t)own->stages[stage].first_unit : -1;
 }
 
 const char *popliner_module_error(const popliner_module *m) {

@@ -71,6 +71,11 @@ popliner_status popliner_module_set_text(popliner_module *module, const char *na
 PL_EXPORTED(popliner_module_answer)
 const char *popliner_module_answer(popliner_module *module, const char *what);
 
+/* Returns the first unit of a stage of a plan of the last answer, which is not "sweep"; -1 if there
+ * is none. A certificate has one plan. */
+PL_EXPORTED(popliner_module_first_unit)
+int32_t popliner_module_first_unit(const popliner_module *module, size_t plan, size_t stage);
+
 /* Returns the sentence on the last failure. */
 PL_EXPORTED(popliner_module_error)
 const char *popliner_module_error(const popliner_module *module);

@@ -79,6 +79,15 @@ const Solver = (() => {
             });
         }
 
+        // The cuts of a plan of the last answer, the first unit after each; null for no stages.
+        cuts(plan) {
+            const begins = [];
+            for (let unit; (unit = this.calls.popliner_module_first_unit(this.place, plan,
+                begins.length)) >= 0;)
+                begins.push(unit);
+            return begins.length === 0 ? null : begins.slice(1);
+        }
+
         set(name, value) {
             const { calls } = this;
             const setText = (key, text) => this.withText(key, (k) => this.withText(text, (t) =>
@@ -152,8 +161,8 @@ const Solver = (() => {
         calls = (await WebAssembly.instantiate(module,
             importsOf(module, () => new DataView(calls.memory.buffer)))).exports;
         calls._initialize();
-        return { table: (numUnits, maxStages, names) => new Table(calls, numUnits, maxStages,
-            names) };
+        return { FORBIDDEN, table: (numUnits, maxStages, names) => new Table(calls, numUnits,
+            maxStages, names) };
     }
 
     return { FORBIDDEN, load };
