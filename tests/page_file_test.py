@@ -354,7 +354,7 @@ def check_wishes():
     assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
     data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
     own = {"placements": own["placements"], "mem_per_tile": own["mem_per_tile"],
-           "device_map": [0, 1, 0], "unknown": ["stages that share IPUs"]}
+           "device_map": [0, 1, 0], "unknown": []}
     assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
 
 
@@ -428,7 +428,7 @@ def check_beginnings():
     swept = json.loads(data_of(make(sample, "--solve", "--num-ipus", "1..2")))
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
-    assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
+    assert mapped["wishes"]["unknown"] == []
     assert mapped["wishes"]["device_map"] == [0, 1, 0]
     stored = os.path.join(scratch, "stored")
     run(sample, "--save-to-file", stored)

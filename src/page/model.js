@@ -11,6 +11,7 @@ const Model = (() => {
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
     const MAX_CURVE = 64;
+    const BOUNDING_SECONDS = 0.2; // no proof comes of more
     // as the command names them in messages
     const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
         constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
@@ -107,7 +108,13 @@ const Model = (() => {
         solver = own;
     }
 
-    // Whether the page can solve: what stages need together on one IPU it does not know.
+    // Whether stages share IPUs: what they need together the page knows of the command's plan
+    // alone. For others it adds up what each needs, which is never too little.
+    function isBounded(model) {
+        const map = model.wishes.device_map;
+        return map !== null && new Set(map).size < map.length;
+    }
+
     function canSolve(model) {
         return solver !== null && model.wishes.unknown.length === 0;
     }
@@ -254,6 +261,8 @@ const Model = (() => {
             headroom_bytes: limit - need,
             verdict: verdict(needs, limit, isAlone, numIpus),
             is_known: isAlone,
+            is_spread: numIpus > 1, // over IPUs of the profile
+            bound_bytes: null,
             is_alone: isAlone,
             margin_spreads: needs.expected > 0
                 ? (limit - needs.expected) / (SPREAD * needs.expected) : 0,
@@ -321,6 +330,22 @@ const Model = (() => {
         return [...cycles.values()];
     }
 
+    // An IPU with several stages needs no more than the sum of what each of them needs.
+    function addBounds(settings, stages) {
+        for (const own of stages.filter((s) => !s.is_known && s.ipu >= 0)) {
+            const others = stages.filter((s) => s.ipu === own.ipu);
+            const sum = (need) => others.reduce((bytes, s) => bytes + s.needs[need], 0);
+            const isSpread = others.some((s) => s.is_spread);
+            own.bound_bytes = sum(settings.need);
+            own.fits = others.some((s) => s.need_bytes > s.limit_bytes) ? false
+                : isSpread || own.bound_bytes > own.limit_bytes ? null : true;
+            if (others.some((s) => s.needs.least > s.limit_bytes))
+                own.verdict = 'does not fit';
+            else if (!isSpread && sum('expected') <= own.limit_bytes)
+                own.verdict = sum('most') <= own.limit_bytes ? 'fits' : 'likely fits';
+        }
+    }
+
     // Evaluates a split. `cuts` are the units that begin stages, except for the first stage.
     function evaluate(model, settings, cuts) {
         const begins = [0, ...cuts, model.numUnits];
@@ -331,6 +356,7 @@ const Model = (() => {
             stages.push(stage(model, settings, begins[i], begins[i + 1] - 1, i,
                 placeOf(pipeline, numStages, i)));
         tell(model, settings, cuts, stages);
+        addBounds(settings, stages);
         const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
         const areKnown = stages.every((s) => s.is_known);
         const values = {
@@ -341,8 +367,10 @@ const Model = (() => {
             balance: isOfCycles ? spread(ipuCycles(stages))
                 : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
         };
-        return { cuts: [...cuts], stages, values, fits: stages.some((s) => s.fits === false) ? false
-            : stages.every((s) => s.fits === true) ? true : null };
+        const bound = Math.max(...stages.map((s) => s.bound_bytes || s.need_bytes));
+        const fits = stages.some((s) => s.fits === false) ? false
+            : stages.every((s) => s.fits === true) ? true : null;
+        return { cuts: [...cuts], stages, values, bound, fits };
     }
 
     // Returns the constraints that a split breaks, as texts.
@@ -431,12 +459,25 @@ const Model = (() => {
         return table;
     }
 
+    // The wishes on single IPUs, as far as the command would take them with so many.
+    function ipuLists(model, numIpus) {
+        const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, links } = model.wishes;
+        const isThere = (ipu) => map !== null || ipu < numIpus;
+        return {
+            limits: limits.filter(([ipu]) => isThere(ipu)),
+            speeds: speeds.filter(([ipu]) => isThere(ipu)),
+            single: links === null ? [] : links.single.filter(([first, second]) =>
+                isThere(first) && isThere(second)),
+        };
+    }
+
     // The settings, and the request of the command, as options of the solver.
     function requestOf(model, settings) {
         const { wishes } = model;
         const pipeline = model.pipelines[settings.pipeline];
         const most = pipeline.max_stages < model.numUnits ? pipeline.max_stages : settings.numIpus;
         const pairs = [...wishes.pairs];
+        const { limits, speeds, single } = ipuLists(model, settings.numIpus);
         // a place may have both rules, of which options take one
         wishes.cut_rules.forEach((rule, unit) => {
             if ((rule & 3) === 3 && !pairs.some((pair) => pair.join() === `${unit - 1},${unit}`))
@@ -448,22 +489,25 @@ const Model = (() => {
             min_units: wishes.min_units, max_units: wishes.max_units,
             counted_units: wishes.counted, pairs, placements: wishes.placements,
             cut_rules: wishes.cut_rules.map((rule) => (rule & 1) !== 0 ? 1 : rule & 2),
-            ipu_limits: wishes.mem_per_tile, texts: OPTION_NAMES,
+            ipu_limits: limits, texts: OPTION_NAMES,
         };
         if (wishes.device_map !== null)
             request.device_map = wishes.device_map;
+        if (isBounded(model))
+            request.time_limit_seconds = BOUNDING_SECONDS;
         if (pipeline.cycles === null)
             return request;
-        request.ipu_speeds = wishes.ipu_speeds;
+        request.ipu_speeds = speeds;
         if (wishes.links !== null) {
             request.link_bandwidth = wishes.links.all.map(BigInt);
-            request.ipu_links = wishes.links.single.map((link) => link.map(BigInt));
+            request.ipu_links = single.map((link) => link.map(BigInt));
         }
         return request;
     }
 
     // The best split of the solver; without one the best effort, if there is any at all; and why.
-    // Settings that the command refuses have no split either, and its sentence.
+    // If stages share IPUs, the solver adds up what they need: the status is "bounded". Settings
+    // that the command refuses have no split either, and its sentence.
     function solve(model, settings) {
         if (!canSolve(model))
             return { status: 'unknown', split: null, why: null, messages: [] };
@@ -471,7 +515,8 @@ const Model = (() => {
             const table = tableOf(model, settings);
             const plan = JSON.parse(table.answer('plan', requestOf(model, settings)));
             const cuts = table.cuts(0);
-            return { status: plan.status, why: plan.infeasibility, messages: plan.messages,
+            const status = isBounded(model) && cuts !== null ? 'bounded' : plan.status;
+            return { status, why: plan.infeasibility, messages: plan.messages,
                 split: cuts === null ? null : evaluate(model, settings, cuts) };
         } catch (error) {
             return { status: 'infeasible', split: null, why: null,
@@ -581,19 +626,15 @@ const Model = (() => {
         return values.length === 0 ? '' : `${name} ${values.join(',')}`;
     }
 
-    // What is said of single IPUs, as far as the command would take it with so many.
     function ipuWords(words, model, numIpus) {
-        const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, links } = model.wishes;
-        const isThere = (ipu) => map !== null || ipu < numIpus;
-        const single = links === null ? [] : links.single.filter(([first, second]) =>
-            isThere(first) && isThere(second));
+        const { device_map: map, links } = model.wishes;
+        const { limits, speeds, single } = ipuLists(model, numIpus);
         const all = links !== null && links.all_is_asked_for ? [decimal(links.all)] : [];
         return [
             map === null ? '' : option(words.device_map, map),
-            option(words.mem_per_tile, limits.filter(([ipu]) => isThere(ipu))
-                .map(([ipu, most]) => `${ipu}=${most}`)),
-            option(words.ipu_speed, speeds.filter(([ipu]) => isThere(ipu))
-                .map(([ipu, speed]) => `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
+            option(words.mem_per_tile, limits.map(([ipu, most]) => `${ipu}=${most}`)),
+            option(words.ipu_speed, speeds.map(([ipu, speed]) =>
+                `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
             option(words.bandwidth, [...all, ...single.map(([first, second, ...bandwidth]) =>
                 `${first}-${second}=${decimal(bandwidth)}`)]),
         ];
@@ -653,8 +694,8 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus,
-        useSolver, canSolve, solve, curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf,
-        aloneBytes,
+        useSolver, canSolve, isBounded, solve, curve, pareto, settingsOf, spreadIsOfCycles,
+        objectivesOf, aloneBytes,
         solveCommand, evaluateCommand, planJson, jsonText, placeOf,
     };
 })();

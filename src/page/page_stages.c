@@ -240,19 +240,9 @@ void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *cha
     pl_put_close(json);
 }
 
-static bool shares_an_ipu(const popliner_solver_options *o) {
-    for (size_t i = 0; i < o->num_mapped_stages; i++)
-        for (size_t k = 0; k < i; k++)
-            if (o->device_map[i] == o->device_map[k])
-                return true;
-    return false;
-}
-
 /* The options that a page's own solver does not support, so that it does not solve. */
 static void put_unknown(pl_json *json, const popliner_solver_options *o) {
     pl_put_open(json, "unknown", '[');
-    if (shares_an_ipu(o))
-        pl_put_text(json, NULL, "stages that share IPUs");
     if (o->ipu_weight != NULL)
         pl_put_text(json, NULL, "weights of units");
     if (pl_objectives_include(o, POPLINER_OBJECTIVE_HEADROOM))

@@ -214,8 +214,8 @@ class PlanView {
                 settings.objectives = order.split(',');
             }))), this.moreSettings(canSolve), el('span', { class: 'buttons' },
                 canSolve ? [button('Add a cut', () => this.addCut()),
-                    button('Best plan', () => this.showBest())]
-                    : this.page.data.plan === null ? null
+                    button('Best plan', () => this.showBest())] : null,
+                (canSolve && !Model.isBounded(model)) || this.page.data.plan === null ? null
                     : button('Show the command\'s plan', () => this.showTold())));
     }
 
@@ -274,7 +274,8 @@ class PlanView {
         this.front = [];
         this.show();
         clearTimeout(this.later);
-        if (this.best !== null || this.answer.why !== null) {
+        // bounds of what stages need together would be neither a curve nor a front
+        if (!Model.isBounded(this.model) && (this.best !== null || this.answer.why !== null)) {
             this.curve = Model.curve(this.model, this.settings);
             this.drawCurve();
             // the front takes most of the time, so a change is seen before it
@@ -409,7 +410,7 @@ class PlanView {
     valuesTable() {
         const { best, split } = this;
         const names = Model.OBJECTIVES.filter((name) => split.values[name] !== null);
-        const word = this.answer.status === 'optimal' ? 'best plan' : 'best effort';
+        const word = this.answer.status === 'infeasible' ? 'best effort' : 'best plan';
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
         const show = (name, value) => shownObjective(name, value, isOfCycles);
         if (!Model.canSolve(this.model))
@@ -420,7 +421,7 @@ class PlanView {
             ['on screen', true], [word, true], ['difference', true]],
         names.map((name) => [objectiveTitle(name, isOfCycles), show(name, split.values[name]),
             best === null ? '–' : show(name, best.values[name]),
-            best === null ? '–' : difference(split.values[name] - best.values[name],
+            best === null || best.values[name] === null ? '–' : difference(split.values[name] - best.values[name],
                 (value) => show(name, value))]));
     }
 
@@ -436,6 +437,7 @@ class PlanView {
         const { split, best } = this;
         const versus = best === null || !Model.canSolve(this.model) ? ''
             : best.cuts.join() === split.cuts.join() ? 'the best plan'
+            : this.answer.status === 'bounded' ? `by a bound: at most ${kib(best.bound)}`
             : `best: ${kib(best.values.memory)}`;
         const isWide = Boolean(this.hasAllColumns);
         const columns = [

@@ -45,7 +45,7 @@ class Verdict {
 
     // The stage that is closest to its limit, or furthest above it.
     static bottleneck(split) {
-        const share = (stage) => stage.need_bytes / stage.limit_bytes;
+        const share = (stage) => (stage.bound_bytes || stage.need_bytes) / stage.limit_bytes;
         return split.stages.reduce((best, stage, i) =>
             share(stage) > share(split.stages[best]) ? i : best, 0);
     }
@@ -83,8 +83,8 @@ class Verdict {
             this.facts(stage), this.notes());
         this.pill.className = `pill v-${shown}`;
         replace(this.pill, `${shown === state ? icon : '!'} ${isContradiction ? 'No split'
-            : `${head} · ${kib(stage.need_bytes)} · ` +
-                percentOfLimit(stage.need_bytes, stage.limit_bytes)}`);
+            : `${head} · ${kib(stage.bound_bytes || stage.need_bytes)} · ` +
+                percentOfLimit(stage.bound_bytes || stage.need_bytes, stage.limit_bytes)}`);
     }
 
     sizeText(stage) {
@@ -92,6 +92,10 @@ class Verdict {
         const most = stage.needs.most;
         const over = stage.need_bytes - stage.limit_bytes;
         const where = stage.ipu < 0 ? '' : ` on IPU ${stage.ipu}`;
+        const { bound_bytes: bound } = stage;
+        if (bound)
+            return `Fullest tile: at most ${ofLimit(bound, stage.limit_bytes)} ` +
+                `(${percentOfLimit(bound, stage.limit_bytes)})${where}, its stages added up.`;
         const share = percentOfLimit(stage.need_bytes, stage.limit_bytes);
         return `Fullest tile: ${ofLimit(stage.need_bytes, stage.limit_bytes)} (${share})${where}` +
             (over > 0 ? `: ${kib(over)} too much.` : plan.model.needs.length < 2 ||
@@ -109,15 +113,20 @@ class Verdict {
             return plan.isTold() ? 'The plan of the command. Only the command solves again.'
                 : model.wishes.unknown.length === 0
                     ? 'Moved cuts are counted exactly; only the command solves again.'
-                    : 'Moved cuts. This page knows what each stage needs alone; only the command ' +
-                        'measures stages together.';
+                    : 'Moved cuts. Only the command solves again.';
+        const isBest = best.cuts.join() === split.cuts.join();
+        if (plan.answer.status === 'bounded' && split.values.memory !== null)
+            return 'The plan of the command, which measured the stages of each IPU together.';
+        if (plan.answer.status === 'bounded')
+            return (isBest ? 'The best plan by a bound: what each stage needs, added up.'
+                : 'Not the best plan by a bound: what each stage needs, added up, is at most ' +
+                    `${kib(best.bound)} there.`) + ' Only the command measures stages together.';
         const { why } = plan.answer;
         if (why !== null && why.layer !== undefined) {
             const name = plan.named(model.chain.labels.indexOf(why.layer));
             return `${name[0].toUpperCase()}${name.slice(1)} alone needs ` +
                 `${ofLimit(why.needs_bytes, why.limit_bytes)}.`;
         }
-        const isBest = best.cuts.join() === split.cuts.join();
         const most = `at most ${ipus(settings.numIpus)}`;
         if (plan.answer.status !== 'optimal')
             return `Proven: no split over ${most} fits. ${isBest ? 'This is the best effort.'
@@ -146,8 +155,12 @@ class Verdict {
             return why === null || !why.enough_num_ipus ? [] : [[`Use ${ipus(why.enough_num_ipus)}`,
                 null, () => plan.useIpus(why.enough_num_ipus)]];
         const result = [];
-        if (best.cuts.join() !== split.cuts.join())
-            result.push(['Show the best plan', kib(best.values.memory), () => plan.showBest()]);
+        const mayImprove = plan.answer.status !== 'bounded' || split.values.memory === null;
+        if (best.cuts.join() !== split.cuts.join() && mayImprove)
+            result.push(['Show the best plan', kib(best.bound), () => plan.showBest()]);
+        if (plan.answer.status === 'bounded')
+            return result.concat(plan.isTold() || plan.page.data.plan === null ? []
+                : [['Show the command’s plan', null, () => plan.showTold()]]);
         const canChoose = model.wishes.device_map === null && model.wishes.mem_per_tile.length === 0;
         const { curve } = plan;
         if (plan.answer.status !== 'optimal') {
@@ -217,9 +230,12 @@ class Verdict {
                 plan.page.data.solver === null ? 'The page was made without its solver'
                     : 'This browser does not run the solver of the page',
                 ', so it does not look for other plans.'),
+            !Model.isBounded(plan.model) ? null : el('li', {}, 'Stages share IPUs. What they need ' +
+                'together the page has of the command’s own plan alone; for others it adds up ' +
+                'what each needs, which is never too little.'),
             unknown.length === 0 ? null : el('li', {}, 'The command was also given ',
-                listed(unknown), '. The page has what an IPU needs for the command’s own plan ' +
-                'alone, so it does not look for other plans.'),
+                listed(unknown), ', which the page does not know, so it does not look for other ' +
+                'plans.'),
         ].filter((item) => item !== null);
         if (items.length === 0)
             return null;
