@@ -12,6 +12,7 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/parameters.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
@@ -31,7 +32,7 @@ static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFEC
 enum { NUM_EFFECT_SETS = sizeof effect_sets / sizeof *effect_sets };
 
 /* How many intervals each effect changed, so that no test is of nothing. */
-static size_t num_laid_out, num_passed, num_buffered, num_accumulated;
+static size_t num_laid_out, num_passed, num_buffered, num_accumulated, num_completed;
 
 /* ---- The simple evaluation ------------------------------------------------------------------ */
 
@@ -81,38 +82,47 @@ static bool goes_through(const naive_passes *n, size_t variable, uint8_t pass,
     return false;
 }
 
-static bool is_live(const popliner_profile *p, size_t variable, size_t step) {
+/* Whether the variable counts at the step, if ranges that begin before or at `complete` end after
+ * it. */
+static bool counts(const popliner_profile *p, size_t variable, size_t step, size_t complete) {
     uint32_t class_index = p->variable_class[variable];
     for (uint32_t k = p->class_ranges_start[class_index];
          k < p->class_ranges_start[class_index + 1]; k++)
-        if (p->range_first_step[k] <= step && step < p->range_end_step[k])
+        if (p->range_first_step[k] <= step && step < p->range_end_step[k] &&
+            (p->range_first_step[k] > complete || step <= complete))
             return true;
     return false;
 }
 
+static bool is_live(const popliner_profile *p, size_t variable, size_t step) {
+    return counts(p, variable, step, SIZE_MAX);
+}
+
 /* The live bytes of each tile at each step, [num_tiles][num_steps]. */
 typedef struct live_bytes {
+    uint64_t *whole;       /* as `touched`, with all of every range */
     uint64_t *touched;     /* and what no operation touches */
     uint64_t *unexplained; /* that alone */
     uint64_t *passing;
 } live_bytes;
 
 static void add_live(const popliner_profile *p, size_t variable, size_t first_step, size_t end_step,
-                     uint64_t *bytes) {
+                     size_t complete, uint64_t *bytes) {
     uint64_t *tile = &bytes[pl_profile_tile_of(p, variable) * p->num_steps];
     for (size_t step = first_step; step < end_step; step++)
-        if (is_live(p, variable, step))
+        if (counts(p, variable, step, complete))
             tile[step] += p->variable_size_bytes[variable];
 }
 
+/* until_complete: whether gradients count until they are complete. */
 static live_bytes find_live(const naive_passes *n, const popliner_interval *stages,
-                            size_t num_stages) {
+                            size_t num_stages, bool until_complete) {
     const popliner_profile *p = n->c->profile;
     size_t count = p->target.num_tiles * p->num_steps;
     size_t turn = n->turn < p->num_steps ? n->turn : p->num_steps;
-    live_bytes live = {test_new_array(count, sizeof(uint64_t)),
-                       test_new_array(count, sizeof(uint64_t)),
-                       test_new_array(count, sizeof(uint64_t))};
+    live_bytes live = {
+        test_new_array(count, sizeof(uint64_t)), test_new_array(count, sizeof(uint64_t)),
+        test_new_array(count, sizeof(uint64_t)), test_new_array(count, sizeof(uint64_t))};
     for (size_t v = 0; v < p->num_variables; v++) {
         bool by_any = false;
         bool by_own = false;
@@ -123,18 +133,21 @@ static live_bytes find_live(const naive_passes *n, const popliner_interval *stag
                 by_any = true;
                 by_own = by_own || has_unit(stages, num_stages, unit);
             }
-        if (by_own || !by_any)
-            add_live(p, v, 0, p->num_steps, live.touched);
+        size_t complete = until_complete ? n->complete[v] : SIZE_MAX;
+        if (by_own || !by_any) {
+            add_live(p, v, 0, p->num_steps, SIZE_MAX, live.whole);
+            add_live(p, v, 0, p->num_steps, complete, live.touched);
+        }
         if (!by_any)
-            add_live(p, v, 0, p->num_steps, live.unexplained);
+            add_live(p, v, 0, p->num_steps, complete, live.unexplained);
         if (by_own)
             continue;
         if (goes_through(n, v, NAIVE_FORWARD, stages, num_stages))
-            add_live(p, v, 0, turn, live.passing);
+            add_live(p, v, 0, turn, complete, live.passing);
         bool was_kept =
             turn > 0 && turn < p->num_steps && is_live(p, v, turn - 1) && is_live(p, v, turn);
         if (!was_kept && goes_through(n, v, NAIVE_BACKWARD, stages, num_stages))
-            add_live(p, v, turn, p->num_steps, live.passing);
+            add_live(p, v, turn, p->num_steps, complete, live.passing);
     }
     return live;
 }
@@ -282,7 +295,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     uint64_t *accumulators = test_new_array(num_tiles, sizeof *accumulators);
     uint64_t *stash = test_new_array(num_stages * num_tiles, sizeof *stash);
     uint64_t *freed = test_new_array(num_tiles, sizeof *freed);
-    live_bytes live = find_live(n, stages, num_stages);
+    live_bytes live =
+        find_live(n, stages, num_stages, factor_of(n, pipeline) > 0 && !pl_has_accumulators(p));
     tile_layout worst = worst_layout(p);
     popliner_stage_memory plain = {0};
     size_t count = 0;
@@ -317,7 +331,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
                 !has_unit(stages, num_stages, popliner_chain_unit_of(n->chain, operation)))
                 continue;
             uint64_t bytes = live.touched[at];
-            plain_peak = bytes > plain_peak ? bytes : plain_peak;
+            plain_peak = live.whole[at] > plain_peak ? live.whole[at] : plain_peak;
             bytes += passes ? live.passing[at] : 0;
             if (bytes > peak) {
                 peak = bytes;
@@ -327,6 +341,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
             buffered_peak = bytes > buffered_peak ? bytes : buffered_peak;
         }
         uint64_t rest = plain.need_bytes[POPLINER_NEED_EXPECTED][tile] - plain_peak;
+        num_completed += !passes && peak < plain_peak;
         uint64_t unexplained =
             peak_step == SIZE_MAX ? 0 : live.unexplained[tile * p->num_steps + peak_step];
         uint64_t kept[POPLINER_NUM_NEEDS];
@@ -364,6 +379,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
             left(p, share(code, MOST, 1000));
     }
     pl_stage_memory_clear(&plain);
+    free(live.whole);
     free(live.touched);
     free(live.unexplained);
     free(live.passing);
@@ -628,6 +644,8 @@ static void made_models_agree(void **state) {
         "--training --outline --layers 4",
         "--inference --skips 2 --layers 5",
         "--framework tensorflow --training --skips 1 --layers 4",
+        "--framework tensorflow --training --outline --layers 4",
+        "--training --accumulate --layers 4",
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         if (!test_takes_case(i, 2))
@@ -682,6 +700,7 @@ static void saw_every_effect(void **state) {
     assert_true(num_passed > 0);
     assert_true(num_buffered > 0);
     assert_true(num_accumulated > 0);
+    assert_true(num_completed > 0);
 }
 
 int main(void) {

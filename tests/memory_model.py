@@ -85,6 +85,7 @@ class Model:
                           for u in range(self.num_units)]
         self.find_passes()
         self.find_touches()
+        self.find_gradients()
         self.read_variables()
         self.read_code()
 
@@ -189,6 +190,41 @@ class Model:
                     add(updated, unit, program)
         self.trained = {var: units for var, units in self.trained.items() if var in updated}
 
+    # ---- gradients ----
+
+    def find_gradients(self):
+        """By variable: the last step at which something else than updates touches a gradient."""
+        programs, operations = self.programs, self.operations
+        ends = {operation: operation.last_step for operation in operations.list}
+        for step, operation in enumerate(operations.step_operation):
+            if operation is not None and self.runs[step]:
+                ends[operation] = step
+        lasting, kept = set(), set()
+        for var, is_always, category in self.sql.execute(
+                "SELECT v.var_id, e.is_always_live, c.name FROM vars_info v "
+                "JOIN eq_classes e ON e.id = v.equivalence_class "
+                "LEFT JOIN var_categories c ON c.id = v.category"):
+            if is_always:
+                lasting.add(var)
+                if category == "variable":
+                    kept.add(var)
+        updated, after, is_mixed = set(), {}, set()
+        for operation in sorted(operations.list, key=lambda o: -ends[o]):
+            touched = set().union(*(programs.touched.get(p, ()) for p in operation.programs
+                                    if programs.type[p] != "StreamCopyMid"))
+            is_backward = self.begins[operation] >= self.turn
+            if is_backward and touched & kept and all(
+                    after.get(var, -1) <= ends[operation] for var in touched - lasting):
+                updated |= touched - lasting
+                continue
+            for var in touched - lasting:
+                after.setdefault(var, ends[operation])
+                if not is_backward:
+                    is_mixed.add(var)
+        self.complete = {var: step for var, step in after.items()
+                         if var in updated and var not in is_mixed}
+        self.shortened = 0  # ranges in what was measured
+
     # ---- variables ----
 
     def read_variables(self):
@@ -204,7 +240,8 @@ class Model:
         zeros = [0] * self.num_tiles
         self.truth = {group: list(zeros) for group in GROUPS}
         self.always = [{} for _ in zeros]  # tile: {(touch, trained, is it `variable`): bytes}
-        self.live = [{} for _ in zeros]  # tile: {(touch, forward, backward, fed, class): bytes}
+        # tile: {(touch, forward, backward, fed, the step it is complete, class): bytes}
+        self.live = [{} for _ in zeros]
         self.by_tile = [[] for _ in zeros]
         executable, of_groups = list(zeros), list(zeros)
         lowest_data = [sys.maxsize] * self.num_tiles
@@ -225,15 +262,15 @@ class Model:
                 self.truth[GROUP_OF[category]][tile] += size
                 continue
             touch = self.touch.get(var, 0)
-            self.by_tile[tile].append((touch, None if is_always[number] else number, size, name,
-                                       category))
+            self.by_tile[tile].append((touch, None if is_always[number] else number,
+                                       self.complete.get(var), size, name, category))
             if is_always[number]:
                 table = self.always[tile]
                 key = (touch, self.trained.get(var, 0), category == "variable")
             else:
                 table = self.live[tile]
                 key = (touch, self.forward.get(var, 0), self.backward.get(var, 0),
-                       var in self.programs.fed, number)
+                       var in self.programs.fed, self.complete.get(var), number)
             table[key] = table.get(key, 0) + size
         sql.row_factory = sqlite3.Row
         target = sql.execute("SELECT * FROM target_info").fetchone()
@@ -266,8 +303,9 @@ class Model:
         begin = min((e for e in self.elements if e >= end), default=end)
         return begin - executable if executable else 0
 
-    def is_live(self, number, step):
-        return any(begin <= step < end for begin, end in self.ranges.get(number, ()))
+    def is_live(self, number, step, complete=None):
+        return any(begin <= step < end and (complete is None or not begin <= complete < step)
+                   for begin, end in self.ranges.get(number, ()))
 
     def is_live_across(self, number, step):
         return (step is not None and self.is_live(number, step - 1) and
@@ -339,7 +377,7 @@ class Model:
         begin = self.first_step_from(range(stage[0], self.num_units), False)
         end = self.first_step_from(range(stage[-1] + 1, self.num_units), False)
         for tile, live in enumerate(self.live):
-            for (_, forward, backward, fed, number), size in live.items():
+            for (_, forward, backward, fed, _, number), size in live.items():
                 if not forward & mask:
                     continue
                 lives_on = backward & mask and self.is_live_across(number, self.turn)
@@ -359,7 +397,7 @@ class Model:
         if moment is None or backward and not (self.trains and unit <= self.last_layer):
             return sums
         for tile, live in enumerate(self.live):
-            for (_, forward, behind, _, number), size in live.items():
+            for (_, forward, behind, *_, number), size in live.items():
                 touch = behind if backward else forward
                 if not (touch & front and touch & ~front and self.is_live_across(number, moment)):
                     continue
@@ -373,6 +411,13 @@ class Model:
         return sum(self.crossing(unit, False)) + sum(self.crossing(unit, True))
 
     # ---- the stages of one IPU ----
+
+    def share(self, schedule, accumulators):
+        """Of the bytes of parameters: those of the accumulators that are added."""
+        if schedule not in TRAINING_SCHEDULES or not self.trains:
+            return 0
+        return {"none": 0, "fp16": 1, "fp32": 2, "auto": 0 if self.has_accumulators else 1}[
+            accumulators]
 
     def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
                 restores=True):
@@ -403,8 +448,8 @@ class Model:
                     for tile, size in enumerate(self.crossing(stage[-1] + 1, backward)):
                         sums[tile] += size
         count = 1 if several else count
-        share = {"none": 0, "fp16": 1, "fp32": 2, "auto": 0 if self.has_accumulators else 1}[
-            accumulators] if schedule in TRAINING_SCHEDULES and self.trains else 0
+        share = self.share(schedule, accumulators)
+        until_complete = share > 0 and not self.has_accumulators
         tiles = []
         for tile in range(self.num_tiles):
             result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
@@ -426,7 +471,7 @@ class Model:
                 result["unexplained_always_live"] += size if not touch else 0
                 result["accumulators"] += share * size if is_variable and trained & mask else 0
             own, free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
-            for (touch, forward, backward, _, number), size in self.live[tile].items():
+            for (touch, forward, backward, _, complete, number), size in self.live[tile].items():
                 first, last = 0, self.num_steps
                 if touch and not touch & mask:
                     if "passing" not in effects:
@@ -436,6 +481,9 @@ class Model:
                     if not passes_by(backward, mask) or self.is_live_across(number, self.turn):
                         last = self.turn
                 for begin, end in self.ranges.get(number, ()):
+                    if until_complete and complete is not None and begin <= complete < end - 1:
+                        end = complete + 1
+                        self.shortened += 1
                     begin, end = max(begin, first), min(end, last)
                     if begin < end:
                         change = own if touch else free
@@ -466,11 +514,12 @@ class Model:
         total += self.left_by_code(ceil(tile["executable"] * factor))
         return {**tile, "total": total, "layout": total - tile["total"]}
 
-    def at_least(self, stages, schedule, recompute, effects):
+    def at_least(self, stages, schedule, recompute, effects, accumulators):
         """Without layout, buffers and accumulators."""
         least = 0
         factor = self.width[0]
-        tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"])
+        tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"],
+                             accumulators)
         kept = [0] * self.num_tiles
         copies = 1
         for stage, behind in stages:
@@ -479,8 +528,8 @@ class Model:
                 copies, count = count, 1
             kept = [a + count * b for a, b in zip(kept, self.stash_copy(stage, recompute))]
         for tile, stash in zip(tiles, kept):
-            least = max(least, floor((tile["by_model"] - tile["free"]) * factor) +
-                        copies * floor(stash * factor))
+            base = tile["by_model"] - tile["free"] - tile["accumulators"]
+            least = max(least, floor(base * factor) + copies * floor(stash * factor))
         return least
 
     def at_most(self, stages, schedule, recompute, effects, accumulators):
@@ -513,7 +562,8 @@ class Model:
             "tile_stash": tiles[worst]["stash"], "tile_layout": tiles[worst]["layout"],
             "mem": {name: sum(tile[name] for tile in tiles) for name in names},
             "needs": {
-                "at_least_bytes": self.at_least(stages, schedule, recompute, effects),
+                "at_least_bytes": self.at_least(stages, schedule, recompute, effects,
+                                                accumulators),
                 "expected_bytes": tiles[worst]["total"],
                 "at_most_bytes": self.at_most(stages, schedule, recompute, effects, accumulators),
             } if with_needs else None,
@@ -534,14 +584,16 @@ class Model:
                  "cut_bytes": self.cut_bytes(stage[-1] + 1) if behind else 0, **needs[ipu]}
                 for (stage, behind), ipu in zip(stages, device_map)]
 
-    def largest_variables(self, units, tile, step, count=5):
-        """Of those that live then: what the units touch, and what no operation does and is not
+    def largest_variables(self, units, tile, step, schedule="none", accumulators="none", count=5):
+        """Of those that count then: what the units touch, and what no operation does and is not
         always live."""
         mask = bits(units)
+        until_complete = self.share(schedule, accumulators) > 0 and not self.has_accumulators
         found = [(size, name, category)
-                 for touch, number, size, name, category in self.by_tile[tile]
+                 for touch, number, complete, size, name, category in self.by_tile[tile]
                  if (touch & mask if number is None else
-                     (touch & mask or not touch) and self.is_live(number, step))]
+                     (touch & mask or not touch) and
+                     self.is_live(number, step, complete if until_complete else None))]
         return [{"name": name, "category": category, "size_bytes": size}
                 for size, name, category in sorted(found, key=lambda row: -row[0])[:count]]
 

@@ -34,6 +34,7 @@ ACCUMULATORS = ("none", "fp16", "fp32", "auto")
 NEEDS = {"at-most": "at_most_bytes", "at-least": "at_least_bytes"}
 VERDICTS = {"at_most_bytes": "fits", "expected_bytes": "likely fits",
             "at_least_bytes": "may not fit"}
+SHORTENED = "live ranges that end with complete gradients"
 # Of "mem", by the names that both use.
 SUMS = ("variables", "vertex_code", "vertex_state", "exchange_code", "control_code", "unexplained",
         "unexplained_always_live", "stash", "layout", "buffers", "accumulators")
@@ -152,7 +153,8 @@ class Comparison:
                 units = [unit for stage, place in zip(self.stages(cuts), ipus) if place == ipu
                          for unit in stage]
                 self.equal("largest_variables", stage, one["largest_variables"],
-                           self.model.largest_variables(units, other["tile"], other["step"]))
+                           self.model.largest_variables(units, other["tile"], other["step"],
+                                                        settings.schedule, settings.accumulators))
         if device_map:
             return
         answer = json.loads(self.run("--solve", *solving) or '{"stages": []}')
@@ -226,6 +228,7 @@ def look(command, place, seed, number, features):
         if "--need" in features:
             comparison.best_split(settings(), 3,
                                   sorted(NEEDS)[i % 2])
+    comparison.counts[SHORTENED] += comparison.model.shortened
     return comparison.counts, comparison.problems
 
 
@@ -352,7 +355,10 @@ def main():
             problems += wrong
     for what, count in sorted(counts.items()):
         print(f"{count:8} {what}")
-    print(f"{len(results)} profiles, {sum(counts.values())} comparisons, {len(problems)} problems")
+    compared = sum(counts.values()) - counts[SHORTENED]
+    print(f"{len(results)} profiles, {compared} comparisons, {len(problems)} problems")
+    if "accumulators" in features and not counts[SHORTENED]:
+        problems.append("no gradient was complete before its range ended")
     print(*problems[:50], sep="\n")
     return 1 if problems else 0
 

@@ -112,25 +112,29 @@ static void find_passes(naive_passes *n) {
     }
 }
 
-/* Finds the variables that programs other than host copies touch. */
-static uint8_t *find_computed_on(const golden_case *c) {
+/* Marks the variables that programs of the operation touch, but for host copies. */
+static void mark_computed_on(const golden_case *c, size_t index, uint8_t *marks) {
     const popliner_profile *p = c->profile;
-    uint8_t *computed_on = calloc(p->num_variables + 1, 1);
-    assert_non_null(computed_on);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, i);
-        for (size_t k = 0; k < operation->num_programs; k++) {
-            uint32_t program = operation->programs[k];
-            if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
-                continue;
-            for (uint32_t l = p->program_lists_start[program];
-                 l < p->program_lists_start[program + 1]; l++) {
-                uint32_t list = p->program_list[l];
-                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                    computed_on[p->list_variable[v]] = 1;
-            }
+    const popliner_operation *operation = popliner_operations_at(c->operations, index);
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        uint32_t program = operation->programs[k];
+        if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
+            continue;
+        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
+             l++) {
+            uint32_t list = p->program_list[l];
+            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                marks[p->list_variable[v]] = 1;
         }
     }
+}
+
+/* Finds the variables that programs other than host copies touch. */
+static uint8_t *find_computed_on(const golden_case *c) {
+    uint8_t *computed_on = calloc(c->profile->num_variables + 1, 1);
+    assert_non_null(computed_on);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
+        mark_computed_on(c, i, computed_on);
     return computed_on;
 }
 
@@ -159,17 +163,109 @@ static void find_touches(naive_passes *n) {
     free(computed_on);
 }
 
+static bool is_always_live(const popliner_profile *p, size_t variable) {
+    return p->class_always_live[p->variable_class[variable]] != 0;
+}
+
+/* The last running step of an operation, or without one the last step of its programs. */
+static size_t ends(const naive_passes *n, size_t operation) {
+    for (size_t step = n->c->profile->num_steps; step-- > 0;)
+        if (n->c->operations->step_operation[step] == operation && n->runs[step])
+            return step;
+    return popliner_operations_at(n->c->operations, operation)->last_step;
+}
+
+static bool begins_backward(const naive_passes *n, size_t operation) {
+    return n->trains && n->first[operation] >= n->turn;
+}
+
+/* Whether an operation that touches these variables updates, if none spoils it that comes later. */
+static bool may_update(const naive_passes *n, size_t operation, const uint8_t *touched) {
+    const popliner_profile *p = n->c->profile;
+    for (size_t v = 0; v < p->num_variables; v++)
+        if (touched[v] && is_always_live(p, v) &&
+            strcmp(pl_profile_string(p, p->category_name[p->variable_category[v]]), "variable") ==
+                0)
+            return begins_backward(n, operation);
+    return false;
+}
+
+/* Clears updates[i] of operations with something that one which does not update touches later.
+ * True if there was any. */
+static bool spoil(const naive_passes *n, const uint8_t *touched, const size_t *end,
+                  uint8_t *updates) {
+    size_t num_variables = n->c->profile->num_variables;
+    size_t num_operations = popliner_operations_count(n->c->operations);
+    bool any = false;
+    for (size_t v = 0; v < num_variables; v++)
+        for (size_t i = 0; i < num_operations && !is_always_live(n->c->profile, v); i++)
+            for (size_t k = 0; k < num_operations && updates[i] && touched[i * num_variables + v];
+                 k++)
+                if (touched[k * num_variables + v] && !updates[k] && end[k] > end[i]) {
+                    updates[i] = 0;
+                    any = true;
+                }
+    return any;
+}
+
+/* The step after which the variable is a complete gradient; SIZE_MAX if it is none. */
+static size_t completes(const naive_passes *n, size_t variable, const uint8_t *touched,
+                        const size_t *end, const uint8_t *updates) {
+    size_t step = 0;
+    bool is_updated_with = false;
+    bool has_others = false;
+    if (is_always_live(n->c->profile, variable))
+        return SIZE_MAX;
+    for (size_t i = 0; i < popliner_operations_count(n->c->operations); i++) {
+        if (!touched[i * n->c->profile->num_variables + variable])
+            continue;
+        if (updates[i]) {
+            is_updated_with = true;
+            continue;
+        }
+        if (!begins_backward(n, i))
+            return SIZE_MAX;
+        has_others = true;
+        step = end[i] > step ? end[i] : step;
+    }
+    return is_updated_with && has_others ? step : SIZE_MAX;
+}
+
+static void find_complete(naive_passes *n) {
+    size_t num_variables = n->c->profile->num_variables;
+    size_t num_operations = popliner_operations_count(n->c->operations);
+    uint8_t *touched = calloc(num_operations * num_variables + 1, 1);
+    uint8_t *updates = calloc(num_operations + 1, 1);
+    size_t *end = calloc(num_operations + 1, sizeof *end);
+    assert_true(touched != NULL && updates != NULL && end != NULL);
+    for (size_t i = 0; i < num_operations; i++) {
+        mark_computed_on(n->c, i, &touched[i * num_variables]);
+        updates[i] = may_update(n, i, &touched[i * num_variables]);
+        end[i] = ends(n, i);
+    }
+    while (spoil(n, touched, end, updates))
+        continue;
+    for (size_t v = 0; v < num_variables; v++)
+        n->complete[v] = completes(n, v, touched, end, updates);
+    free(touched);
+    free(updates);
+    free(end);
+}
+
 void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain) {
     *n = (naive_passes){.c = c, .chain = chain, .num_units = popliner_chain_num_units(chain)};
     n->runs = calloc(c->profile->num_steps + 1, 1);
     n->passes = calloc(popliner_operations_count(c->operations) + 1, 1);
     n->first = calloc(popliner_operations_count(c->operations) + 1, sizeof *n->first);
     n->touches = calloc(c->profile->num_variables + 1, n->num_units);
-    assert_true(n->runs != NULL && n->passes != NULL && n->first != NULL && n->touches != NULL);
+    n->complete = calloc(c->profile->num_variables + 1, sizeof *n->complete);
+    assert_true(n->runs != NULL && n->passes != NULL && n->first != NULL && n->touches != NULL &&
+                n->complete != NULL);
     find_running(n);
     find_turn(n);
     find_passes(n);
     find_touches(n);
+    find_complete(n);
 }
 
 void naive_end(naive_passes *n) {
@@ -177,6 +273,7 @@ void naive_end(naive_passes *n) {
     free(n->passes);
     free(n->first);
     free(n->touches);
+    free(n->complete);
 }
 
 /* The first step at which a unit works in the pass; SIZE_MAX for none. */

@@ -23,6 +23,7 @@ typedef struct naive_passes {
     uint8_t *passes;   /* [operations]: bits */
     size_t *first;     /* [operations]: the first step of its own */
     uint8_t *touches;  /* [variables][num_units]: bits */
+    size_t *complete;  /* [variables]: the step after which a gradient is; SIZE_MAX if it is none */
 } naive_passes;
 
 void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain);

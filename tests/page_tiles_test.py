@@ -216,7 +216,7 @@ def check_places(folder, model):
     # of each layer: what the second memory model says is touched, which leaves out code
     layers = {}
     for tile, variables in enumerate(model.by_tile):
-        for touch, _, size, _, kind in variables:
+        for touch, _, _, size, _, kind in variables:
             for unit in range(model.num_units):
                 if touch >> unit & 1 and size:
                     row = layers.setdefault((unit, data["categories"].index(kind)), {})

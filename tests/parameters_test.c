@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
-#include "memory/passes.h"
+#include "memory/parameters.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 #include "test_sql.h"
@@ -270,12 +271,347 @@ static void parameters_are_the_weights(void **state) {
                 "%head/%", true);
 }
 
+/* ---- When gradients are complete ------------------------------------------------------------ */
+
+/* A training by hand: step 0 is forward and of layer 0; steps 1, the turn, and 2 are of layer 1;
+ * the others are of layer 0. */
+enum { NUM_STEPS = 8, NUM_VARIABLES = 6, PROBE = 5, BYTES = 1000, PROBE_BYTES = 10000 };
+
+/* `w` and `m` are always live and of the category `variable`, `c` is always live, and code; A and B
+ * come and go. H: the program is a copy to the host. */
+static const char letters[] = "wmcAB";
+
+typedef struct by_hand {
+    const char *touched[NUM_STEPS];
+    const char *operations; /* of each step */
+    const char *live[2];    /* of A and B: for each step the number of a range, or none */
+    const char *counted[2]; /* with accumulators */
+} by_hand;
+
+static const by_hand trainings[] = {
+    /* an update takes a gradient */
+    {{"w", "w", "", "A", "", "wA", "", ""},
+     "01234567",
+     {"...000..", "........"},
+     {"...#....", "........"}},
+    /* a momentum takes it first, then the update */
+    {{"w", "w", "", "A", "", "mA", "wA", ""},
+     "01234567",
+     {"...0000.", "........"},
+     {"...#....", "........"}},
+    /* only the momentum takes it; what is between that and the update is none */
+    {{"w", "w", "", "A", "mAB", "wB", "", ""},
+     "01234567",
+     {"...00...", "....00.."},
+     {"...#....", "....##.."}},
+    /* the sum of two */
+    {{"w", "w", "A", "", "A", "", "wA", ""},
+     "01234567",
+     {"..00000.", "........"},
+     {"..###...", "........"}},
+    /* A is the gradient of inputs, by a product with parameters: that is no update */
+    {{"w", "w", "wA", "AB", "", "wB", "", ""},
+     "01234567",
+     {"..0000..", "...000.."},
+     {"..####..", "...#...."}},
+    /* what changes a parameter is no update if something needs its other result later */
+    {{"w", "w", "", "A", "wAB", "B", "", ""},
+     "01234567",
+     {"...0000.", "....00.."},
+     {"...####.", "....##.."}},
+    /* and then neither is an earlier one that has something in common with it */
+    {{"w", "w", "A", "wA", "wAB", "B", "", ""},
+     "01234567",
+     {"..0000..", "....00.."},
+     {"..####..", "....##.."}},
+    /* a temporary of a function that both call: later ranges stay as they are */
+    {{"w", "w", "", "A", "", "wA", "", ""},
+     "01234567",
+     {"00.11.23", "........"},
+     {"##.#..##", "........"}},
+    {{"w", "w", "", "A", "", "wA", "", ""},
+     "01234567",
+     {"00111112", "........"},
+     {"####...#", "........"}},
+    /* such a temporary of the forward pass, too */
+    {{"wA", "w", "", "A", "", "wA", "", ""},
+     "01234567",
+     {"000000..", "........"},
+     {"######..", "........"}},
+    /* nothing but updates touches it */
+    {{"w", "w", "", "", "wA", "wA", "", ""},
+     "01234567",
+     {"...0000.", "........"},
+     {"...####.", "........"}},
+    /* code is no parameter */
+    {{"w", "w", "", "A", "", "cA", "", ""},
+     "01234567",
+     {"...0000.", "........"},
+     {"...####.", "........"}},
+    /* of the last layer, from the turn on */
+    {{"w", "A", "wA", "", "", "", "", ""},
+     "01234567",
+     {".0000...", "........"},
+     {".#......", "........"}},
+    /* a copy to the host later */
+    {{"w", "w", "", "A", "", "wA", "HA", ""},
+     "01234567",
+     {"...0000.", "........"},
+     {"...#....", "........"}},
+    /* what makes it runs again, before or after the update */
+    {{"w", "w", "", "A", "", "", "wA", ""},
+     "01234356",
+     {"...00000", "........"},
+     {"...###..", "........"}},
+    {{"w", "w", "", "A", "", "wA", "", ""},
+     "01234536",
+     {"...0000.", "........"},
+     {"...####.", "........"}},
+};
+
+enum { NUM_TRAININGS = sizeof trainings / sizeof *trainings };
+
+/* The arrays of a training; the program of each step is its own. */
+typedef struct hand_arrays {
+    uint32_t number[NUM_VARIABLES + NUM_STEPS];
+    uint32_t zero[NUM_VARIABLES + NUM_STEPS];
+    uint64_t zero_bytes[NUM_STEPS];
+    uint32_t none[NUM_STEPS];
+    pl_series no_code[NUM_STEPS];
+    uint8_t program_type[NUM_STEPS];
+    uint64_t context[NUM_STEPS];
+    uint32_t list_variable[NUM_STEPS * NUM_VARIABLES];
+    uint64_t list_start[NUM_STEPS + 1];
+    uint32_t range_first_step[2 * NUM_STEPS + 1];
+    uint32_t range_end_step[2 * NUM_STEPS + 1];
+    uint32_t ranges_start[NUM_VARIABLES + 1];
+    uint32_t size_bytes[NUM_VARIABLES];
+    uint64_t tile_variables[2];
+    uint8_t placing[NUM_VARIABLES];
+    uint32_t name[NUM_STEPS];
+    uint32_t first_step[NUM_STEPS], last_step[NUM_STEPS];
+    uint32_t programs_start[NUM_STEPS + 1];
+    uint32_t program[NUM_STEPS];
+    uint32_t step_operation[NUM_STEPS];
+    popliner_operation items[NUM_STEPS];
+    popliner_profile profile;
+    popliner_operations operations;
+} hand_arrays;
+
+static void fill_variables(const by_hand *training, hand_arrays *a) {
+    uint32_t count = 0;
+    for (size_t v = 0; v < NUM_VARIABLES; v++) {
+        const char *live = v == 3 || v == 4 ? training->live[v - 3] : "........";
+        a->ranges_start[v] = count;
+        for (uint32_t step = 0; step < NUM_STEPS; step++) {
+            if (live[step] == '.')
+                continue;
+            if (step == 0 || live[step] != live[step - 1])
+                a->range_first_step[count++] = step;
+            a->range_end_step[count - 1] = step + 1;
+        }
+    }
+    a->ranges_start[NUM_VARIABLES] = count + 1; /* the last one is of the probe */
+    a->tile_variables[1] = NUM_VARIABLES;
+}
+
+static void fill_steps(const by_hand *training, hand_arrays *a) {
+    uint32_t num_programs = 0;
+    uint64_t num_touched = 0;
+    for (uint32_t step = 0; step < NUM_STEPS; step++) {
+        a->none[step] = PL_NONE;
+        a->context[step] = step + 1;
+        a->program_type[step] = POPLINER_PROGRAM_DO_EXCHANGE;
+        a->step_operation[step] = (uint32_t)(training->operations[step] - '0');
+        for (const char *letter = training->touched[step]; *letter != '\0'; letter++)
+            if (*letter == 'H')
+                a->program_type[step] = POPLINER_PROGRAM_STREAM_COPY_MID;
+            else
+                a->list_variable[num_touched++] = (uint32_t)(strchr(letters, *letter) - letters);
+        a->list_start[step + 1] = num_touched;
+    }
+    for (uint32_t i = 0; i < NUM_STEPS; i++) {
+        a->programs_start[i] = num_programs;
+        for (uint32_t step = 0; step < NUM_STEPS; step++)
+            if (a->step_operation[step] == i) {
+                a->operations.count = i + 1;
+                a->first_step[i] = num_programs == a->programs_start[i] ? step : a->first_step[i];
+                a->last_step[i] = step;
+                a->program[num_programs++] = step;
+            }
+        a->name[i] = a->first_step[i] == 1 || a->first_step[i] == 2 ? 8 : 1;
+    }
+    a->programs_start[NUM_STEPS] = num_programs;
+}
+
+static golden_case make_by_hand(const by_hand *training, hand_arrays *a) {
+    static char strings[] = "\0variable\0vertexCode";
+    static char names[] = "\0layer0\0layer1";
+    static pl_string category_names[] = {1, 10};
+    static uint8_t categories[] = {PL_CATEGORY_VARIABLE, PL_CATEGORY_VERTEX_CODE};
+    static uint8_t variable_categories[NUM_VARIABLES] = {0, 0, 1, 0, 0, 0};
+    static uint8_t always_live[NUM_VARIABLES] = {1, 1, 1, 0, 0, 0};
+    *a = (hand_arrays){0};
+    for (uint32_t i = 0; i < NUM_VARIABLES + NUM_STEPS; i++)
+        a->number[i] = i;
+    a->profile = (popliner_profile){
+        .target = {.num_tiles = 1, .num_ipus = 1, .num_replicas = 1, .bytes_per_tile = 638976},
+        .strings = strings,
+        .strings_length = sizeof strings,
+        .num_lists = NUM_STEPS,
+        .list_start = a->list_start,
+        .list_variable = a->list_variable,
+        .num_programs = NUM_STEPS,
+        .program_type = a->program_type,
+        .program_children_start = a->zero,
+        .program_debug_context = a->context,
+        .program_name = a->zero,
+        .program_compute_set = a->none,
+        .program_control_code = a->no_code,
+        .program_exchange_code = a->no_code,
+        .program_lists_start = a->number,
+        .num_program_lists = NUM_STEPS,
+        .program_list = a->number,
+        .num_steps = NUM_STEPS,
+        .step_program = a->number,
+        .step_parent = a->none,
+        .num_classes = NUM_VARIABLES,
+        .class_always_live = always_live,
+        .class_ranges_start = a->ranges_start,
+        .range_first_step = a->range_first_step,
+        .range_end_step = a->range_end_step,
+        .num_categories = 2,
+        .category_name = category_names,
+        .category = categories,
+        .num_variables = NUM_VARIABLES,
+        .variable_size_bytes = a->size_bytes,
+        .variable_offset = a->zero,
+        .variable_class = a->number,
+        .variable_unlowered = a->none,
+        .variable_category = variable_categories,
+        .variable_placing = a->placing,
+        .tile_variables_start = a->tile_variables,
+        .tile_total_bytes = a->zero_bytes,
+        .tile_total_including_gaps_bytes = a->zero_bytes,
+        .tile_always_live_bytes = a->zero_bytes,
+        .tile_not_always_live_peak_bytes = a->zero_bytes,
+    };
+    a->operations = (popliner_operations){
+        .of_framework = 1,
+        .strings = names,
+        .strings_length = sizeof names,
+        .name = a->name,
+        .inputs = a->zero,
+        .debug_context = a->context,
+        .is_tensor = a->placing,
+        .first_step = a->first_step,
+        .last_step = a->last_step,
+        .programs_start = a->programs_start,
+        .num_programs = NUM_STEPS,
+        .program = a->program,
+        .num_steps = NUM_STEPS,
+        .step_operation = a->step_operation,
+        .items = a->items,
+    };
+    fill_variables(training, a);
+    a->profile.num_ranges = a->ranges_start[NUM_VARIABLES];
+    fill_steps(training, a);
+    a->profile.num_list_variables = a->list_start[NUM_STEPS];
+    assert_true(pl_operations_complete(&a->operations));
+    return (golden_case){"by hand", &a->profile, NULL, &a->operations};
+}
+
+/* Whether a variable counts at a step of the stage that is everything. So much more lives then, the
+ * probe, that the peak is there. */
+static bool counts(const popliner_chain *chain, hand_arrays *a, popliner_accumulators accumulators,
+                   size_t variable, uint32_t step) {
+    const popliner_pipeline pipeline = {
+        .schedule = POPLINER_SCHEDULE_SEQUENTIAL, .max_stages = 2, .accumulators = accumulators};
+    const popliner_interval stage = {0, popliner_chain_num_units(chain) - 1, 1};
+    popliner_stage_detail detail;
+    pl_stage_meter *meter;
+    memset(a->size_bytes, 0, sizeof a->size_bytes);
+    a->size_bytes[variable] = BYTES;
+    a->size_bytes[PROBE] = PROBE_BYTES;
+    a->range_first_step[a->profile.num_ranges - 1] = step;
+    a->range_end_step[a->profile.num_ranges - 1] = step + 1;
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &detail, NULL),
+                     POPLINER_OK);
+    pl_stage_meter_free(meter);
+    bool does = detail.need_bytes[POPLINER_NEED_LEAST] != 0;
+    assert_int_equal(detail.step, step);
+    /* no operation touches the probe, so that the least does without it */
+    assert_int_equal(detail.need_bytes[POPLINER_NEED_LEAST], does ? BYTES * 850 / 1000 : 0);
+    assert_int_equal(detail.need_bytes[POPLINER_NEED_EXPECTED], PROBE_BYTES + (does ? BYTES : 0));
+    assert_int_equal(detail.need_bytes[POPLINER_NEED_MOST],
+                     (PROBE_BYTES + (does ? BYTES : 0)) * 1170 / 1000);
+    return does;
+}
+
+static void gradients_count_until_they_are_complete(void **state) {
+    (void)state;
+    for (size_t i = 0; i < NUM_TRAININGS; i++) {
+        static hand_arrays arrays;
+        const by_hand *training = &trainings[i];
+        golden_case c = make_by_hand(training, &arrays);
+        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        for (uint32_t step = 0; step < NUM_STEPS; step++)
+            for (size_t k = 0; k < 2; k++) {
+                bool expected = training->counted[k][step] == '#';
+                bool is_live = training->live[k][step] != '.';
+                if (counts(chain, &arrays, POPLINER_ACCUMULATORS_FP16, 3 + k, step) != expected)
+                    fail_msg("training %zu: %c counts at step %u, or does not", i, letters[3 + k],
+                             step);
+                assert_int_equal(counts(chain, &arrays, POPLINER_ACCUMULATORS_NONE, 3 + k, step),
+                                 is_live);
+            }
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+    }
+}
+
+/* Also with a meter that has measured a stage with accumulators. */
+static void without_a_pipeline_everything_counts(void **state) {
+    (void)state;
+    static hand_arrays arrays;
+    golden_case c = make_by_hand(&trainings[0], &arrays);
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_SEQUENTIAL,
+                                        .max_stages = 2,
+                                        .accumulators = POPLINER_ACCUMULATORS_FP16};
+    const popliner_interval stage = {0, 1, 1};
+    popliner_stage_memory memory = {0};
+    pl_stage_meter *meter;
+    arrays.size_bytes[3] = BYTES; /* a gradient, of steps 3 ... 5, complete after 3 */
+    arrays.range_first_step[arrays.profile.num_ranges - 1] = 4;
+    arrays.range_end_step[arrays.profile.num_ranges - 1] = 5;
+    arrays.size_bytes[PROBE] = PROBE_BYTES;
+    assert_int_equal(popliner_chain_num_units(chain), 2);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(pl_stage_measure_units(meter, 0, 1, &memory, NULL), POPLINER_OK);
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0], PROBE_BYTES + BYTES);
+        assert_int_equal(pl_stage_measure_ipu(meter, &pipeline, &stage, 1, &memory, NULL),
+                         POPLINER_OK);
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0], PROBE_BYTES);
+    }
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accumulators_are_known_by_name),
         cmocka_unit_test(every_name_is_looked_at),
         cmocka_unit_test(factors_are_those_of_the_table),
         IN_DIRECTORY(parameters_are_the_weights),
+        cmocka_unit_test(gradients_count_until_they_are_complete),
+        cmocka_unit_test(without_a_pipeline_everything_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

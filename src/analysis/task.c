@@ -9,7 +9,7 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
-#include "memory/passes.h"
+#include "memory/parameters.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/ipus.h"

@@ -261,6 +261,18 @@ static const pass_peak *larger_of(const pass_peak *first, const pass_peak *secon
     return second->has_steps && (!first->has_steps || second_bytes > first_bytes) ? second : first;
 }
 
+/* Adds a variable of the stage wherever it is live. */
+static void add_own(pl_stage_meter *meter, uint32_t variable) {
+    const popliner_profile *p = meter->profile;
+    const uint32_t class_index = p->variable_class[variable];
+    for (uint32_t k = p->class_ranges_start[class_index];
+         k < p->class_ranges_start[class_index + 1]; k++) {
+        size_t first = p->range_first_step[k];
+        size_t end = pl_gradients_end(meter->accumulated, variable, first, p->range_end_step[k]);
+        pl_curve_add_within(&meter->curve, first, end, p->variable_size_bytes[variable]);
+    }
+}
+
 /* Adds what passes through the stage on a tile, at the steps of its passes. */
 static void add_passing(pl_stage_meter *meter, size_t tile) {
     const popliner_profile *p = meter->profile;
@@ -278,15 +290,12 @@ static void add_passing(pl_stage_meter *meter, size_t tile) {
             for (uint32_t k = p->class_ranges_start[class_index];
                  k < p->class_ranges_start[class_index + 1]; k++) {
                 size_t first = p->range_first_step[k];
-                size_t end = p->range_end_step[k];
+                size_t end = pl_gradients_end(meter->accumulated, i, first, p->range_end_step[k]);
                 if (is_before != 0)
                     end = end < turn_step ? end : turn_step;
                 else
                     first = first > turn_step ? first : turn_step;
-                first = first > meter->curve.first_step ? first : meter->curve.first_step;
-                end = end < meter->curve.end_step ? end : meter->curve.end_step;
-                if (first < end)
-                    pl_curve_add_steps(&meter->curve, first, end, p->variable_size_bytes[i]);
+                pl_curve_add_within(&meter->curve, first, end, p->variable_size_bytes[i]);
             }
         }
     }
@@ -318,8 +327,7 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     for (size_t i = first; i < end; i++) {
         uint32_t variable = meter->variables[i];
         if (!p->class_always_live[p->variable_class[variable]])
-            pl_curve_add(&meter->curve, p, p->variable_class[variable],
-                         p->variable_size_bytes[variable]);
+            add_own(meter, variable);
         else if (!pl_account_is_code(&meter->account, variable))
             always_live_bytes += p->variable_size_bytes[variable];
     }

@@ -257,6 +257,7 @@ void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const p
 void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_account_free(&inputs->own_account);
     pl_pass_usage_free(&inputs->own_pass_usage);
+    pl_gradients_free(&inputs->gradients);
     pl_passing_free(&inputs->passing);
     free_stash(&inputs->stash);
     pl_vertex_kinds_free(&inputs->kinds);
@@ -419,9 +420,14 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
     if (with_all_needs || pl_wants_accumulators(pipeline, true))
         inputs->has_accumulators = pl_has_accumulators(p);
-    if (pl_wants_accumulators(pipeline, true))
-        inputs->accumulator_factor = pl_accumulator_factor(pipeline, inputs->has_accumulators);
-    return status;
+    if (!pl_wants_accumulators(pipeline, true))
+        return status;
+    inputs->accumulator_factor = pl_accumulator_factor(pipeline, inputs->has_accumulators);
+    if (inputs->has_accumulators)
+        return status;
+    inputs->accumulated = &inputs->gradients;
+    return pl_gradients_find(&inputs->gradients, inputs->chain, inputs->pass_usage, inputs->account,
+                             error);
 }
 
 /* Returns the unit that a step belongs to. */

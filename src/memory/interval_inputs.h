@@ -10,6 +10,7 @@
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/needs.h"
+#include "memory/parameters.h"
 #include "memory/passes.h"
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
@@ -112,8 +113,10 @@ typedef struct pl_interval_inputs {
     bool has_buffers;      /* sent data stays in the stage */
     bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;
-    pl_need_rule rule;      /* of stages before the last unit */
-    pl_need_rule last_rule; /* of stages that end with the last unit */
+    pl_gradients gradients;
+    const pl_gradients *accumulated; /* `gradients`; NULL: gradients live as in the profile */
+    pl_need_rule rule;               /* of stages before the last unit */
+    pl_need_rule last_rule;          /* of stages that end with the last unit */
     bool wants_need[POPLINER_NUM_NEEDS];
 
     /* State and code of all programs with one set of pass_usage: [sets][tiles]. */

@@ -160,11 +160,11 @@ static size_t list_of_tile(const popliner_profile *p, size_t tile, tile_variable
 
 /* Lists those of variables[count] that are live at a step, in the same order; returns their
  * number. */
-static size_t list_live(const popliner_profile *p, const tile_variable *variables, size_t count,
-                        size_t step, tile_variable *live) {
+static size_t list_live(const pl_interval_inputs *inputs, const tile_variable *variables,
+                        size_t count, size_t step, tile_variable *live) {
     size_t num_live = 0;
     for (size_t i = 0; i < count; i++)
-        if (popliner_liveness_is_live(p, variables[i].variable, step))
+        if (pl_gradients_is_live(inputs->accumulated, inputs->profile, variables[i].variable, step))
             live[num_live++] = variables[i];
     return num_live;
 }
@@ -193,7 +193,7 @@ static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_d
         if (is_new)
             count = list_of_tile(p, piece->tile, variables);
         if (is_new || piece->step != pieces[i - 1].step)
-            num_live = list_live(p, variables, count, piece->step, live);
+            num_live = list_live(inputs, variables, count, piece->step, live);
         pick(inputs, live, num_live, piece->step, piece->first_unit, piece->last_unit,
              &details->variables[piece->piece]);
     }

@@ -174,35 +174,6 @@ static inline bool pl_passes_backward(const pl_pass_bounds *bounds, bool was_kep
     return !was_kept && pl_passes_forward(&as_forward, first_unit, last_unit);
 }
 
-/* ---- Parameters ---- */
-
-/* True if the profile has accumulators: an always-live variable with that word in its name. Needs
- * the variables. O(bytes of names), and O(variables) if some name has the word. */
-bool pl_has_accumulators(const popliner_profile *profile);
-
-/* True if a stage in the pipeline may get accumulators, by the request and whether the profile
- * trains. */
-bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
-
-/* Returns the bytes of accumulators for a byte of parameters. */
-uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
-
-/* Returns the units that need accumulators for a variable, as a set of own->usage.sets; 0 for none.
- * A variable that no operation of the backward pass touches is not trained. O(units that touch it
- * backward). */
-static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const popliner_profile *profile,
-                                          const pl_account *account, uint64_t variable) {
-    const pl_unit_sets *sets = &own->usage.sets;
-    uint32_t set = pl_unit_usage_of(&own->usage, variable);
-    if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
-        profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
-        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
-        return 0;
-    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
-        set = sets->rest[set]; /* other operations */
-    return set;
-}
-
 /* ---- Cycles ---- */
 
 /* Sets cycles[num_units] to the cycles of each unit in one run of the main program: those of the

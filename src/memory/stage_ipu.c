@@ -83,6 +83,27 @@ static popliner_status measure_sent(const pl_stage_meter *meter, uint64_t *sent_
     return memory ? POPLINER_OK : pl_fail_memory(error, "the buffers of a stage");
 }
 
+/* Sets *factor to the bytes of accumulators for a byte of parameters, and whether gradients no
+ * longer wait for the optimizer. */
+static popliner_status find_accumulated(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        uint64_t *factor, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *factor = 0;
+    if (!pl_wants_accumulators(pipeline, meter->pass_usage.passes.is_training))
+        return status;
+    if (!meter->knows_accumulators) {
+        meter->has_accumulators = pl_has_accumulators(meter->profile);
+        if (!meter->has_accumulators)
+            status = pl_gradients_find(&meter->gradients, meter->chain, &meter->pass_usage,
+                                       &meter->account, error);
+        meter->knows_accumulators = status == POPLINER_OK;
+    }
+    *factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
+    if (status == POPLINER_OK && !meter->has_accumulators)
+        meter->accumulated = &meter->gradients;
+    return status;
+}
+
 /* Adds accumulators for the parameters of the stages. */
 static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
                              popliner_stage_memory *memory) {
@@ -113,18 +134,13 @@ static popliner_status measure_shared(pl_stage_meter *meter, const popliner_pipe
     uint64_t *sent_backward = NULL;
     uint64_t factor = 0;
     const pl_pass_usage *pass_usage;
-    meter->effects = 0;
-    meter->sent_forward = meter->sent_backward = NULL;
+    pl_stage_without_effects(meter);
     if (pipeline == NULL || !meter->chain->model->follows_account)
         return pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
     status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
     bool is_training = meter->pass_usage.passes.is_training;
-    if (status == POPLINER_OK && pl_wants_accumulators(pipeline, is_training)) {
-        if (!meter->knows_accumulators)
-            meter->has_accumulators = pl_has_accumulators(meter->profile);
-        meter->knows_accumulators = true;
-        factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
-    }
+    if (status == POPLINER_OK)
+        status = find_accumulated(meter, pipeline, &factor, error);
     if (status != POPLINER_OK)
         return status;
     meter->effects = pipeline->effects;

@@ -93,6 +93,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter->variables);
     pl_number_sort_free(&meter->variable_order);
     pl_pass_usage_free(&meter->pass_usage);
+    pl_gradients_free(&meter->gradients);
     free(meter->passed);
     free(meter->touched_by);
     free(meter->is_fed);
@@ -180,7 +181,7 @@ static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
 popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
                                  size_t num_operations, popliner_stage_memory *memory,
                                  popliner_error *error) {
-    meter->effects = 0;
+    pl_stage_without_effects(meter);
     return measure(meter, operations, num_operations, memory, error);
 }
 
@@ -205,7 +206,7 @@ popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
                                        popliner_stage_memory *memory, popliner_error *error) {
     const popliner_interval stage = {first_unit, last_unit, 1};
-    meter->effects = 0;
+    pl_stage_without_effects(meter);
     return pl_stage_measure_intervals(meter, &stage, 1, memory, error);
 }
 
@@ -247,7 +248,7 @@ size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size
         bool is_larger =
             count < max_count || (max_count > 0 && size_bytes > largest[max_count - 1].size_bytes);
         if (!is_larger || size_bytes == 0 || !is_of_stage(meter, i, step) ||
-            !popliner_liveness_is_live(meter->profile, i, step))
+            !pl_gradients_is_live(meter->accumulated, meter->profile, i, step))
             continue;
         size_t place = count < max_count ? count++ : max_count - 1;
         for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)

@@ -13,6 +13,7 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/needs.h"
+#include "memory/parameters.h"
 #include "memory/parts.h"
 #include "memory/passes.h"
 #include "memory/stage.h"
@@ -46,9 +47,10 @@ struct pl_stage_meter {
     unsigned effects;
     const popliner_interval *stages; /* [num_stages] */
     size_t num_stages;
-    uint8_t *passed;               /* [sets of pass_usage]; NULL if nothing passes */
-    const uint64_t *sent_forward;  /* [tiles] sent over the cuts after the stages, forward */
-    const uint64_t *sent_backward; /* [tiles] sent over these cuts, backward */
+    uint8_t *passed;                 /* [sets of pass_usage]; NULL if nothing passes */
+    const uint64_t *sent_forward;    /* [tiles] sent over the cuts after the stages, forward */
+    const uint64_t *sent_backward;   /* [tiles] sent over these cuts, backward */
+    const pl_gradients *accumulated; /* NULL: gradients live as in the profile */
 
     /* Filled when a stash or an effect is measured; see stage_ipu.c. */
     pl_pass_usage pass_usage;
@@ -56,7 +58,8 @@ struct pl_stage_meter {
     uint8_t *touched_by; /* [num_variables] */
     uint8_t *is_fed;     /* [num_variables] */
     bool knows_accumulators;
-    bool has_accumulators; /* the profile, if knows_accumulators */
+    bool has_accumulators;  /* the profile, if knows_accumulators */
+    pl_gradients gradients; /* if it has none */
 };
 
 /* The passes in which variables of a set pass through a stage. */
@@ -65,6 +68,13 @@ enum { PL_PASSED_FORWARD = 1, PL_PASSED_BACKWARD = 2 };
 /* True if a variable that the current stage does not touch passes through it, at steps before the
  * turn, or else from it on. */
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn);
+
+/* Sets the meter to stages without effects. */
+static inline void pl_stage_without_effects(pl_stage_meter *meter) {
+    meter->effects = 0;
+    meter->sent_forward = meter->sent_backward = NULL;
+    meter->accumulated = NULL;
+}
 
 /* Adds the variables that an operation touches to the stage. */
 void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation);

@@ -155,7 +155,7 @@ static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
     for (uint32_t k = p->class_ranges_start[class_index];
          memory && k < p->class_ranges_start[class_index + 1]; k++) {
         size_t first = p->range_first_step[k];
-        size_t end = p->range_end_step[k];
+        size_t end = pl_gradients_end(inputs->accumulated, variable, first, p->range_end_step[k]);
         size_t turn = inputs->pass_usage->passes.turn_step;
         if (before == after || end <= turn) {
             memory = divide_range(meter, before, first, end, bytes);

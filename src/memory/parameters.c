@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/parameters.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/chain_data.h"
+#include "model/operations.h"
+#include "pipeline/pipeline.h"
+#include "profile/profile_data.h"
+
+static bool is_accumulator_name(const char *name) {
+    static const char word[] = "accum";
+    for (; *name != '\0'; name++)
+        if ((*name == 'a' || *name == 'A') && strncasecmp(name, word, sizeof word - 1) == 0)
+            return true;
+    return false;
+}
+
+bool pl_has_accumulators(const popliner_profile *p) {
+    size_t named = 0; /* the first tensor that may be one */
+    while (named < p->num_unlowered &&
+           !is_accumulator_name(pl_profile_string(p, p->unlowered_name[named])))
+        named++;
+    for (size_t i = 0; named < p->num_unlowered && i < p->num_variables; i++) {
+        uint32_t unlowered = p->variable_unlowered[i];
+        if (unlowered != PL_NONE && unlowered >= named &&
+            p->class_always_live[p->variable_class[i]] &&
+            p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
+            is_accumulator_name(pl_profile_string(p, p->unlowered_name[unlowered])))
+            return true;
+    }
+    return false;
+}
+
+bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) {
+    return is_training && pipeline->accumulators != POPLINER_ACCUMULATORS_NONE &&
+           pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN;
+}
+
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
+    switch (pipeline->accumulators) {
+    case POPLINER_ACCUMULATORS_NONE:
+        break;
+    case POPLINER_ACCUMULATORS_FP16:
+        return 1;
+    case POPLINER_ACCUMULATORS_FP32:
+        return 2;
+    case POPLINER_ACCUMULATORS_AUTO:
+        return has_accumulators ? 0 : 1;
+    }
+    return 0;
+}
+
+/* ---- Gradients ---- */
+
+/* The state of the search. */
+typedef struct search {
+    const popliner_profile *profile;
+    const pl_operation_usage *usage;
+    pl_arrays arrays;           /* own the arrays below */
+    uint32_t *last_step;        /* [operations]: the last one that runs for it */
+    const uint8_t *is_backward; /* [operations] */
+    uint8_t *updates;           /* [operations] */
+    uint8_t *has_state; /* [sets]: a variable of it is a parameter, or state of the optimizer */
+    uint8_t *has_data;  /* [sets]: some variable of it is not always live */
+} search;
+
+/* The operations of a set, without copies from and to the host. */
+static uint32_t without_copies(const search *s, uint32_t set) {
+    return s->usage->num_operations == 0
+               ? 0
+               : pl_unit_sets_up_to(&s->usage->sets, set, (uint32_t)s->usage->num_operations - 1);
+}
+
+static popliner_status begin(search *s, const popliner_chain *chain, const pl_pass_usage *usage,
+                             popliner_error *error) {
+    const popliner_operations *operations = chain->operations;
+    s->profile = chain->profile;
+    s->usage = chain->usage != NULL ? chain->usage : &usage->usage.own;
+    s->last_step = pl_arrays_new(&s->arrays, chain->num_operations, sizeof *s->last_step);
+    s->updates = pl_arrays_new(&s->arrays, chain->num_operations, 1);
+    s->has_state = pl_arrays_new(&s->arrays, s->usage->sets.count, 1);
+    s->has_data = pl_arrays_new(&s->arrays, s->usage->sets.count, 1);
+    s->is_backward = usage->passes.operation_is_backward;
+    if (s->arrays.failed)
+        return pl_fail_memory(error, "the gradients");
+    for (size_t i = 0; i < chain->num_operations; i++)
+        s->last_step[i] = (uint32_t)pl_operation_at(operations, i)->last_step;
+    for (size_t step = 0; step < s->profile->num_steps; step++)
+        if (operations->step_operation[step] != PL_NONE && usage->passes.step_runs[step] != 0)
+            s->last_step[operations->step_operation[step]] = (uint32_t)step;
+    return POPLINER_OK;
+}
+
+/* Marks the operations that may update, and the sets that touch data. */
+static void find_candidates(search *s, const pl_account *account) {
+    const popliner_profile *p = s->profile;
+    const pl_unit_sets *sets = &s->usage->sets;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t set = s->usage->variable_set[i];
+        if (!p->class_always_live[p->variable_class[i]])
+            s->has_data[set] = 1;
+        else if (p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
+                 !pl_account_is_code(account, i))
+            s->has_state[set] = 1;
+    }
+    for (uint32_t set = 1; set < sets->count; set++)
+        for (uint32_t rest = s->has_state[set] != 0 ? without_copies(s, set) : 0; rest != 0;
+             rest = sets->rest[rest])
+            s->updates[sets->last_unit[rest]] = s->is_backward[sets->last_unit[rest]];
+}
+
+/* The operations of a set that do not update. */
+typedef struct others {
+    bool exist;
+    bool are_backward;
+    uint32_t last_step;
+} others;
+
+static others find_others(const search *s, uint32_t set) {
+    const pl_unit_sets *sets = &s->usage->sets;
+    others found = {false, true, 0};
+    for (set = without_copies(s, set); set != 0; set = sets->rest[set]) {
+        uint32_t operation = sets->last_unit[set];
+        if (s->updates[operation] != 0)
+            continue;
+        found.exist = true;
+        found.are_backward = found.are_backward && s->is_backward[operation] != 0;
+        if (s->last_step[operation] > found.last_step)
+            found.last_step = s->last_step[operation];
+    }
+    return found;
+}
+
+/* Unmarks the operations of a set that do not come after those that do not update. */
+static bool unmark(search *s, uint32_t set) {
+    const pl_unit_sets *sets = &s->usage->sets;
+    const others found = find_others(s, set);
+    bool has_changed = false;
+    for (set = without_copies(s, set); found.exist && set != 0; set = sets->rest[set]) {
+        uint32_t operation = sets->last_unit[set];
+        if (s->updates[operation] != 0 && s->last_step[operation] < found.last_step) {
+            s->updates[operation] = 0;
+            has_changed = true;
+        }
+    }
+    return has_changed;
+}
+
+/* Returns the step after which the gradients of a set are complete; PL_NONE if it has none. */
+static uint32_t complete_step(const search *s, uint32_t set) {
+    const pl_unit_sets *sets = &s->usage->sets;
+    const others found = find_others(s, set);
+    for (set = without_copies(s, set); found.exist && found.are_backward && set != 0;
+         set = sets->rest[set])
+        if (s->updates[sets->last_unit[set]] != 0)
+            return found.last_step + 1;
+    return PL_NONE;
+}
+
+popliner_status pl_gradients_find(pl_gradients *gradients, const popliner_chain *chain,
+                                  const pl_pass_usage *usage, const pl_account *account,
+                                  popliner_error *error) {
+    search s = {0};
+    popliner_status status = begin(&s, chain, usage, error);
+    if (status == POPLINER_OK) {
+        gradients->variable_set = s.usage->variable_set;
+        gradients->complete_step =
+            pl_new_array(s.usage->sets.count, sizeof *gradients->complete_step);
+        if (gradients->complete_step == NULL)
+            status = pl_fail_memory(error, "the gradients");
+    }
+    if (status == POPLINER_OK) {
+        find_candidates(&s, account);
+        for (bool has_changed = true; has_changed;) {
+            has_changed = false;
+            for (uint32_t set = 1; set < s.usage->sets.count; set++)
+                has_changed = (s.has_data[set] != 0 && unmark(&s, set)) || has_changed;
+        }
+        for (uint32_t set = 0; set < s.usage->sets.count; set++)
+            gradients->complete_step[set] = s.has_data[set] != 0 ? complete_step(&s, set) : PL_NONE;
+    }
+    pl_arrays_free(&s.arrays);
+    return status;
+}
+
+bool pl_gradients_is_live(const pl_gradients *gradients, const popliner_profile *p,
+                          uint64_t variable, size_t step) {
+    const uint32_t class_index = p->variable_class[variable];
+    bool is_live = p->class_always_live[class_index] != 0;
+    for (uint32_t k = p->class_ranges_start[class_index];
+         !is_live && k < p->class_ranges_start[class_index + 1]; k++) {
+        size_t first = p->range_first_step[k];
+        is_live = first <= step &&
+                  step < pl_gradients_end(gradients, variable, first, p->range_end_step[k]);
+    }
+    return is_live;
+}
+
+void pl_gradients_free(pl_gradients *gradients) {
+    free(gradients->complete_step);
+    *gradients = (pl_gradients){0};
+}

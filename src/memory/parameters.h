@@ -1,0 +1,83 @@
+/* Trained parameters, and how a pipeline accumulates their gradients. Needs the variables of the
+ * profile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_PARAMETERS_H
+#define PL_MEMORY_PARAMETERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/account.h"
+#include "memory/passes.h"
+#include "memory/unit_usage.h"
+#include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/pipeline.h"
+#include "popliner/profile.h"
+
+/* True if the profile has accumulators: an always-live variable with that word in its name. O(bytes
+ * of names), and O(variables) if some name has the word. */
+bool pl_has_accumulators(const popliner_profile *profile);
+
+/* True if a stage in the pipeline may get accumulators, by the request and whether the profile
+ * trains. */
+bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
+
+/* Returns the bytes of accumulators for a byte of parameters. */
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
+
+/* Returns the units that need accumulators for a variable, as a set of own->usage.sets; 0 for none.
+ * A variable that no operation of the backward pass touches is not trained. O(units that touch it
+ * backward). */
+static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const popliner_profile *profile,
+                                          const pl_account *account, uint64_t variable) {
+    const pl_unit_sets *sets = &own->usage.sets;
+    uint32_t set = pl_unit_usage_of(&own->usage, variable);
+    if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
+        profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
+        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
+        return 0;
+    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
+        set = sets->rest[set]; /* other operations */
+    return set;
+}
+
+/* ---- Gradients ---- */
+
+/* When gradients are complete. Where accumulators are added, a gradient is added to its accumulator
+ * then and is no longer live, though the profile keeps it until the parameter is updated.
+ *
+ * An operation of the backward pass updates if it touches an always-live variable of the category
+ * "variable", and no later operation that does not update touches anything that it touches and that
+ * is not always live. A gradient is data that such an operation touches and that other operations
+ * of the backward pass touch, too, but none of the forward pass. It is complete after the last step
+ * of those others. Copies from and to the host do not count. */
+typedef struct pl_gradients {
+    const uint32_t *variable_set; /* [num_variables]: the operations that touch it; not owned */
+    uint32_t *complete_step;      /* [sets of operations]: the step after it; PL_NONE for others */
+} pl_gradients;
+
+/* Finds them in a profile that trains. Zero-initialise before, free with pl_gradients_free, also
+ * after an error; refers to `usage`. Errors: MEMORY. O(steps + variables), and for each set of
+ * operations that touches one O(operations in it), some times. */
+popliner_status pl_gradients_find(pl_gradients *gradients, const popliner_chain *chain,
+                                  const pl_pass_usage *usage, const pl_account *account,
+                                  popliner_error *error);
+void pl_gradients_free(pl_gradients *gradients);
+
+/* Returns the end of a live range of a variable that is not always live, in a pipeline to which
+ * accumulators are added; with NULL, that of the profile. O(1). */
+static inline size_t pl_gradients_end(const pl_gradients *gradients, uint64_t variable,
+                                      size_t first_step, size_t end_step) {
+    if (gradients == NULL)
+        return end_step;
+    size_t complete_step = gradients->complete_step[gradients->variable_set[variable]];
+    return first_step < complete_step && complete_step < end_step ? complete_step : end_step;
+}
+
+/* Like popliner_liveness_is_live, with these ends. O(ranges of its class). */
+bool pl_gradients_is_live(const pl_gradients *gradients, const popliner_profile *profile,
+                          uint64_t variable, size_t step);
+
+#endif
