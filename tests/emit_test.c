@@ -600,10 +600,15 @@ static void counted_layers_have_numbers(void **state) {
         const char *names[3];
         bool may;
     } cases[] = {
-        {{"0", "1", "2"}, true},   {{"1", "2", "3"}, true},     {{"2", "3", "4"}, false},
-        {{"0", "2", "3"}, false},  {{"0", "2", "1"}, false},    {{"1", "0", "2"}, false},
-        {{"a", "b", "c"}, false},  {{"00", "01", "02"}, false}, {{"0", "1", "1x"}, false},
-        {{"0", "1", " 2"}, false}, {{"0", "1", ""}, false},     {{"0", "+1", "2"}, false},
+        {{"0", "1", "2"}, true},        {{"1", "2", "3"}, true},
+        {{"2", "3", "4"}, false},       {{"0", "2", "3"}, false},
+        {{"0", "2", "1"}, false},       {{"1", "0", "2"}, false},
+        {{"a", "b", "c"}, false},       {{"00", "01", "02"}, false},
+        {{"0", "1", "1x"}, false},      {{"0", "1", " 2"}, false},
+        {{"0", "1", ""}, false},        {{"0", "+1", "2"}, false},
+        {{"l.0", "l.1", "l.2"}, true},  {{"l1", "l2", "l3"}, true},
+        {{"l.0", "l.2", "l.1"}, false}, {{"l.0", "m.1", "l.2"}, false},
+        {{"l.0", "l1", "l.2"}, false},  {{"l9", "l10", "l11"}, false},
     };
     popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -623,10 +628,11 @@ static void counted_layers_have_numbers(void **state) {
                      .num_stages = 2,
                      .ends = {0, 2},
                      .ipus = {0, 1}};
-    assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
-                   "vllm: counts layers; expected layer 1, found '2'; name layers by numbers, and "
-                   "mark a unit that is none by layer=false, or use a format that names them, like "
-                   "torch");
+    assert_refuses(
+        &s, &o, POPLINER_EMIT_VLLM,
+        "vllm: counts layers; expected layer 1, found '2'; end their names with numbers, "
+        "and add a column 'layer' with true for each of them, false for all else, or use "
+        "a format that names layers, like torch");
     /* from 1 on they are right, unless a layer 0 was missed */
     const split one = {.num_units = 3,
                        .names = cases[1].names,
@@ -642,6 +648,54 @@ static void counted_layers_have_numbers(void **state) {
                         "mindformers: There is no layer 0, so layer 1 counts as the first layer of "
                         "the model.");
     free(text);
+}
+
+/* Where no unit is marked, those with numbers are the layers, if no other reading is possible. */
+static void numbers_mark_layers(void **state) {
+    (void)state;
+    static const char *const names[] = {"embedding", "encoder.0", "encoder.1", "mtp.0", "head"};
+    static const char *const two_runs[] = {"embedding", "a.0", "a.1", "b.0", "head"};
+    static const char *const gap[] = {"embedding", "a.0", "pool", "a.1", "head"};
+    static const uint8_t all[] = {1, 1, 1, 1, 1};
+    static const uint8_t some[] = {0, 1, 1, 1, 1};
+    split s = {.num_units = 5,
+               .names = names,
+               .counted = NULL,
+               .num_stages = 2,
+               .ends = {1, 4},
+               .ipus = {0, 1}};
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    popliner_error error;
+    told t;
+    for (int i = 0; i < 2; i++, s.counted = all) {
+        char *text = emit(&s, &o, POPLINER_EMIT_MEGATRON, &t, &error);
+        assert_string_equal(text, "--mtp-num-layers 1 --pipeline-model-parallel-size 2 "
+                                  "--pipeline-model-parallel-layout \"Et|tmL\"\n");
+        assert_string_equal(t.last,
+                            "megatron: Layers are encoder.0 to encoder.1, by their numbers; "
+                            "what is before and after them counts as none. A column 'layer' "
+                            "can say otherwise.");
+        free(text);
+    }
+    s.counted = some;
+    assert_refuses(&s, &o, POPLINER_EMIT_MEGATRON,
+                   "megatron: counts layers; expected layer encoder.2, found 'mtp.0'; end their "
+                   "names with numbers, and add a column 'layer' with true for each of them, false "
+                   "for all else, or use a format that names layers, like torch");
+    s.counted = NULL;
+    s.names = two_runs;
+    assert_false(can_emit(&s, &o, POPLINER_EMIT_MEGATRON));
+    s.names = gap;
+    assert_false(can_emit(&s, &o, POPLINER_EMIT_MEGATRON));
+    /* formats that name layers have all of them */
+    s.names = names;
+    o.layer_path = "{}";
+    s.ends[0] = 0;
+    assert_emits(&s, &o, POPLINER_EMIT_TORCH,
+                 "from torch.distributed.pipelining import SplitPoint\n\n"
+                 "split_spec = {\n"
+                 "    \"encoder.0\": SplitPoint.BEGINNING,\n"
+                 "}\n");
 }
 
 static void names_are_quoted(void **state) {
@@ -958,6 +1012,7 @@ int main(void) {
         cmocka_unit_test(head_and_tail_may_stand_alone),
         cmocka_unit_test(head_and_tail_stay_together),
         cmocka_unit_test(counted_layers_have_numbers),
+        cmocka_unit_test(numbers_mark_layers),
         cmocka_unit_test(names_are_quoted),
         cmocka_unit_test(modules_have_names_of_their_own),
         cmocka_unit_test(options_are_checked),

@@ -161,7 +161,8 @@ def refused(plan, name, path, head, tail, has_map):
     if name in NEEDS_LAYERS and any(not stage[1] for stage in plan.stages):
         return ", no layer;"
     if name in NUMBERED:
-        numbers = [str(i) for i in range(len(plan.layers) + 1)]
+        prefix = plan.layers[0].rstrip("0123456789")
+        numbers = [f"{prefix}{i}" for i in range(len(plan.layers) + 1)]
         if plan.layers not in (numbers[:-1], numbers[1:]):
             return "counts layers"
     return (refused_devices(plan, name) or refused_mtp(plan, name)

@@ -348,10 +348,66 @@ static bool is_counted(const pl_certificate_input *in, size_t unit) {
     return counted == NULL || counted[unit] != 0;
 }
 
+/* True for a layer that predicts further tokens: by its kind; without kinds "mtp", "mtp.0", ... */
+static bool is_mtp(const pl_certificate_input *in, size_t unit) {
+    const char *name = in->unit_names[unit];
+    if (in->unit_kinds != NULL)
+        return in->unit_kinds[unit] == PL_UNIT_KIND_MTP;
+    return strncmp(name, "mtp", 3) == 0 && (name[3] == '\0' || name[3] == '.');
+}
+
+/* Returns the length of a name without the number at its end. */
+static size_t prefix_length(const char *name) {
+    size_t length = strlen(name);
+    while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
+        length--;
+    return length;
+}
+
+/* True if `name` is the prefix of `first` and this number. */
+static bool is_numbered(const char *name, const char *first, size_t number) {
+    const size_t length = prefix_length(first);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%zu", number);
+    return strncmp(name, first, length) == 0 && strcmp(name + length, digits) == 0;
+}
+
+static bool has_digit(const char *name) {
+    return name[strcspn(name, "0123456789")] != '\0';
+}
+
+/* Finds the layers of a table that marks none, as in "embedding, layer.0, layer.1, head": the units
+ * first to end - 1 are numbered, and no digit or empty name is elsewhere. Only formats that count
+ * layers ask, as all units are layers otherwise. */
+static void find_numbered(const pl_certificate_input *in, size_t *first, size_t *end) {
+    const char *const *names = in->unit_names;
+    size_t from = 0;
+    while (from < in->num_units && !has_digit(names[from]))
+        from++;
+    if (from == in->num_units)
+        return;
+    const size_t number = is_numbered(names[from], names[from], 1);
+    size_t to = from;
+    while (to < in->num_units && is_numbered(names[to], names[from], to - from + number))
+        to++;
+    for (size_t i = 0; i < in->num_units; i++)
+        if ((i < from || i >= to) && (*names[i] == '\0' || has_digit(names[i])) && !is_mtp(in, i))
+            return;
+    *first = from;
+    *end = to;
+}
+
 /* Finds the range of units, first to end - 1, that has all layers. */
-static void find_layers(const pl_certificate_input *in, size_t *first, size_t *end) {
+static void find_layers(pl_emission *e, const pl_certificate_input *in, size_t *first,
+                        size_t *end) {
+    bool has_marks = in->unit_kinds != NULL;
     *first = 0;
     *end = in->num_units;
+    for (size_t i = 0; i < in->num_units; i++)
+        has_marks = has_marks || !is_counted(in, i);
+    if (!has_marks && in->chain == NULL && e->counts_layers)
+        find_numbered(in, first, end);
+    e->has_unmarked_ends = *end - *first < in->num_units;
     while (*first < *end && !is_counted(in, *first))
         ++*first;
     while (*end > *first && !is_counted(in, *end - 1))
@@ -367,18 +423,10 @@ static role role_of(const pl_certificate_input *in, size_t unit, size_t first, s
     };
     if (in->chain != NULL)
         return roles[pl_chain_unit_at(in->chain, unit)->kind];
-    return is_counted(in, unit) ? ROLE_LAYER
-           : unit < first       ? ROLE_HEAD
-           : unit >= end        ? ROLE_TAIL
-                                : ROLE_STRAY;
-}
-
-/* True for a layer that predicts further tokens: by its kind; without kinds "mtp", "mtp.0", ... */
-static bool is_mtp(const pl_certificate_input *in, size_t unit) {
-    const char *name = in->unit_names[unit];
-    if (in->unit_kinds != NULL)
-        return in->unit_kinds[unit] == PL_UNIT_KIND_MTP;
-    return strncmp(name, "mtp", 3) == 0 && (name[3] == '\0' || name[3] == '.');
+    return unit < first           ? ROLE_HEAD
+           : unit >= end          ? ROLE_TAIL
+           : is_counted(in, unit) ? ROLE_LAYER
+                                  : ROLE_STRAY;
 }
 
 static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role,
@@ -411,7 +459,7 @@ static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role it
 static void take_stages(pl_emission *e, const pl_certificate_input *in, const popliner_plan *plan) {
     size_t first;
     size_t end;
-    find_layers(in, &first, &end);
+    find_layers(e, in, &first, &end);
     e->stray_unit = SIZE_MAX;
     for (size_t i = 0; i < e->num_stages; i++) {
         pl_emit_stage *stage = &e->stages[i];
@@ -547,23 +595,34 @@ static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
     return status;
 }
 
-/* Checks that the names are 0, 1, 2, ... or 1, 2, 3, ... */
+/* Checks that the names end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings. */
 static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
-    bool from_one = strcmp(e->layers[0], "1") == 0;
+    const char *const first = e->layers[0];
+    const size_t length = prefix_length(first);
+    const bool from_one = is_numbered(first, first, 1);
+    const bool has_prefix = from_one || is_numbered(first, first, 0);
     for (size_t i = 0; i < e->num_layers; i++) {
-        char number[24];
-        snprintf(number, sizeof number, "%zu", i + from_one);
-        if (strcmp(e->layers[i], number) == 0)
+        if (is_numbered(e->layers[i], first, i + from_one))
             continue;
         return pl_emit_refuse(
-            e, error, "counts layers; expected layer %s, found '%.60s'; %s", number, e->layers[i],
-            e->is_of_profile ? "capture their numbers, or use a format that names them, like "
-                               "torch"
-                             : "name layers by numbers, and mark a unit that is none by "
-                               "layer=false, or use a format that names them, like torch");
+            e, error,
+            "counts layers; expected layer %.*s%zu, found '%.60s'; %s, or use a format "
+            "that names layers, like torch",
+            has_prefix && length < 60 ? (int)length : 0, first, i + from_one, e->layers[i],
+            e->is_of_profile ? "capture their numbers"
+                             : "end their names with numbers, and add a column 'layer' with true "
+                               "for each of them, false for all else");
     }
     if (from_one)
-        pl_emit_note(e, "There is no layer 0, so layer 1 counts as the first layer of the model.");
+        pl_emit_note(e,
+                     "There is no layer %.*s0, so layer %.60s counts as the first layer of the "
+                     "model.",
+                     length < 60 ? (int)length : 0, first, first);
+    if (e->has_unmarked_ends)
+        pl_emit_note(e,
+                     "Layers are %.60s to %.60s, by their numbers; what is before and after "
+                     "them counts as none. A column 'layer' can say otherwise.",
+                     first, e->layers[e->num_layers - 1]);
     return POPLINER_OK;
 }
 
@@ -774,6 +833,7 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
     popliner_listener listener = POPLINER_LISTENER_INIT;
     popliner_status status =
         pl_struct_take(&listener, sizeof listener, e->options.listener, "popliner_listener", error);
+    e->counts_layers = formats[format].counts_layers;
     if (status == POPLINER_OK)
         status = take_plan(e, in, plan, error);
     if (status == POPLINER_OK)

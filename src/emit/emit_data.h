@@ -42,6 +42,8 @@ typedef struct pl_emission {
     size_t num_replicas;
     uint64_t micro_batches; /* of each replica; 0: unknown */
     bool is_of_profile;
+    bool counts_layers;     /* the format does */
+    bool has_unmarked_ends; /* layers were found by their numbers, and others are before or after */
 
     const char **layers; /* [num_layers] names, not necessarily UTF-8 */
     size_t num_layers;
