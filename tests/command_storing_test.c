@@ -346,6 +346,10 @@ static void refuses_what_is_no_stored_analysis(void **state) {
     assert_string_equal(run.out, loaded.out);
     RUN(&run, in_scratch("stored"), CASE_DEBUG, "--load-from-file", "--solve");
     assert_refused(&run, 2, "a stored analysis needs no debug information");
+    RUN(&run, in_scratch("stored"), "B", "--solve");
+    assert_refused(&run, 2,
+                   "stored: is a stored analysis, which has no second file; leave out B, or to "
+                   "compare, write --compare B\n");
     change_database(in_scratch("stored"), "PRAGMA user_version = 77");
     RUN(&run, in_scratch("stored"), "--load-from-file", "--solve");
     assert_refused(&run, 3, "format 77");

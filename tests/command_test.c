@@ -299,7 +299,10 @@ static void refuses_what_is_no_profile(void **state) {
     RUN(&run, in_scratch("report"), "--solve");
     assert_refused(&run, 3,
                    "report: no profile.pop here; found inference/ and training/; pass "
-                   "one of them, or add --report NAME, or --report all\n");
+                   "one of them, or add --report NAME,... or --report all\n");
+    /* the second file is looked for before the first is read */
+    RUN(&run, "/dev/null", "none.cbor", "--solve");
+    assert_refused(&run, 3, "none.cbor: no such file or directory");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "/dev/null: ");
     remove(file);

@@ -25,7 +25,7 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "CUTS", "NAME", "N", "REGEX", "steps|natural", "N|A..B", "[I=]BYTES,...", "NAME,...", "PERCENT",
+    "CUTS", "NAME", "NAME,...|all", "N", "REGEX", "steps|natural", "N|A..B", "[I=]BYTES,...", "NAME,...", "PERCENT",
     "A,B,...", "RULE", "MAP", "[I=]FACTOR,...", "[WHERE=]BYTES,...", "NAME[:COPIES]", "HOW",
     "N[/SIZE]", "at-most|expected|at-least", "BYTES|N%|gaps", "full|popliner", "FORMAT",
     "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES", "[TOPIC]", None}

@@ -134,14 +134,32 @@ static bool parse_text(const char *text, const option *row, void *field, problem
     return true;
 }
 
-static bool parse_texts(const char *text, const option *row, void *field, problem *why) {
-    repeated *list = field;
-    (void)row;
+/* Adds a copy of a name to a list. */
+static bool add_name(repeated *list, const char *name, size_t length) {
     const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
-    if (texts == NULL)
-        return lacks_memory(why);
-    texts[list->count++] = text;
-    list->texts = texts;
+    char *copy = malloc(length + 1);
+    list->texts = texts == NULL ? list->texts : texts;
+    if (texts == NULL || copy == NULL) {
+        free(copy);
+        return false;
+    }
+    value_copy(name, length, copy);
+    texts[list->count++] = copy;
+    return true;
+}
+
+/* Reads names of folders, "a,b/"; a shell that completes one adds the '/'. */
+static bool parse_names(const char *text, const option *row, void *field, problem *why) {
+    (void)row;
+    for (const char *name = text; name != NULL;) {
+        const size_t span = value_span(name, ",");
+        const size_t length = span > 1 && name[span - 1] == '/' ? span - 1 : span;
+        if (length == 0)
+            return problem_is(why, "expected names, like training,inference");
+        if (!add_name(field, name, length))
+            return lacks_memory(why);
+        name = name[span] == ',' ? name + span + 1 : NULL;
+    }
     return true;
 }
 
@@ -178,10 +196,14 @@ const value_kind kind_split = {
     .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
     .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
                                  {.form = NULL}}};
-const value_kind kind_texts = {
-    .parse = parse_texts,
+const value_kind kind_names = {
+    .parse = parse_names,
     .is_list = true,
-    .words = (const kind_word[]){{"all", 0, "one split for all of them", NULL}, {.name = NULL}}};
+    .has_names = true,
+    .words = (const kind_word[]){{"all", 0, "one split for all reports", NULL}, {.name = NULL}},
+    .forms = (const kind_form[]){{"NAME", "this report, like popliner DIRECTORY/NAME"},
+                                 {"NAME,NAME,...", "one split for these reports"},
+                                 {.form = NULL}}};
 const value_kind kind_read = {.parse = parse_text, .is_path = true, .use = PATH_READ};
 const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PATH_READ_REPORT};
 /* The rest is checked where it is used. */
@@ -746,10 +768,19 @@ static bool output_at(int i, kind_word *word) {
     return true;
 }
 
+/* Says how to ask for two outputs, of which `second` is the other. */
+static bool one_output(const char *first, const char *second, problem *why) {
+    return problem_is(why, "one output each; write --output %.*s=FILE --output %.*s=FILE",
+                      (int)strcspn(first, ",:="), first, (int)strcspn(second, ",:="), second);
+}
+
 /* Says that there is no such output. */
 static bool no_output(const char *text, size_t length, problem *why) {
     char hint[NEAREST_HINT_BYTES];
     const char *end = memchr(text, '.', length);
+    const char *comma = memchr(text, ',', length);
+    if (comma != NULL && output_find(text, (size_t)(comma - text)) != NULL)
+        return one_output(text, comma + 1, why);
     nearest n = nearest_begin(text, end == NULL ? length : (size_t)(end - text));
     for (size_t i = 0; i < num_outputs; i++)
         nearest_offer(&n, output_table[i].name, strlen(output_table[i].name));
@@ -791,6 +822,9 @@ static bool parse_output(const char *text, const option *row, void *field, probl
         return problem_is(why, "%s has no details", w.what->name);
     if (length < whole && !parse_liveness(text + length + 1, &w, why))
         return false;
+    for (const char *c = path == NULL ? NULL : strchr(path, ','); c != NULL; c = strchr(c + 1, ','))
+        if (output_find(c + 1, strcspn(c + 1, ",:=")) != NULL)
+            return one_output(text, c + 1, why);
     return options_add_output(field, &w) || lacks_memory(why);
 }
 

@@ -614,16 +614,22 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Two names are a profile and its debug information, whatever they hold. */
-static void recognise_input(options *o) {
-    const bool is_known = o->profile == NULL || o->debug != NULL || o->load_from_file;
+/* Two names are a profile and its debug information. */
+static popliner_status recognise_input(options *o, popliner_error *error) {
+    const bool is_known = o->profile == NULL || o->load_from_file;
     const input_kind found = is_known ? INPUT_PROFILE : input_kind_of(o->profile);
+    if (found == INPUT_STORED && o->debug != NULL)
+        return fail_usage(error,
+                          "%s: is a stored analysis, which has no second file; leave out %s, or to "
+                          "compare, write --compare %s",
+                          o->profile, o->debug, o->debug);
     if (found == INPUT_STORED && o->reports.count == 0)
         o->load_from_file = true;
-    if (found != INPUT_COSTS)
-        return;
-    o->costs = o->profile;
-    o->profile = NULL;
+    if (found == INPUT_COSTS && o->debug == NULL) {
+        o->costs = o->profile;
+        o->profile = NULL;
+    }
+    return POPLINER_OK;
 }
 
 /* Leaves out the outputs of a file of --config that this run has no use for: they wait. */
@@ -638,9 +644,11 @@ static void leave_out_unused(options *o) {
 
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
-    recognise_input(o);
+    popliner_status status = recognise_input(o, error);
+    if (status != POPLINER_OK)
+        return status;
     leave_out_unused(o);
-    popliner_status status = add_outputs(o, error);
+    status = add_outputs(o, error);
     for (size_t i = 0; i < num_options; i++)
         o->actions |= o->given.is[i] ? option_table[i].action : 0;
     for (size_t i = 0; i < o->outputs.count; i++) {

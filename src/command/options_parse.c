@@ -670,10 +670,16 @@ popliner_status options_config_text(const options *o, char **text, popliner_erro
     return made == NULL || whole.failed ? fail_memory(error, "the options") : POPLINER_OK;
 }
 
+static void free_names(repeated *names) {
+    for (size_t i = 0; i < names->count; i++)
+        free((char *)names->texts[i]);
+    free(names->texts);
+}
+
 void options_free(options *o) {
     for (size_t i = 0; i < num_options; i++) {
-        if (option_table[i].kind == &kind_texts)
-            free(((repeated *)place_of(&option_table[i], o))->texts);
+        if (option_table[i].kind == &kind_names)
+            free_names(place_of(&option_table[i], o));
         if (option_table[i].kind != NULL && option_table[i].kind->take != NULL)
             free(((by_ipu *)place_of(&option_table[i], o))->items);
         free(o->given.texts[i].texts);

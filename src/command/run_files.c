@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command/output_table.h"
 #include "command/values.h"
 #include "popliner/analysis.h"
 
@@ -88,6 +89,9 @@ static popliner_status fail_unknown(const options *o, const char *name, const po
     }
     if (count > MAX_NAMED && length < sizeof others)
         snprintf(others + length, sizeof others - length, " and %zu more", count - MAX_NAMED);
+    if (output_find(name, strcspn(name, ":=")) != NULL)
+        return fail_usage(error, "--report %s: %.300s has no such report; a table is --output %s",
+                          name, o->profile, name);
     return fail_usage(error, "--report %s: %.300s has no such report%s", name, o->profile,
                       nearest_hint(&n, "", others, hint));
 }

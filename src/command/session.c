@@ -393,11 +393,11 @@ static void add_hint(const session *s, popliner_error *error) {
         return; /* it says itself what it is */
     if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
         report_names_are_in(s->options.profile))
-        hint = ", or add --report NAME, or --report all";
+        hint = ", or add --report NAME,... or --report all";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --output analysis=FILE can be loaded";
     else if (error->reason == POPLINER_REASON_NO_DEBUG_INFO && s->options.debug != NULL)
-        hint = "; for two reports use --compare OTHER, or their directory with --report all";
+        hint = "; for two reports use --compare OTHER, or their directory with --report A,B";
     const popliner_error told = *error;
     fail(error, told.status, "%s%s", told.message, hint);
     error->reason = told.reason;
