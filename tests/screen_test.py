@@ -29,11 +29,13 @@ QUESTIONS = [SOLVE, TOO_FEW, EVALUATE, CONTRADICTION, ["--solve", "--num-ipus", 
              SOLVE + ["--recompute", "auto"], []]
 # Tables: each fits the terminal, and its numbers are those of a pipe.
 RANGE = ["--solve", "--num-ipus", "1..5", "--schedule", "popart"]
-TABLES = [RANGE, ["--solve", "--pareto", "memory,traffic", "--schedule", "popart"],
-          ["--output", "layers"], SOLVE + ["--output", "plan"], ["--output", "operations"],
-          ["--solve", "--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"],
+TABLES = [["--output", "layers"], SOLVE + ["--output", "plan"], ["--output", "operations"],
           ["--output", "tiles"], ["--output", "variables"], ["--output", "checks"],
           ["--output", "programs"], ["--output", "liveness"], ["--output", "summary"]]
+# Several splits: each with its memory against the limit, and its verdict.
+SPLITS = [RANGE, ["--solve", "--pareto", "memory,cycles", "--schedule", "popart"],
+          ["--solve", "--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"],
+          ["--solve", "--total-ipus", "4", "--batch", "8", "--schedule", "popart"]]
 ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = " ▏▎▍▌▋▊▉█"
 
@@ -335,17 +337,59 @@ def check_tables(popliner, report):
             check_table(plain, rows, width, what)
             coloured, _, _ = on_terminal(command, width)
             check(ESCAPES.sub("", coloured) == text, what, coloured)
-        if ".." not in " ".join(question):
-            continue
-        marked = [line for line in text.splitlines() if line.startswith(">")]
-        fitting = [row for row in rows[1:] if row[1] == "optimal"]
-        check(len(marked) == bool(fitting), question, text)
-        if fitting:
-            check_row(marked[0], fitting[0], question)
-            check(text.startswith(f"The first that fits: --{rows[0][0]} {fitting[0][0]}.\n\n"),
+
+
+def verdict_of_split(popliner, report, question, row, limit):
+    """By what --evaluate measures of the split, and the limit."""
+    if not row["split"]:
+        return "none fits"
+    words = [word for word in question if word.startswith("--schedule") or word == "popart"]
+    stages = json.loads(in_pipe([popliner, report, "-q", "--evaluate", cuts_of(row["split"]),
+                                 "--mem-per-tile", str(limit), *words, "--format", "json"]))
+    return max((verdict_of(stage, limit) for stage in stages), key=VERDICTS.index)
+
+
+def check_split(line, row, limit, verdict, what):
+    cells = re.split(" {2,}", re.sub("^> *", "", line).strip())
+    check(cells[-1] == verdict, what, line, row, verdict)
+    check(not row["split"] or cells[-2] == cuts_of(row["split"]), what, line, row)
+    for name in ("num-ipus", "mem-per-tile", "stages", "memory"):
+        check(name not in row or grouped(int(row[name])) in cells, what, name, line, row)
+    if "memory" in row:
+        percent = next(int(cell[:-2]) for cell in cells if cell.endswith(" %"))
+        share = 100 * int(row["memory"]) / limit
+        check(abs(percent - share) <= 1 and (percent > 100) == (share > 100), what, line, row)
+
+
+def check_splits(popliner, report):
+    for question in cases.some(SPLITS, 3):
+        command = [popliner, report, "-q", *question]
+        head, *rows = [line.split("\t") for line in
+                       in_pipe([*command, "--format", "tsv"]).splitlines()]
+        rows = [dict(zip(head, row)) for row in rows]
+        limits = [int(row.get("mem-per-tile", 638976)) for row in rows]
+        verdicts = [verdict_of_split(popliner, report, question, row, limit)
+                    for row, limit in zip(rows, limits)]
+        good = [i for i, row in enumerate(rows) if row["status"] == "optimal"]
+        best = next((i for i in good if rows[i].get("best", "yes") == "yes"), None)
+        for width in (100, 80, 60):
+            text, _, status = on_terminal(command, width, NO_COLOR="1")
+            what = (question, width, text)
+            lines = text.splitlines()
+            check(max(map(len, lines)) <= width and status == (best is None), what, status)
+            check(not re.search("optimal|infeasible", text.split("\n\n")[1]), what)
+            if text.count("\n\n") > 1:  # columns below each other
+                continue
+            for line, row, limit, verdict in zip(lines[-len(rows):], rows, limits, verdicts):
+                check_split(line, row, limit, verdict, what)
+                check((line[0] == ">") == (row is rows[best] if best is not None else False), what)
+            check(re.search(r"of (the limit|638,976)", text), what)
+        if head[0] in ("num-ipus", "mem-per-tile"):
+            check(text.startswith("None of these fits.\n" if best is None else
+                                  f"The first that fits: --{head[0]} {rows[best][head[0]]}.\n\n"),
                   question, text)
-        else:
-            check(text.startswith("None of these fits.\n"), question, text)
+        plain, _, _ = on_terminal(command, 80, LC_ALL="C", NO_COLOR="1")
+        check(plain.isascii(), question, plain)
 
 
 # ---- changes that would help ---------------------------------------------------------------------
@@ -457,19 +501,16 @@ def check_replicas(popliner, report):
     """The verdict and the marked row are those of the best candidate; rows are those of a pipe."""
     command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--schedule", "popart"]
     answer = json.loads(in_pipe([*command, "--format", "json"]))
-    rows = [line.split("\t") for line in in_pipe(command).splitlines()]
     best = answer["candidates"][answer["best"]]
     for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
         text, _, _ = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
         ipus = best["stages"]  # each on its own
         check(" ".join(text.split()).startswith(
             f"{best['replicas']} pipelines on {ipus} IPUs each: 16 micro-batches in "
-            f"{best['step_cycles']} cycles, which is the best."), best, text)
+            f"{grouped(best['step_cycles'])} cycles, which is the best."), best, text)
         check(locale != "C" or text.isascii(), text)
-        table = text.partition("\n\n")[2]
-        check_table(table, rows, width, command)
-        marked = next(line for line in table.splitlines() if line.startswith(">"))
-        check_row(marked, next(row for row in rows if row[0] == str(best["stages"])), text)
+        check(sum(line.startswith(">") for line in text.partition("\n\n")[2].split("\n\n")[0]
+                  .splitlines()) == 1, text)
 
 
 def check_together(popliner, report, other, scratch):
@@ -509,6 +550,7 @@ def main():
         check_numbers(popliner, stored)
         check_terminals(popliner, stored)
         check_tables(popliner, stored)
+        check_splits(popliner, stored)
         check_hints(popliner, stored)
         check_large_layers(popliner, stored)
         check_log(popliner, stored)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
@@ -71,6 +72,37 @@ popliner_status popliner_screen_comparison(const popliner_comparison *comparison
 popliner_status popliner_screen_table(const char *headline, const char *table, size_t marked_row,
                                       const char *more, const popliner_plot_options *screen,
                                       char **text, popliner_error *error);
+
+/* A row of a table of splits. The texts are the caller's. */
+#define POPLINER_SCREEN_CELLS 4
+typedef struct popliner_split_row {
+    const char *cells[POPLINER_SCREEN_CELLS]; /* before the memory; NULL: nothing */
+    const popliner_plan *plan;                /* NULL: none is known */
+    uint64_t limit_bytes;                     /* of each IPU without its own; 0: the options' */
+    const char *verdict;                      /* NULL: none */
+} popliner_split_row;
+
+/* A table of splits. Begin with POPLINER_SPLIT_TABLE_INIT. */
+typedef struct popliner_split_table {
+    size_t struct_size;
+    const char *headline;                     /* comes first; NULL: none */
+    const char *names[POPLINER_SCREEN_CELLS]; /* of the caller's cells; NULL: none */
+    const popliner_split_row *rows;           /* [num_rows] */
+    size_t num_rows;
+    size_t marked_row; /* has a `>` and is bold; SIZE_MAX: none */
+    const char *more;  /* where rows after the 40th are; NULL: not said */
+} popliner_split_table;
+
+#define POPLINER_SPLIT_TABLE_INIT                                                                  \
+    { sizeof(popliner_split_table), NULL, {NULL}, NULL, 0, SIZE_MAX, NULL }
+
+/* Shows several splits: the caller's cells, then of each split the memory of the IPU that has least
+ * room, with its limit, the objectives of input->options, its cuts and its verdict. input->plan is
+ * ignored. Errors: USAGE for plans of other units; MEMORY. O(stages of all rows). */
+popliner_status popliner_screen_splits(const popliner_split_table *table,
+                                       const popliner_certificate_input *input,
+                                       const popliner_plot_options *screen, char **text,
+                                       popliner_error *error);
 
 /* Shows an overview of a profile: compiler, device, layers, whether it trains and is consistent.
  * `whole` is its evaluation as a single stage, for the verdict of one IPU; NULL: no verdict.

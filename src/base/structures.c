@@ -79,6 +79,8 @@ static const popliner_structure structures[] = {
     PLAIN(scales),
     PLAIN(setting_change),
     BEGUN(solver_options, SOLVER_OPTIONS),
+    PLAIN(split_row),
+    BEGUN(split_table, SPLIT_TABLE),
     PLAIN(stage_detail),
     PLAIN(stage_memory),
     PLAIN(stage_variable),

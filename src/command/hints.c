@@ -111,21 +111,66 @@ static void take_certificate(trial *t, const popliner_certificate *certificate) 
     t->verdict = hints_worst_verdict(certificate);
 }
 
+/* Measures the stages of a split on their IPUs. */
+static popliner_status measure_plan(session *s, const popliner_request *asked,
+                                    const popliner_solver_options *limits,
+                                    const popliner_plan *plan, popliner_certificate **certificate,
+                                    popliner_error *error) {
+    popliner_request own = *asked;
+    popliner_solver_options solver = *limits;
+    size_t *first_units = calloc(2 * plan->num_stages, sizeof *first_units);
+    size_t *map = first_units == NULL ? NULL : first_units + plan->num_stages;
+    if (first_units == NULL)
+        return fail_memory(error, "what a split needs");
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        map[i] = plan->stages[i].ipu;
+        if (i > 0)
+            first_units[i - 1] = plan->stages[i].first_unit;
+    }
+    solver.device_map = map;
+    solver.num_mapped_stages = plan->num_stages;
+    own.solver = &solver;
+    own.copies.num_stages = plan->num_stages;
+    popliner_status status = popliner_analysis_evaluate(s->analysis, &own, first_units,
+                                                        plan->num_stages - 1, certificate, error);
+    free(first_units);
+    return status;
+}
+
 /* Finds out how sure it is that a split fits that was solved by a table. */
 static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
     popliner_certificate *certificate = NULL;
-    size_t *first_units = calloc(plan->num_stages, sizeof *first_units);
-    if (first_units == NULL)
-        return fail_memory(error, "what would help");
-    for (size_t i = 1; i < plan->num_stages; i++)
-        first_units[i - 1] = plan->stages[i].first_unit;
-    t->asked.copies.num_stages = plan->num_stages;
-    popliner_status status = popliner_analysis_evaluate(t->s->analysis, &t->asked, first_units,
-                                                        plan->num_stages - 1, &certificate, error);
+    popliner_status status = measure_plan(t->s, &t->asked, &t->solver, plan, &certificate, error);
     if (status == POPLINER_OK)
         take_certificate(t, certificate);
     popliner_certificate_free(certificate);
-    free(first_units);
+    return status;
+}
+
+popliner_status hints_measure_verdict(session *s, const request *r, const popliner_split_row *row,
+                                      size_t micro_batches, bool *has_verdict,
+                                      popliner_verdict *verdict, popliner_error *error) {
+    popliner_request asked = r->asked;
+    popliner_solver_options limits = r->solver;
+    popliner_certificate *certificate = NULL;
+    popliner_error own = {0};
+    *has_verdict = false;
+    limits.mem_per_tile = row->limit_bytes > 0 ? row->limit_bytes : limits.mem_per_tile;
+    asked.copies.num_micro_batches =
+        micro_batches > 0 ? micro_batches : asked.copies.num_micro_batches;
+    const popliner_level level = s->log.least_level;
+    s->log.least_level = POPLINER_LEVEL_ERROR + 1;
+    popliner_status status = measure_plan(s, &asked, &limits, row->plan, &certificate, &own);
+    s->log.least_level = level;
+    if (status == POPLINER_OK) {
+        *has_verdict = certificate->verdicts != NULL;
+        *verdict = hints_worst_verdict(certificate);
+    }
+    popliner_certificate_free(certificate);
+    if (status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
+        return POPLINER_OK;
+    if (status != POPLINER_OK)
+        *error = own;
     return status;
 }
 

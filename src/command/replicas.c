@@ -10,6 +10,7 @@
 #include "command/screen.h"
 #include "command/session.h"
 #include "command/values.h"
+#include "command/words.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
@@ -116,11 +117,12 @@ static void write_headline(const session *s, const popliner_replicas *summary,
         return;
     }
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
-    snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
+    char time[WORDS_NUMBER_SIZE];
+    words_time(time, best->step_cycles, names->cycles_per_time_unit);
+    snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %s %s%s.",
              best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
              session_devices(s, best->num_ipus),
-             (unsigned long long)best->num_replicas * best->micro_batches,
-             (double)best->step_cycles / (double)names->cycles_per_time_unit,
+             (unsigned long long)best->num_replicas * best->micro_batches, time,
              names->time_unit == NULL ? "cycles" : names->time_unit,
              summary->is_proven ? ", which is the best" : "");
 }
@@ -143,27 +145,72 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
 /* The candidates, and the names of their units. */
 typedef struct candidates {
     const popliner_replicas *replicas;
+    const request *r;
     const popliner_certificate_input *names;
 } candidates;
+
+/* The texts of a row. */
+typedef struct candidate_texts {
+    char stages[WORDS_NUMBER_SIZE];
+    char replicas[WORDS_NUMBER_SIZE];
+    char micro_batches[WORDS_NUMBER_SIZE];
+    char step[WORDS_NUMBER_SIZE];
+} candidate_texts;
+
+static popliner_status show_candidates(session *s, const candidates *own, const char *headline,
+                                       char **text, popliner_error *error) {
+    const popliner_replicas *summary = own->replicas;
+    candidate_texts *texts = calloc(summary->num_candidates + 1, sizeof *texts);
+    popliner_split_row *rows = calloc(summary->num_candidates + 1, sizeof *rows);
+    popliner_status status =
+        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++) {
+        const popliner_replicas_candidate *c = &summary->candidates[i];
+        words_number(texts[i].stages, c->num_ipus);
+        rows[i] = (popliner_split_row){.cells = {texts[i].stages}, .plan = c->plan};
+        if (c->num_replicas > 0) {
+            words_number(texts[i].replicas, c->num_replicas);
+            words_number(texts[i].micro_batches, c->micro_batches);
+            if (own->names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
+                words_time(texts[i].step, c->step_cycles, own->names->cycles_per_time_unit);
+            else
+                snprintf(texts[i].step, WORDS_NUMBER_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
+            rows[i].cells[1] = texts[i].replicas;
+            rows[i].cells[2] = texts[i].micro_batches;
+            rows[i].cells[3] = texts[i].step;
+        }
+        status = screen_verdict(s, own->r, (size_t)c->micro_batches, &rows[i], i, error);
+    }
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.headline = headline;
+    table.names[0] = session_devices(s, 2);
+    table.names[1] = "pipelines";
+    table.names[2] = "batches";
+    table.names[3] = "step";
+    table.rows = rows;
+    table.num_rows = summary->num_candidates;
+    table.marked_row = summary->best;
+    if (status == POPLINER_OK)
+        status = screen_splits(s, &table, own->names, text, error);
+    free(texts);
+    free(rows);
+    return status;
+}
 
 static popliner_status make_candidates(session *s, const void *of, popliner_format format,
                                        char **text, popliner_error *error) {
     const candidates *own = of;
-    const bool is_screen = format == POPLINER_FORMAT_TEXT;
-    const popliner_replicas *summary = own->replicas;
     char headline[HEADLINE_SIZE];
-    write_headline(s, summary, own->names, headline);
-    popliner_status status = popliner_report_replicas(
-        own->replicas, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
-    return status == POPLINER_OK && is_screen
-               ? screen_table(s, headline, summary->best, text, error)
-               : status;
+    write_headline(s, own->replicas, own->names, headline);
+    return format == POPLINER_FORMAT_TEXT
+               ? show_candidates(s, own, headline, text, error)
+               : popliner_report_replicas(own->replicas, own->names, format, text, error);
 }
 
 /* Prints the candidates, and tells of them. */
 static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
                              const popliner_certificate_input *names, popliner_error *error) {
-    const candidates own = {replicas, names};
+    const candidates own = {replicas, r, names};
     const material m = {
         .action = SOLVE, .report = {make_candidates, &own}, .replicas = replicas, .names = names};
     /* the reason why there is none is in the answer, and then told */

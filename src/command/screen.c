@@ -9,6 +9,7 @@
 #include "command/hints.h"
 #include "command/terminal.h"
 #include "popliner/screen.h"
+#include "popliner/utilities.h"
 
 bool screen_is_used(const session *s) {
     return s->options.format == POPLINER_FORMAT_TEXT && options_printed(&s->options) == NULL;
@@ -72,6 +73,33 @@ popliner_status screen_table(const session *s, const char *headline, size_t mark
     popliner_status status =
         popliner_screen_table(headline, table, marked_row, "--format tsv", &screen, text, error);
     free(table);
+    return status;
+}
+
+popliner_status screen_splits(const session *s, popliner_split_table *table,
+                              const popliner_certificate_input *names, char **text,
+                              popliner_error *error) {
+    const popliner_plot_options screen = screen_options(s);
+    table->more = "--format tsv";
+    return popliner_screen_splits(table, names, &screen, text, error);
+}
+
+popliner_status screen_verdict(session *s, const request *r, size_t micro_batches,
+                               popliner_split_row *row, size_t place, popliner_error *error) {
+    enum { SHOWN_ROWS = 40 };
+    const popliner_plan *plan = row->plan;
+    popliner_verdict verdict = POPLINER_FITS_NOT;
+    bool has_verdict = false;
+    popliner_status status = POPLINER_OK;
+    if (plan == NULL || plan->num_stages == 0) {
+        row->verdict = plan == NULL ? "no answer" : "none fits";
+        return POPLINER_OK;
+    }
+    if (s->analysis != NULL && place < SHOWN_ROWS)
+        status = hints_measure_verdict(s, r, row, micro_batches, &has_verdict, &verdict, error);
+    if (!has_verdict && plan->status != POPLINER_PLAN_INFEASIBLE)
+        verdict = POPLINER_FITS;
+    row->verdict = popliner_name_of(POPLINER_NAMED_VERDICT, verdict);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/screen.h"
+#include "command/words.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
@@ -23,13 +24,50 @@ size_t sweep_max_ipus(const session *s, size_t num_ipus) {
 typedef struct several {
     const popliner_sweep *sweep;
     const popliner_pareto *pareto;
+    const request *r;
     const popliner_certificate_input *names;
 } several;
+
+/* The limit of a row of a range of sizes, less what is kept free; 0: that of the request. */
+static uint64_t limit_at(session *s, const popliner_sweep *sweep, size_t i) {
+    uint64_t limit_bytes = 0;
+    if (!s->options.sweep->of_ipus)
+        session_less_reserve(s, sweep->values[i], &limit_bytes, NULL);
+    return limit_bytes;
+}
+
+static popliner_status show_sweep(session *s, const several *own, const char *headline,
+                                  size_t first, char **text, popliner_error *error) {
+    const popliner_sweep *sweep = own->sweep;
+    char(*values)[WORDS_NUMBER_SIZE] = calloc(sweep->num_values, sizeof *values);
+    popliner_split_row *rows = calloc(sweep->num_values, sizeof *rows);
+    popliner_status status =
+        values == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
+        words_number(values[i], sweep->values[i]);
+        rows[i].cells[0] = values[i];
+        rows[i].plan = sweep->plans[i];
+        rows[i].limit_bytes = limit_at(s, sweep, i);
+        status = screen_verdict(s, own->r, 0, &rows[i], i, error);
+        if (rows[i].plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)
+            rows[i].verdict = "no answer"; /* it was stopped */
+    }
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.headline = headline;
+    table.names[0] = s->options.sweep->of_ipus ? session_devices(s, 2) : "limit";
+    table.rows = rows;
+    table.num_rows = sweep->num_values;
+    table.marked_row = first < sweep->num_values ? first : SIZE_MAX;
+    if (status == POPLINER_OK)
+        status = screen_splits(s, &table, own->names, text, error);
+    free(values);
+    free(rows);
+    return status;
+}
 
 static popliner_status make_sweep(session *s, const void *of, popliner_format format, char **text,
                                   popliner_error *error) {
     const several *own = of;
-    const bool is_screen = format == POPLINER_FORMAT_TEXT;
     const size_t count = own->sweep->num_values;
     char headline[100] = "None of these fits.";
     size_t first = 0;
@@ -38,15 +76,12 @@ static popliner_status make_sweep(session *s, const void *of, popliner_format fo
     if (first < count)
         snprintf(headline, sizeof headline, "The first that fits: --%s %llu.", own->sweep->what,
                  (unsigned long long)own->sweep->values[first]);
-    popliner_status status = popliner_report_sweep(
-        own->sweep, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
-    return status == POPLINER_OK && is_screen
-               ? screen_table(s, headline, first < count ? first : SIZE_MAX, text, error)
-               : status;
+    return format == POPLINER_FORMAT_TEXT
+               ? show_sweep(s, own, headline, first, text, error)
+               : popliner_report_sweep(own->sweep, own->names, format, text, error);
 }
 
-popliner_status sweep_print(session *s, const popliner_costs *costs,
-                            const popliner_solver_options *solver_options,
+popliner_status sweep_print(session *s, const popliner_costs *costs, const request *r,
                             const popliner_certificate_input *names, popliner_error *error) {
     const value_range range = *s->options.sweep;
     popliner_status status = POPLINER_OK;
@@ -60,7 +95,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
     interrupts_catch(&s->interrupts);
     while (status == POPLINER_OK && num_solved < count && !is_stopped) {
-        popliner_solver_options o = *solver_options;
+        popliner_solver_options o = r->solver;
         o.without_second_proof = true;
         values[num_solved] = range.first + num_solved * range.step;
         if (range.of_ipus)
@@ -82,7 +117,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         sweep.values = values;
         sweep.plans = (const popliner_plan *const *)plans;
         sweep.num_values = num_solved;
-        const several own = {.sweep = &sweep, .names = names};
+        const several own = {.sweep = &sweep, .r = r, .names = names};
         status =
             outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_sweep, &own}}, error);
     }
@@ -130,10 +165,29 @@ static void tell_points(session *s, const popliner_pareto *summary) {
                     first, second);
 }
 
+static popliner_status show_points(session *s, const several *own, const char *headline,
+                                   char **text, popliner_error *error) {
+    const popliner_pareto *pareto = own->pareto;
+    popliner_split_row *rows = calloc(pareto->num_points + 1, sizeof *rows);
+    popliner_status status = rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < pareto->num_points; i++) {
+        rows[i].plan = pareto->plans[i];
+        status = screen_verdict(s, own->r, 0, &rows[i], i, error);
+    }
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.headline = headline;
+    table.rows = rows;
+    table.num_rows = pareto->num_points;
+    table.marked_row = pareto->num_points > 0 ? 0 : SIZE_MAX;
+    if (status == POPLINER_OK)
+        status = screen_splits(s, &table, own->names, text, error);
+    free(rows);
+    return status;
+}
+
 static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const several *own = of;
-    const bool is_screen = format == POPLINER_FORMAT_TEXT;
     const popliner_pareto *summary = own->pareto;
     char headline[160];
     snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s. %s",
@@ -141,11 +195,9 @@ static popliner_status make_points(session *s, const void *of, popliner_format f
              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
              summary->is_complete ? "Proven: these are all." : "There may be more.");
-    popliner_status status = popliner_report_pareto(
-        own->pareto, own->names, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
-    return status == POPLINER_OK && is_screen
-               ? screen_table(s, headline, summary->num_points > 0 ? 0 : SIZE_MAX, text, error)
-               : status;
+    return format == POPLINER_FORMAT_TEXT
+               ? show_points(s, own, headline, text, error)
+               : popliner_report_pareto(own->pareto, own->names, format, text, error);
 }
 
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
@@ -167,7 +219,7 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
                     "STOPPED: no split was found yet, and none is ruled out.");
     else
         status = tell_why(s, r, names, error);
-    const several own = {.pareto = pareto, .names = names};
+    const several own = {.pareto = pareto, .r = r, .names = names};
     if (status == POPLINER_OK)
         status = outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_points, &own}},
                                    error);

@@ -73,6 +73,15 @@ void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number) {
     result[at] = '\0';
 }
 
+void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t cycles_per_unit) {
+    char fraction[16];
+    const double rest = (double)(cycles % cycles_per_unit) / (double)cycles_per_unit;
+    words_number(result, cycles / cycles_per_unit);
+    snprintf(fraction, sizeof fraction, "%.6g", rest);
+    if (fraction[0] == '0' && fraction[1] == '.')
+        snprintf(result + strlen(result), WORDS_NUMBER_SIZE - strlen(result), "%s", fraction + 1);
+}
+
 /* ---- Lines of a log ---- */
 
 void words_line_add(words_line *line, const char *text) {

@@ -334,18 +334,47 @@ class Tabled(Owner):
         """The same as an object."""
         return json.loads(self.json_text())
 
-
-class Several(Tabled, Sequence[Plan]):
-    """Several plans, with a table of them."""
-
-    _plans: Tuple[Plan, ...]
-
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
                marked_row: Optional[int] = None) -> str:
         """The table for people, with a sign before one of its rows."""
         return make_text(library.popliner_screen_table, None, self.tsv().encode(),
                          SIZE_MAX if marked_row is None else size(marked_row, "marked_row"), b"",
                          screen(width, is_ascii, has_colour))
+
+
+class Several(Tabled, Sequence[Plan]):
+    """Several plans, with a table of them."""
+
+    _plans: Tuple[Plan, ...]
+    _naming: Naming
+
+    def _pointers(self) -> Sequence[Any]:
+        """The library's plans."""
+        raise NotImplementedError
+
+    def _cells(self) -> Tuple[Optional[str], Sequence[Any]]:
+        """What precedes each plan in the report: the name of the column, and its values."""
+        return None, ()
+
+    def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
+               marked_row: Optional[int] = None) -> str:
+        """The table for people, with a sign before one of its rows."""
+        handle = self._held()
+        pointers = self._pointers()
+        name, cells = self._cells()
+        rows = (c.popliner_split_row * len(pointers))()
+        for row, plan in zip(rows, pointers):
+            row.plan = plan
+        for row, cell in zip(rows, cells):
+            row.cells[0] = f"{cell:,}".encode()
+        table = begin(c.popliner_split_table)
+        table.names[0] = None if name is None else text(name, "title")
+        table.rows = rows
+        table.num_rows = len(pointers)
+        table.marked_row = SIZE_MAX if marked_row is None else size(marked_row, "marked_row")
+        names = self._naming.input()
+        return make_text(library.popliner_screen_splits, ctypes.byref(table), ctypes.byref(names),
+                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -365,10 +394,15 @@ class Sweep(Several):
         self._naming = naming
         self._handle = naming.handle
 
+    def _pointers(self) -> Sequence[Any]:
+        return [plan._held().read(c.popliner_certificate).plan for plan in self._plans]
+
+    def _cells(self) -> Tuple[Optional[str], Sequence[Any]]:
+        return self.what, self.values
+
     def _text(self, format: Format) -> str:
         handle = self._held()
-        pointers = [plan._held().read(c.popliner_certificate).plan
-                    for plan in self._plans]
+        pointers = self._pointers()
         sweep = begin(c.popliner_sweep)
         sweep.what = text(self.what, "title")
         sweep.values = (ctypes.c_uint64 * len(self.values))(*self.values)
@@ -401,6 +435,10 @@ class Pareto(Several):
         self.objectives = tuple(Objective(it) for it in summary.objectives)
         self._plans = tuple(Plan(plan, naming.unit_names)
                             for plan in first(summary.plans, summary.num_points))
+
+    def _pointers(self) -> Sequence[Any]:
+        summary = self._held().read(c.popliner_pareto)
+        return [summary.plans[i] for i in range(summary.num_points)]
 
     def _text(self, format: Format) -> str:
         handle = self._held()
