@@ -448,6 +448,18 @@ def log_on_terminal(command, **changes):
     return terminals.run(command, environment(**changes), on=("stderr",))[0]["stderr"]
 
 
+def check_order(popliner, report):
+    """Where one terminal shows both, warnings follow the answer, and errors what led to them."""
+    together = ["sh", "-c", 'exec "$@" 2>&1', "sh", popliner, report]
+    text, _, _ = on_terminal([*together, "--solve", "--num-ipus", "3"], 80, NO_COLOR="1")
+    check(0 < text.index("if nothing is kept for the backward") < text.index("\nwarning: "), text)
+    check(text.count("warning: ") == 1, text)
+    text, _, status = on_terminal([*together, "--solve", "-v"], 80, NO_COLOR="1")
+    check(status == 0 and text.index("warning: ") < text.index("Bottleneck  stage"), text)
+    text, _, _ = on_terminal(together, 80, NO_COLOR="1")
+    check("Try         --solve --schedule popart " in text, text)
+
+
 def check_log(popliner, report):
     """Words of the log have a colour, by the same rules as reports."""
     missing = [popliner, report + "-none"]
@@ -497,6 +509,25 @@ def check_comparison(popliner, mkprofile, report, scratch):
         check(f"{now} " in row and row.endswith("fullest tile, live"), growth, text)
 
 
+def check_compared_plans(popliner, mkprofile, scratch):
+    """Whether the model needs more IPUs is in the verdict."""
+    small, large = (os.path.join(scratch, name) for name in ("small", "large"))
+    for place, layers in ((small, "2"), (large, "4")):
+        subprocess.run([mkprofile, "--quiet", "--framework", "popart", "--tiles", "4", "--inference",
+                        "--layers", layers, "--output", place], check=True)
+    counts = set()
+    for limit in ("40K", "300K"):
+        command = [popliner, large, "-q", "--compare", small, "--solve", "--mem-per-tile", limit]
+        used = [len(json.loads(in_pipe([popliner, report, "-q", "--solve", "--mem-per-tile", limit])))
+                for report in (small, large)]
+        text = " ".join(on_terminal(command, 80, NO_COLOR="1")[0].split())
+        words = f", on {used[1]} IPUs instead of {used[0]}: the fullest tile of all stages needs"
+        check((words in text) == (used[0] != used[1]), used, text)
+        check("exchange code" in text and "Code" not in text, text)
+        counts.add(used[0] != used[1])
+    check(counts == {True, False}, counts)
+
+
 def check_replicas(popliner, report):
     """The verdict and the marked row are those of the best candidate; rows are those of a pipe."""
     command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--schedule", "popart"]
@@ -521,6 +552,9 @@ def check_together(popliner, report, other, scratch):
         os.symlink(path, os.path.join(folder, name))
     own = ["--schedule", "popart"]
     command = [popliner, folder, "-q", "--report", "all", "--solve", *own]
+    without, _, _ = on_terminal(command[:-2], 80, NO_COLOR="1")
+    check("stages, if nothing is kept for the backward passes." in " ".join(without.split()),
+          without)
     rows = [line.split("\t") for line in in_pipe(command).splitlines()]
     cuts = ",".join(row[3] for row in rows[1:-1])
     stages = [json.loads(in_pipe([popliner, path, "-q", "--evaluate", cuts, *own, "--format",
@@ -554,8 +588,10 @@ def main():
         check_hints(popliner, stored)
         check_large_layers(popliner, stored)
         check_log(popliner, stored)
+        check_order(popliner, stored)
         check_originals(popliner, stored)
         check_comparison(popliner, mkprofile, stored, scratch)
+        check_compared_plans(popliner, mkprofile, scratch)
         check_replicas(popliner, stored)
         check_together(popliner, report, os.path.join(scratch, "other"), scratch)
 

@@ -96,7 +96,7 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
 static void write_state(const popliner_analysis *a, bool is_training, pl_layout *layout) {
     size_t num_breaches = 0;
     pl_text text = {0};
-    pl_text_add(&text, is_training ? "yes; a schedule says what a pipeline keeps" : "no");
+    pl_text_add(&text, is_training ? "yes; what stages keep for it depends on the schedule" : "no");
     add_entry(layout, "Training", &text);
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         num_breaches += a->checks[i].breached > 0;

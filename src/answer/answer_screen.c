@@ -584,8 +584,9 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
         const size_t before = layout->text.length;
         pl_text size = {0};
         pl_text_add_grouped(&size, v->size_bytes);
-        pl_text_format(&layout->text, "%*s%8s  %s  ", PL_LABEL_WIDTH, "",
-                       size.failed ? "" : size.data, v->category);
+        pl_text_format(&layout->text, "%*s%8s  ", PL_LABEL_WIDTH, "", size.failed ? "" : size.data);
+        pl_text_add_words(&layout->text, v->category);
+        pl_text_add(&layout->text, "  ");
         const size_t used = layout->text.length - before;
         pl_layout_add_name(layout, &layout->text, *v->name != '\0' ? v->name : "<unnamed>",
                            layout->screen.width > used ? layout->screen.width - used : 1);

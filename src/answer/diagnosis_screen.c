@@ -1,7 +1,6 @@
 /* A diagnosis for people: whether it may be trusted, and what is missing.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,15 +137,6 @@ static pl_text reasons_text(const missing *m) {
     return text;
 }
 
-/* "hostExchangeCode" as "host exchange code" */
-static pl_text words_of(const char *category) {
-    pl_text text = {0};
-    for (const char *c = category; *c != '\0'; c++)
-        pl_text_format(&text, "%s%c", isupper((unsigned char)*c) && c > category ? " " : "",
-                       tolower((unsigned char)*c));
-    return text;
-}
-
 /* Adds "Missing       888  stack    the compiler's own", with all reasons. */
 static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
     enum { SHOWN = 4, MOST_ROWS = SHOWN + 1 };
@@ -166,7 +156,7 @@ static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
         if (is_of_others)
             pl_text_format(&names[i], "%zu other categories", count - SHOWN);
         else
-            names[i] = words_of(all[i].category);
+            pl_text_add_words(&names[i], all[i].category);
         if (!is_of_others)
             reasons[i] = reasons_text(&all[i]);
         widths[0] = sizes[i].length > widths[0] ? sizes[i].length : widths[0];

@@ -157,10 +157,10 @@ static void write_table(const table *t, pl_layout *layout) {
     columns[count++] = (pl_grid_column){NULL, PL_GRID_BAR, 2, 0, 60};
     const size_t least_screen = t->input->options->num_objectives > 0 ? NARROW : PL_MOST_WIDTH;
     for (size_t i = 0; i < t->num_objectives; i++)
-        columns[count++] = (pl_grid_column){
-            t->objectives[i] == POPLINER_OBJECTIVE_CYCLES ? t->input->time_unit
-                                                          : pl_objective_name(t->objectives[i]),
-            PL_GRID_RIGHT, 2, 0, least_screen};
+        columns[count++] = (pl_grid_column){t->objectives[i] == POPLINER_OBJECTIVE_CYCLES
+                                                ? t->input->time_unit
+                                                : pl_objective_name(t->objectives[i]),
+                                            PL_GRID_RIGHT, 2, 0, least_screen};
     columns[count++] = (pl_grid_column){"cuts after", PL_GRID_NAME, 2, MOST_CUTS, 0};
     columns[count++] = (pl_grid_column){"verdict", PL_GRID_WORDS, 2, 0, 0};
     pl_grid grid = {.columns = columns, .num_columns = count};

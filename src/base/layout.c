@@ -230,6 +230,14 @@ void pl_text_add_size(pl_text *text, double bytes) {
     pl_text_format(text, unit > 0 && bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
+void pl_text_add_words(pl_text *text, const char *name) {
+    for (const char *c = name; *c != '\0'; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            pl_text_format(text, "%s%c", c > name ? " " : "", *c - 'A' + 'a');
+        else
+            pl_text_append(text, c, 1);
+}
+
 void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
     const double share = limit == 0 ? 100.0 : 100 * (double)bytes / (double)limit;
     const double whole = bytes < limit && share > 99    ? 99

@@ -60,6 +60,9 @@ void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *
 
 void pl_text_add_size(pl_text *text, double bytes); /* "16 KiB" */
 
+/* Adds a name of the compiler in words: "hostExchangeCode" as "host exchange code". */
+void pl_text_add_words(pl_text *text, const char *name);
+
 /* Adds `bytes` as a share of `limit`: "80 %". What is below the limit has at most 99, what is above
  * at least 101. */
 void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit);

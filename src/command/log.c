@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -16,6 +17,32 @@
 void log_begin(log_state *log, popliner_level least_level) {
     *log = (log_state){.least_level = least_level,
                        .is_coloured = terminal_of(STDERR_FILENO).has_colour};
+}
+
+/* ---- warnings that wait ---- */
+
+/* A stream in memory; NULL: warnings do not wait. */
+static struct {
+    FILE *file;
+    char *text;
+    size_t length;
+} held;
+
+void log_hold(void) {
+    if (held.file == NULL)
+        held.file = open_memstream(&held.text, &held.length);
+}
+
+void log_release(void) {
+    if (held.file == NULL)
+        return;
+    fclose(held.file);
+    held.file = NULL;
+    progress_erase();
+    fflush(stdout);
+    fputs(held.text == NULL ? "" : held.text, stderr);
+    free(held.text);
+    held.text = NULL;
 }
 
 /* ---- lines ---- */
@@ -109,15 +136,19 @@ static void on_message(void *user, popliner_level level, const char *text) {
         log_unbroken(log, level, "", text);
         return;
     }
+    if (level == POPLINER_LEVEL_ERROR)
+        log_release();
+    FILE *file = level == POPLINER_LEVEL_WARNING && held.file != NULL ? held.file : stderr;
     line.indent = log_prefix(log, prefix, level, time(NULL));
-    progress_erase();
-    fputs(prefix, stderr);
+    if (file == stderr)
+        progress_erase();
+    fputs(prefix, file);
     if (log->about != NULL) {
         add_printable(&line, log->about);
         words_line_add(&line, ": ");
     }
     add_printable(&line, text);
-    words_line_write(&line, stderr);
+    words_line_write(&line, file);
 }
 
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {

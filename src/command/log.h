@@ -37,6 +37,10 @@ void log_unbroken(const log_state *log, popliner_level level, const char *head, 
 /* Writes one formatted message in lines of at most 100 columns. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);
 
+/* Keeps warnings until log_release or an error, so that they follow the answer on a terminal. */
+void log_hold(void);
+void log_release(void);
+
 /* Writes "Wrote the page: page.html", only where messages of level INFO are left out. */
 void log_for_terminal(const log_state *log, const char *done, const char *what, const char *path);
 

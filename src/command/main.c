@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "command/commands.h"
 #include "command/help.h"
@@ -175,11 +176,15 @@ int main(int argc, char **argv) {
         limits_begin(&s.options);
         session_begin(&s);
         begin_progress(&s.options);
+        if (screen_is_used(&s) && !s.options.verbose && isatty(STDOUT_FILENO) == 1 &&
+            isatty(STDERR_FILENO) == 1)
+            log_hold();
         double start = progress_seconds();
         status = perform(&s, &other, &error);
         log_step(&s.log, "Total", start);
     }
     progress_erase();
+    log_release();
     if (status == POPLINER_OK)
         name_files(&s);
     if (status != POPLINER_OK)

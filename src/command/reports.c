@@ -558,16 +558,20 @@ static popliner_status make_together(session *s, const void *of, popliner_format
         popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
     if (status != POPLINER_OK || !is_screen)
         return status;
-    char headline[100] = "No split of all reports was found.";
+    char headline[160] = "No split of all reports was found.";
     popliner_verdict worst = POPLINER_FITS;
+    bool lacks_schedule = false;
     for (size_t i = 0; i < together->num_reports; i++)
         if (together->num_stages > 0 && hints_worst_verdict(together->evaluations[i]) > worst)
             worst = hints_worst_verdict(together->evaluations[i]);
+    for (size_t i = 0; i < together->num_reports; i++)
+        lacks_schedule = lacks_schedule || (together->are_training[i] && screen_lacks_schedule(s));
     if (together->num_stages > 0) {
-        snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s.",
+        snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s%s.",
                  popliner_name_of(POPLINER_NAMED_VERDICT, worst),
                  worst <= POPLINER_FITS_LIKELY ? "each" : "one or more", together->num_reports,
-                 together->num_stages, together->num_stages == 1 ? "" : "s");
+                 together->num_stages, together->num_stages == 1 ? "" : "s",
+                 lacks_schedule ? ", if nothing is kept for the backward passes" : "");
         headline[0] = (char)(headline[0] - 'a' + 'A');
     }
     return screen_table(s, headline, SIZE_MAX, text, error);

@@ -25,12 +25,17 @@ popliner_plot_options screen_options(const session *s) {
     return how;
 }
 
+bool screen_lacks_schedule(const session *s) {
+    return s->options.schedule.copies == NULL &&
+           s->options.schedule.order == POPLINER_SCHEDULE_NONE &&
+           s->options.solver != SOLVER_GREEDY;
+}
+
 /* True if the profile trains, but no schedule says what stages keep. */
 static popliner_status find_schedule(const session *s, const request *r, bool *lacks_schedule,
                                      popliner_error *error) {
     *lacks_schedule = false;
-    if (s->analysis == NULL || s->options.schedule.copies != NULL ||
-        r->asked.schedule != POPLINER_SCHEDULE_NONE || s->options.solver == SOLVER_GREEDY)
+    if (s->analysis == NULL || !screen_lacks_schedule(s))
         return POPLINER_OK;
     return popliner_analysis_is_training(s->analysis, r->asked.memory_model, lacks_schedule, error);
 }
@@ -104,11 +109,16 @@ popliner_status screen_verdict(session *s, const request *r, size_t micro_batche
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {
-    static const popliner_hint hints[] = {
-        {"Try", "--solve", "the fewest IPUs that fit, and where to cut", NULL},
-        {"Try", "--diagnose", "the analysis against the compiler's totals", NULL},
-        {"Try", "--output page=page.html", "the same for a browser", NULL},
+    enum { NUM_HINTS = 3 };
+    static const popliner_hint hints[2][NUM_HINTS] = {
+        {{"Try", "--solve", "the fewest IPUs that fit, and where to cut", NULL},
+         {"Try", "--diagnose", "the analysis against the compiler's totals", NULL},
+         {"Try", "--output page=page.html", "the same for a browser", NULL}},
+        {{"Try", "--solve --schedule popart", "the fewest IPUs, and where to cut", NULL},
+         {"Try", "--diagnose", "compare with the compiler's totals", NULL},
+         {"Try", "--schedule popart -o page=page.html", "the same for a browser", NULL}},
     };
+    bool is_training = false;
     const popliner_plot_options how = screen_options(s);
     popliner_certificate *whole = NULL;
     char *text = NULL;
@@ -123,8 +133,11 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     s->options.evaluate = NULL;
     s->failed_softly = false; /* the verdict was not requested */
     if (status == POPLINER_OK)
-        status = popliner_screen_overview(s->analysis, whole, hints, sizeof hints / sizeof *hints,
-                                          &how, &text, error);
+        status = popliner_analysis_is_training(s->analysis, POPLINER_MEMORY_MODEL_FULL,
+                                               &is_training, error);
+    if (status == POPLINER_OK)
+        status = popliner_screen_overview(s->analysis, whole, hints[is_training], NUM_HINTS, &how,
+                                          &text, error);
     popliner_certificate_free(whole);
     return status == POPLINER_OK ? session_print(text, error) : status;
 }

@@ -17,6 +17,9 @@ bool screen_is_used(const session *s);
 /* Returns the capabilities of standard output. --color overrides the terminal and NO_COLOR. */
 popliner_plot_options screen_options(const session *s);
 
+/* True if no schedule or copies were requested, so that nothing is kept for a backward pass. */
+bool screen_lacks_schedule(const session *s);
+
 /* Makes the report of --solve or --evaluate; the caller frees *text. `costs` may be NULL. Errors:
  * those of solving, which finds out what would help. */
 popliner_status screen_solve(session *s, const request *r, const popliner_certificate *certificate,

@@ -221,13 +221,15 @@ typedef struct cost_facts {
     size_t num_layers;
     size_t num_ipus;      /* 0: not said */
     uint64_t limit_bytes; /* 0: none */
+    bool has_kept;        /* a stage may keep something, by the schedule */
     uint64_t whole_bytes; /* of all units as one stage; POPLINER_PEAK_FORBIDDEN: forbidden */
 } cost_facts;
 
 static cost_facts facts_of(const popliner_costs_file *info) {
     cost_facts f = {.num_units = popliner_costs_num_units(info->costs),
                     .num_ipus = info->num_ipus,
-                    .limit_bytes = info->bytes_per_tile};
+                    .limit_bytes = info->bytes_per_tile,
+                    .has_kept = info->has_kept};
     for (size_t i = 0; i < f.num_units; i++)
         f.num_layers += info->counted_units == NULL || info->counted_units[i] != 0;
     f.whole_bytes = popliner_costs_peak(info->costs, 0, f.num_units - 1, 1);
@@ -252,7 +254,8 @@ static void add_facts_for_people(const cost_facts *f, growing_text *text) {
     snprintf(line, sizeof line, "\nUnits       %zu, %zu of them layers\n", f->num_units,
              f->num_layers);
     text_add(text, line);
-    text_add(text, "Try         --solve    where to cut\n");
+    text_add(text, f->has_kept ? "Try         --solve --schedule 1f1b    where to cut\n"
+                               : "Try         --solve    where to cut\n");
 }
 
 /* The columns of the table summary. */

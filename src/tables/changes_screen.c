@@ -20,6 +20,18 @@ static void add_signed(pl_text *text, int64_t number, bool has_plus) {
 
 /* ---- the verdict ---- */
 
+/* Adds that another number of IPUs is in use. With a device map both sides have as many stages, so
+ * where they differ each stage is on its own IPU. */
+static void add_ipus(const pl_changes *c, pl_text *text) {
+    size_t count[PL_NUM_SIDES] = {0};
+    for (size_t i = 0; i < c->num_stages; i++)
+        for (int side = 0; side < PL_NUM_SIDES; side++)
+            count[side] += c->stages[i][side].first_unit != NULL;
+    if (count[PL_NOW] != count[PL_BEFORE])
+        pl_text_format(text, ", on %zu IPU%s instead of %zu", count[PL_NOW],
+                       count[PL_NOW] == 1 ? "" : "s", count[PL_BEFORE]);
+}
+
 static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
     const popliner_change *d = &c->items[c->deciding];
     double percent = 0;
@@ -30,14 +42,15 @@ static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
         return PL_TINT_YELLOW;
     }
     if (d->now == d->before) {
-        pl_text_add(bold, c->num_changed == 0 ? "No difference:" : "Not larger:");
+        pl_text_add(bold, c->num_changed == 0 ? "No difference" : "Not larger");
     } else {
         pl_change_percent(d, &percent);
         pl_text_add(bold, d->now > d->before ? "Larger" : "Smaller");
         if (d->before > 0)
             pl_text_format(bold, " by %.2f %%", percent < 0 ? -percent : percent);
-        pl_text_add(bold, ":");
     }
+    add_ipus(c, bold);
+    pl_text_add(bold, ":");
     pl_text_add(plain,
                 c->has_plan ? "the fullest tile of all stages needs " : "the fullest tile has ");
     add_signed(plain, d->now, false);
@@ -101,7 +114,11 @@ static pl_text name_text(const pl_changes *c, const popliner_change *d) {
         pl_text_add(&text, strcmp(d->what, "plan") == 0 ? "fullest tile of all stages"
                                                         : "fullest tile, live");
     else
-        pl_text_format(&text, "%s%s%s", has_kind ? d->what : "", has_kind ? " " : "", d->name);
+        pl_text_format(&text, "%s%s", has_kind ? d->what : "", has_kind ? " " : "");
+    if (!is_whole && strcmp(d->what, "category") == 0)
+        pl_text_add_words(&text, d->name);
+    else if (!is_whole)
+        pl_text_add(&text, d->name);
     if (strcmp(d->what, "stage") == 0) {
         const size_t stage = strtoul(d->name, NULL, 10);
         const pl_compared_stage *now = stage < c->num_stages ? &c->stages[stage][PL_NOW] : NULL;
