@@ -4,7 +4,7 @@
     calibration_test.py POPLINER MKPROFILE
 
 What was compiled is added up here from the tables of the profile, the correction is calculated here
-from the bytes of the largest tiles, and what the report promises is held against what the command
+from the bytes of the fullest tiles, and what the report promises is held against what the command
 then predicts. Solving with odd corrections must find what is the best of all splits that --evaluate
 tells of.
 
@@ -146,7 +146,7 @@ def check_comparison(document, path, whole, tests, split, options):
 
 
 def fit(stages, key):
-    """The scale of code or data, by the largest tiles; that of the layout is 1."""
+    """The scale of code or data, by the fullest tiles; that of the layout is 1."""
     if key == "layout_scale":
         return 1
     groups = list(CODE.values()) if key == "code_scale" else [key.split("_")[0]]

@@ -374,7 +374,7 @@ def check_text(command, expected, changed, before, now, settings):
 
     for row in expected:
         if row["quantity"] == "largest_tile_live_bytes":
-            check(has(row, "live on the largest tile: tile"), text)
+            check(has(row, "live on the fullest tile: tile"), text)
         if row["quantity"] == "largest_need_bytes":
             check(has(row, "the largest of all"), text)
         if row["what"] == "stage" and row["quantity"] == "need_bytes":

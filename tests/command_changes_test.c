@@ -127,14 +127,14 @@ static void growth_is_told_with_what_grew(void **state) {
     RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--fail-on=growth=0%");
     assert_int_equal(run.status, 1);
     assert_true(run.out_size > 0);
-    assert_contains(run.err, "--fail-on growth=0%: the live memory of the largest tile grew by ");
+    assert_contains(run.err, "--fail-on growth=0%: the live memory of the fullest tile grew by ");
     assert_contains(run.err, ". Most grew: ");
     RUN(&run, TRAINING, "-q", "--compare", INFERENCE, "--fail-on=growth=0%");
     assert_int_equal(run.status, 0);
     assert_lacks(run.err, "--fail-on");
     RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--fail-on=growth=1%", "--evaluate=whole");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "what the largest tile of all stages needs grew by ");
+    assert_contains(run.err, "what the fullest tile of all stages needs grew by ");
     /* without a bound growth is no failure */
     RUN(&run, INFERENCE, "-q", "--compare", TRAINING);
     assert_int_equal(run.status, 0);

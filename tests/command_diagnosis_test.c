@@ -327,7 +327,7 @@ static void evaluation_follows_the_device_map(void **state) {
     RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=7,7,7", "--effects=accumulators", "-q");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "Stage 0 on IPU 7: Head to 0\n  with stages 1 and 2: total ");
-    assert_contains(run.out, "worst tile 7: 226446 bytes"); /* as below */
+    assert_contains(run.out, "fullest tile 7: 226446 bytes"); /* as below */
     assert_contains(run.out, "Stage 1 on IPU 7: 1 to 2\n  counted with stage 0\n");
     assert_contains(run.out, "Stage 2 on IPU 7: 3 to Tail\n  counted with stage 0\n");
     RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=0,1", "-q");
@@ -386,10 +386,10 @@ static void evaluation_cuts_behind_the_head_or_not_at_all(void **state) {
     RUN(&run, CASE_PROFILE, "--evaluate", "Head", "-q");
     assert_contains(run.out, "Stage 0: Head\n");
     assert_contains(run.out, "Stage 1: 0 to Tail\n");
-    /* the compiler's own account of the whole program has this much on its largest tile */
+    /* the compiler's own account of the whole program has this much on its fullest tile */
     RUN(&run, CASE_PROFILE, "--evaluate", "whole", "--effects", "accumulators", "-q");
     assert_contains(run.out, "Stage 0: Head to Tail\n");
-    assert_contains(run.out, "worst tile 7: 226446 bytes");
+    assert_contains(run.out, "fullest tile 7: 226446 bytes");
     assert_null(strstr(run.out, "Stage 1"));
 }
 

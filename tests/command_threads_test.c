@@ -297,7 +297,7 @@ static void a_large_model_gives_the_same(void **state) {
 }
 
 /* Shared functions, and passes whose activations are kept. The limit is just below what the stages
- * Head-1 and 0-1 need on their worst tile, so that not every thread learns by itself that they do
+ * Head-1 and 0-1 need on their fullest tile, so that not every thread learns by itself that they do
  * not fit. */
 static void a_training_gives_the_same(void **state) {
     (void)state;

@@ -30,7 +30,7 @@ typedef struct style {
     const char *options;
 } style;
 
-/* How far the full model may be from the truth at the worst tile of any stage, in percent. */
+/* How far the full model may be from the truth at the fullest tile of any stage, in percent. */
 static const double most_below_percent = 1;
 static const double most_above_percent = 2;
 
@@ -92,8 +92,8 @@ static size_t unit_of_layer(const popliner_chain *chain, size_t layer) {
 
 /* How far a prediction is from the truth. */
 typedef struct fit {
-    uint64_t worst_bytes; /* foretold for the worst tile of the stage */
-    double error_percent; /* of this, against the truth's worst tile */
+    uint64_t worst_bytes; /* foretold for the fullest tile of the stage */
+    double error_percent; /* of this, against the truth's fullest tile */
     double mean_percent;  /* relative error per tile: mean and largest of the absolute values */
     double largest_percent;
 } fit;
@@ -111,7 +111,7 @@ static fit compare(const uint64_t *foretold, const uint64_t *truth, size_t num_t
     return f;
 }
 
-/* Absolute errors at the worst tile, summed over stages, and how often full is the nearer one. */
+/* Absolute errors at the fullest tile, summed over stages, and how often full is the nearer one. */
 typedef struct tally {
     double errors[NUM_MODELS];
     size_t num_stages;
@@ -191,7 +191,7 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
         for (size_t stage = 0; stage <= splits[i].num_cuts; stage++)
             check_stage(one, &splits[i], stage, models, num_tiles, options, &sums);
     }
-    printf("%-26s sum of absolute errors at the worst tile: full %.0f, popliner %.0f; full is "
+    printf("%-26s sum of absolute errors at the fullest tile: full %.0f, popliner %.0f; full is "
            "nearer in %zu of %zu stages\n",
            one->name, sums.errors[POPLINER_MEMORY_MODEL_FULL],
            sums.errors[POPLINER_MEMORY_MODEL_POPLINER], sums.num_nearer, sums.num_stages);
@@ -214,8 +214,9 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
 static void full_model_is_nearer_to_parts_compiled_alone(void **state) {
     scratch = *state;
     tally all = {.num_stages = 0};
-    printf("errors: at the worst tile; per tile mean and largest\n%-26s  n  %-10s %8s  %-32s  %s\n",
-           "style", "stage", "truth", "full", "popliner");
+    printf(
+        "errors: at the fullest tile; per tile mean and largest\n%-26s  n  %-10s %8s  %-32s  %s\n",
+        "style", "stage", "truth", "full", "popliner");
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (test_takes_case(i, 7))
             check_style(&styles[i], 16, &all);

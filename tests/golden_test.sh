@@ -70,7 +70,7 @@ pattern() { # case name: one of the case's regexes
 
 first_field_count() { awk -F '\t' "NR == $2 {print NF}" "$1"; }
 
-# The largest tile of all stages of the JSON in $scratch/out; nothing if there are no stages.
+# The fullest tile of all stages of the JSON in $scratch/out; nothing if there are no stages.
 largest_tile() {
     sed -n 's/^ *"max_tile_mem": \([0-9]*\),*$/\1/p' "$scratch/out" | sort -n | tail -n 1
 }
@@ -195,7 +195,7 @@ check_ilp() { # case name greedy's_status greedy's_largest_tile
         expect "$expected: ilp: proof" \
             grep -q "^INFO: Proven optimal: peak $largest bytes per tile" "$scratch/log"
         if [ "$3" -eq 0 ]; then
-            expect "$expected: ilp: largest tile $largest, greedy $4" test "$largest" -le "$4"
+            expect "$expected: ilp: fullest tile $largest, greedy $4" test "$largest" -le "$4"
             [ "$largest" -ge "$4" ] || better=$((better + 1))
         else
             found=$((found + 1))
@@ -258,7 +258,7 @@ check_full_limits() { # case
     done
 }
 
-better=0 # splits with a smaller largest tile than greedy's
+better=0 # splits with a lower peak than greedy's
 found=0  # splits where greedy finds none
 set +f
 folders=$(echo */)

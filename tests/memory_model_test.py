@@ -180,7 +180,7 @@ class Comparison:
         self.equal("cut_bytes", where, one["cut_bytes"], other["cut_bytes"])
 
     def best_split(self, settings, num_ipus, asked_need=None):
-        """The smallest largest tile, and the least traffic with that, over all splits."""
+        """The lowest peak, and the least traffic with that, over all splits."""
         model = self.model
         need = NEEDS.get(asked_need, "expected_bytes")
         known = {}

@@ -792,7 +792,7 @@ class Check:
 
     def choices(self, split):
         """(memory, cycles) that each stage may have: with --recompute auto those with the fewest
-        cycles within its limit, and the largest tile if memory was asked for."""
+        cycles within its limit, and the fullest tile if memory was asked for."""
         request = self.request
         if request.recompute != "auto":
             return [{(s.memory, s.cycles)} for s in split.stages]

@@ -102,7 +102,7 @@ function makePage(words) {
     return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
 }
 
-// The largest tile of every stage, wherever it stands in a pipeline, and all of them together.
+// The fullest tile of every stage, wherever it stands in a pipeline, and all of them together.
 function checkNeeds(model, places, name) {
     let seen = 0;
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];

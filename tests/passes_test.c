@@ -450,7 +450,7 @@ static uint64_t shared_peak(pl_shared_stages *shared, const popliner_interval *s
     return peak_bytes;
 }
 
-/* The largest tile of the union of two intervals with what they keep, by operations. */
+/* The fullest tile of the union of two intervals with what they keep, by operations. */
 static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
                                   const popliner_pipeline *pipeline,
                                   const popliner_interval *stages) {

@@ -1,4 +1,4 @@
-/* The largest tile by number of copies, against looking at all tiles for each place.
+/* The fullest tile by number of copies, against looking at all tiles for each place.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
@@ -25,7 +25,7 @@ static pl_peak_piece draw_tile(uint64_t *random, size_t tile) {
     };
 }
 
-/* The largest tile with so many copies, the first of equals. */
+/* The fullest tile with so many copies, the first of equals. */
 static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num_tiles,
                                           size_t copies) {
     const pl_peak_piece *largest = &tiles[0];

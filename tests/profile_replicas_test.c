@@ -184,7 +184,7 @@ static bool is_better(value a, value b) {
                           : left > right || (a.batches > 0 && left == right && a.ipus < b.ipus);
 }
 
-/* The best split on so many IPUs, and how little its largest tile can be. */
+/* The best split on so many IPUs, and how little its fullest tile can be. */
 static value best_of(question *q, size_t num_ipus, uint64_t *least_bytes) {
     const popliner_replicas_options *o = &q->options;
     value best = {0};

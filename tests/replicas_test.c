@@ -213,7 +213,7 @@ static value best_of(const question *q, size_t num_ipus) {
     return best;
 }
 
-/* The smallest largest tile of pipelines on so many IPUs with the fewest micro-batches, whatever
+/* The lowest peak of pipelines on so many IPUs with the fewest micro-batches, whatever
  * the limits; UINT64_MAX if none is allowed. */
 static uint64_t least_peak(const question *q, size_t num_ipus) {
     const popliner_replicas_options *o = q->options;

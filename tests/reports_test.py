@@ -135,7 +135,7 @@ def limits_of(told, pipeline, stage):
 
 def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu_limits=(),
           wanted=()):
-    """One solve against all splits. Returns its largest tile."""
+    """One solve against all splits. Returns its fullest tile."""
     own_limit = dict(ipu_limits)
     options = ["--num-ipus", str(num_ipus), "--objective", ",".join(objectives),
                "--require", f"layers:{str(min_layers)}..", "--mem-per-tile", str(limit)]
@@ -149,7 +149,7 @@ def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu
         for stage in range(len(split[1]) + 1))]
     if fitting:
         best = min(fitting, key=lambda split: judge(root, pipeline, *split, objectives))
-    else:  # the smallest largest tile
+    else:  # the lowest peak
         best = min(splits, key=lambda split: judge(root, pipeline, *split, ["memory"]))
     words = [root.command, "-q", root.place, "--report", "all", "--solve", *pipeline, *options]
     done = run(*words, "--format", "json", status=(0,) if fitting else (1,))

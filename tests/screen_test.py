@@ -175,8 +175,8 @@ def check_diagnosis(text, found, what):
 
 DESIGN = {
     tuple(SOLVE): """
-Fits on 4 IPUs. Proven: no split over 4 IPUs has a smaller largest tile.
-stage IPU layers largest tile, limit 638,976 bytes cycles to next
+Fits on 4 IPUs. Proven: no split over 4 IPUs has a lower peak.
+stage IPU layers fullest tile, limit 638,976 bytes cycles to next
 0 0 Head to 0 355,988 56 % █████████████▎ │ 5.69 M 16 KiB
 1 1 1 to 2 481,873 75 % ██████████████████ │ 10.16 M 16 KiB
 2 2 3 to 4 429,614 67 % ████████████████▏ │ 10.07 M 16 KiB
@@ -189,7 +189,7 @@ Try --num-ipus 3 likely fits: 595,691 bytes (93 %)
     tuple(TOO_FEW): """
 May not fit on 2 IPUs. Proven: every split over 2 IPUs with a layer in each stage needs 752,970
 bytes or more on some tile.
-stage IPU layers largest tile, limit 638,976 bytes cycles to next
+stage IPU layers fullest tile, limit 638,976 bytes cycles to next
 > 0 0 Head to 3 752,970 118 % ████████████████████│▓▓▓▓ 20.90 M 16 KiB
 1 1 4 to 7 639,747 101 % ████████████████████│▓ 20.59 M
 Bottleneck stage 0, tile 6, step 3422: bert/encoder/2/output/dense/MatMul
@@ -491,7 +491,7 @@ def check_originals(popliner, report):
 
 
 def check_comparison(popliner, mkprofile, report, scratch):
-    """The change of the largest tile comes first, in the verdict and in the table."""
+    """The change of the fullest tile comes first, in the verdict and in the table."""
     other = os.path.join(scratch, "other")
     subprocess.run([mkprofile, *REPORT.replace("--hidden 128", "--hidden 120").split(), "--output",
                     other], check=True)

@@ -1249,7 +1249,7 @@ def shuffle(place, seed):
 
 
 def sharpen(place, seed):
-    """Gives the worst tile just as much as a rule allows, or a byte more."""
+    """Gives the fullest tile just as much as a rule allows, or a byte more."""
     times = {"few_tiles": 100, "copies": 10, "exchange_code": 10, "vertex_code": 20,
              "always_live": 2}
     truth = Truth(place)

@@ -123,7 +123,7 @@ static void name_units(subject *s) {
     json_decref(answer);
 }
 
-/* The largest tile of first ... last as the stages_to_end-th stage from the end. */
+/* The fullest tile of first ... last as the stages_to_end-th stage from the end. */
 static uint64_t evaluate(const subject *s, size_t first, size_t last, size_t stages_to_end,
                          bool is_in_pipeline) {
     char split[MOST_BRUTE_UNITS * MOST_NAME] = "";
@@ -658,7 +658,7 @@ static void check_remedies(const asked *a, const popliner_infeasibility *why) {
     }
 }
 
-/* The smallest spread is that of one IPU: where it comes first, the command puts the largest tile
+/* The smallest spread is that of one IPU: where it comes first, the command puts the fullest tile
  * before it. */
 static void complete_balance(asked *a) {
     popliner_objective list[POPLINER_NUM_OBJECTIVES] = {POPLINER_OBJECTIVE_MEMORY};

@@ -122,7 +122,7 @@ static void add_stopped(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, " after %g s", seconds);
 }
 
-/* "Proven: no split over 4 IPUs has a smaller largest tile." */
+/* "Proven: no split over 4 IPUs has a lower peak." */
 static void add_proof(const pl_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     const popliner_plan_value *first = plan->values;
@@ -346,11 +346,11 @@ static pl_text cut_text(const pl_certificate *c, size_t stage) {
     return text;
 }
 
-/* "largest tile, limit 638,976 bytes", or "of 638,976 bytes" where there is less room. */
+/* "fullest tile, limit 638,976 bytes", or "of 638,976 bytes" where there is less room. */
 static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool is_of_need) {
     enum { NARROW = 80 };
     const size_t width = layout->screen.width;
-    const char *what = c->input.profile != NULL ? "largest tile" : "memory";
+    const char *what = c->input.profile != NULL ? "fullest tile" : "memory";
     const bool is_short = width < PL_MOST_WIDTH || is_of_need;
     pl_text text = {0};
     if (!has_one_limit(c) || limit_of(c, 0) >= PL_NO_LIMIT) {

@@ -59,13 +59,13 @@ static void write_stage(pl_text *text, const pl_comparison *c, size_t number) {
         pl_text_format(text, " to %s", c->names[2 * number + 1]);
     pl_text_format(text, "\n  %-24s %12s %12s %9s\n", "bytes", "predicted", "compiled", "error");
     write_row(
-        text, "largest tile", (double)s->predicted.whole.max_bytes,
+        text, "fullest tile", (double)s->predicted.whole.max_bytes,
         (double)(c->counts_layout ? s->compiled.whole.max_bytes : s->compiled.live.max_bytes));
     pl_text_format(text, "  %-24s %12zu %12zu\n", "  which is tile", s->predicted.whole.tile,
                    s->compiled.whole.tile);
     write_spread(text, "live", &s->predicted.live, &s->compiled.live);
     write_spread(text, "with layout", &s->predicted.whole, &s->compiled.whole);
-    write_groups(text, "on the largest tile", s->predicted.tile_bytes, s->compiled.tile_bytes);
+    write_groups(text, "on the fullest tile", s->predicted.tile_bytes, s->compiled.tile_bytes);
     write_groups(text, "over all tiles", s->predicted.group_bytes, s->compiled.group_bytes);
     for (size_t part = 0; part < POPLINER_NUM_COUNTED_PARTS; part++)
         if (!isnan(s->without_percent[part]))
@@ -88,7 +88,7 @@ static void write_scales(pl_text *text, const char *stages, const popliner_scale
 }
 
 static void write_correction(pl_text *text, const pl_comparison *c) {
-    pl_text_add(text, "Errors of the largest tile\n");
+    pl_text_add(text, "Errors of the fullest tile\n");
     pl_text_format(text, "  stage %11s %11s %11s\n", c->has_correction ? "before" : "error",
                    c->has_correction ? "after" : "", c->has_correction ? "left out" : "");
     for (size_t i = 0; i < c->num_stages; i++) {

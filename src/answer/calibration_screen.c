@@ -30,7 +30,7 @@ static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout
     pl_text bold = {0};
     pl_text plain = {0};
     pl_text_format(&bold, "Predicted within %.1f %%.", worst->percent);
-    pl_text_format(&plain, "The largest tile of stage %zu was missed most.", worst->stage);
+    pl_text_format(&plain, "The fullest tile of stage %zu was missed most.", worst->stage);
     if (!is_near)
         pl_text_format(&plain, " Estimates allow for %.1f %%.", allowed_percent);
     layout->text.failed = layout->text.failed || bold.failed || plain.failed;

@@ -128,7 +128,7 @@ static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
                 return status;
         }
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                   "unit %zu was planned with %" PRIu64 " bytes on its largest tile, but measures "
+                   "unit %zu was planned with %" PRIu64 " bytes on its fullest tile, but measures "
                    "%" PRIu64 "; please report this",
                    why->unit, why->unit_bytes, c->unit.need_bytes[c->input.need]);
 }
@@ -156,7 +156,7 @@ static popliner_status measure(pl_certificate *c, bool is_evaluation, popliner_e
             c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,
-                        "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
+                        "stage %zu was planned with %" PRIu64 " bytes on its fullest tile, but "
                         "measures %" PRIu64 "; please report this",
                         i, plan->stages[i].peak_bytes, c->details[i].need_bytes[c->input.need]);
     }
@@ -334,7 +334,7 @@ static size_t find_bottleneck(const popliner_plan *plan, const popliner_solver_o
     return bottleneck;
 }
 
-/* The greatest share of the plan's largest tile that no operation explains. */
+/* The greatest share of the plan's fullest tile that no operation explains. */
 static double find_unexplained_share(const pl_certificate *c) {
     double share = 0;
     for (size_t i = 0; c->is_measured && i < c->plan.num_stages; i++) {

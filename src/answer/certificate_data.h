@@ -89,7 +89,7 @@ static inline const pl_certificate *pl_certificate_of(const popliner_certificate
 /* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty
  * then. With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
  * certificate. Measures every IPU of the plan once more by itself (and the unit that is too large,
- * if there is one), or looks it up; if its largest tile differs from the plan's, the error is
+ * if there is one), or looks it up; if its fullest tile differs from the plan's, the error is
  * INTERNAL. Errors: also MEMORY; USAGE for stages on one IPU without a meter. Cost: that of
  * measuring a stage for each IPU, if there is a meter. */
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,

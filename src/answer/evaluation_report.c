@@ -57,7 +57,7 @@ static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
     pl_text_add(text, "\n ");
     write_others(&c->plan, number, text);
     pl_text_format(text,
-                   " total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
+                   " total %" PRIu64 " bytes; fullest tile %zu: %" PRIu64 " bytes at step %zu, ",
                    d->total_bytes, d->tile, d->tile_bytes, d->step);
     static const char *const whose[] = {
         [POPLINER_NEED_EXPECTED] = "",

@@ -121,7 +121,7 @@ static uint64_t limit_of(const request *r, size_t ipu) {
     return r->solver.mem_per_tile;
 }
 
-/* Where IPUs differ, the largest tile of all does not say which of them is too small: the first few
+/* Where IPUs differ, the fullest tile of all does not say which of them is too small: the first few
  * are reported. */
 static popliner_status tell_ipus_above_limits(session *s, const request *r,
                                               popliner_certificate *certificate,

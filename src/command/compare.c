@@ -103,12 +103,12 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
         snprintf(text + length, size - length, ".");
 }
 
-/* The largest tile grew by more. */
+/* The fullest tile grew by more. */
 static void tell_growth(session *s, const popliner_changes *changes,
                         const popliner_growth_bound *bound) {
     const popliner_change *d = changes->deciding;
-    const char *what = strcmp(d->what, "plan") == 0 ? "what the largest tile of all stages needs"
-                                                    : "the live memory of the largest tile";
+    const char *what = strcmp(d->what, "plan") == 0 ? "what the fullest tile of all stages needs"
+                                                    : "the live memory of the fullest tile";
     char causes[400];
     list_causes(changes, causes, sizeof causes);
     const double percent =

@@ -588,7 +588,7 @@ const value_kind kind_failures = {
     .expected = "growth=2%, growth.layers=5%, unexplained=3% or contradiction",
     .has_members = true,
     .words = (const kind_word[]){
-        {"growth", POPLINER_GROWTH_LARGEST_TILE, "with --compare: the largest tile grew by more",
+        {"growth", POPLINER_GROWTH_LARGEST_TILE, "with --compare: the fullest tile grew by more",
          "growth=N%"},
         {"growth.tiles", POPLINER_GROWTH_TILES, "any tile", "growth.tiles=N%"},
         {"growth.categories", POPLINER_GROWTH_CATEGORIES, "any category of memory",

@@ -32,7 +32,7 @@ typedef struct pl_lives {
 typedef struct pl_placer pl_placer;
 
 /* Creates a placer, which refers to the profile, whose variables are loaded; NULL if memory is
- * short. Free with pl_placer_free. O(variables of the largest tile). */
+ * short. Free with pl_placer_free. O(variables of the fullest tile). */
 pl_placer *pl_placer_create(const popliner_profile *profile);
 void pl_placer_free(pl_placer *placer);
 

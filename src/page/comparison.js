@@ -114,7 +114,7 @@ class ChangeRows extends Rows {
 }
 
 const BOUND_TEXTS = {
-    'largest-tile': 'the largest tile', tiles: 'any tile', categories: 'any category',
+    'largest-tile': 'the fullest tile', tiles: 'any tile', categories: 'any category',
     layers: 'any layer', stages: 'any stage', cycles: 'the cycles',
 };
 

@@ -23,7 +23,7 @@ function bottleneck(page, table) {
     const model = fact('model');
     const off = model.tiles_off.value;
     return [facts([
-        ['worst tile', button(grouped(own.tile.value), () => page.showTile(own.tile.value),
+        ['fullest tile', button(grouped(own.tile.value), () => page.showTile(own.tile.value),
             { class: 'link' })],
         ['at step', button(grouped(own.step.value), () => page.showStep(own.step.value),
             { class: 'link' })],

@@ -15,22 +15,22 @@ function several(count, one, many) {
 const ADVICE = {
     over_memory: (a) => `${several(a.count, 'tile has', 'tiles have')} addresses in use past ` +
         `the end of the memory. The highest is at ${part(a.bytes, a.of_bytes)}.`,
-    unbalanced: (a) => `The worst tile has ${(a.bytes / a.of_bytes).toFixed(2)} times the mean: ` +
+    unbalanced: (a) => `The fullest tile has ${(a.bytes / a.of_bytes).toFixed(2)} times the mean: ` +
         `${bytes(a.bytes)} live there, ${bytes(a.of_bytes)} on the average tile. ` +
         `${several(a.count, 'tile is', 'tiles are')} above the mean.`,
-    next_tile: (a) => `Without the worst tile, this one would limit: ${bytes(a.bytes)}, ` +
+    next_tile: (a) => `Without the fullest tile, this one would limit: ${bytes(a.bytes)}, ` +
         `${bytes(a.of_bytes - a.bytes)} less. ${several(a.count, 'tile has', 'tiles have')} 99 % ` +
         'of the worst or more, itself included.',
-    always_live: (a) => `Always live on the worst tile: ${part(a.bytes, a.of_bytes)}` +
+    always_live: (a) => `Always live on the fullest tile: ${part(a.bytes, a.of_bytes)}` +
         `${a.subject === null ? '' : `, most of it ${a.subject}`}.`,
     few_tiles: (a) => `${shorten(a.subject || 'A variable without a name')} is on ` +
         `${several(a.count, 'tile', 'tiles')} alone, and has ${part(a.bytes, a.of_bytes)} of the ` +
         'worst one at its peak.',
     copies: (a) => `Messages and rearrangements have ${part(a.bytes, a.of_bytes)} of the worst ` +
         'tile at its peak.',
-    exchange_code: (a) => `Code of exchanges has ${part(a.bytes, a.of_bytes)} of the worst tile.`,
+    exchange_code: (a) => `Code of exchanges has ${part(a.bytes, a.of_bytes)} of the fullest tile.`,
     vertex_code: (a) => `${shorten(a.subject || 'A vertex type without a name')}: its code has ` +
-        `${part(a.bytes, a.of_bytes)} of the worst tile; ` +
+        `${part(a.bytes, a.of_bytes)} of the fullest tile; ` +
         `${several(a.count, 'tile has', 'tiles have')} it.`,
     repeated_code: (a) => `${shorten(a.subject)}: ` +
         `${several(a.count, 'layer has', 'layers have')} exchange code for it, ` +
@@ -84,10 +84,10 @@ function standingOut(page) {
         }));
 }
 
-// Which tile the columns of the worst tile are of.
+// Which tile the columns of the fullest tile are of.
 function worstTile(table) {
     return table.numRows === 0 ? ''
-        : ` The worst tile is ${grouped(table.column('worst_tile')[0])}.`;
+        : ` The fullest tile is ${grouped(table.column('worst_tile')[0])}.`;
 }
 
 function insightsView(page) {

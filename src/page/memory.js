@@ -194,7 +194,7 @@ class MemoryView {
         if (series === null)
             return [[], 'The bytes by tile of all stages would make this page too large: it has ' +
                 'those of the command\'s own plan alone.'];
-        return [series, `Expected; the largest tile needs ${grouped(
+        return [series, `Expected; the fullest tile needs ${grouped(
             this.split.stages[Number(this.how)].needs.expected)} B, of ${
             grouped(data.num_tiles)} tiles.`];
     }

@@ -63,7 +63,7 @@ static void put_sums(pl_json *json, const pl_stage_details *details) {
     pl_put_close(json);
 }
 
-/* The largest tiles for one need: how many each stage has, and what they hold. Of needs that are
+/* The fullest tiles for one need: how many each stage has, and what they hold. Of needs that are
  * not the expected one nobody asks where. */
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
     static const column columns[] = {

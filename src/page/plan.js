@@ -6,7 +6,7 @@ const NEED_TEXTS = {
     expected: 'expected',
     least: 'at least',
 };
-const OBJECTIVE_TEXTS = { memory: 'largest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
+const OBJECTIVE_TEXTS = { memory: 'fullest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
     ipus: 'IPUs', balance: 'imbalance of the IPUs' };
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
     'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic'];
@@ -309,7 +309,7 @@ class PlanView {
         this.show();
         this.verdict.draw();
         const { memory, ipus: used } = this.split.values;
-        this.status.textContent = `${told} Largest tile: ` +
+        this.status.textContent = `${told} Fullest tile: ` +
             `${memory === null ? 'not known' : bytes(memory)}, ${ipus(used)}.`;
         this.afterPlan();
         end();
@@ -497,7 +497,7 @@ class PlanView {
                 ['free', `${grouped(s.headroom_bytes)} B`],
                 ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
                 s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
-                ['worst tile', button(grouped(s.tile), () => this.page.showTile(s.tile),
+                ['fullest tile', button(grouped(s.tile), () => this.page.showTile(s.tile),
                     { class: 'link' })],
                 ['at step', button(grouped(s.step), () => this.page.showStep(s.step),
                     { class: 'link' })],
@@ -548,7 +548,7 @@ class PlanView {
         });
         replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'),
             svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
-                'aria-label': 'Best largest tile by number of IPUs; the table has the numbers' },
+                'aria-label': 'Best fullest tile by number of IPUs; the table has the numbers' },
             ticks(most, 4).map((value) => [svg('line', { x1: left, x2: width - 8, y1: y(value),
                 y2: y(value), class: 'grid' }), svg('text', { x: left - 5, y: y(value) + 4,
                 class: 'tick end' }, value === 0 ? '0' : kib(value))]), columns,
@@ -557,7 +557,7 @@ class PlanView {
                 `limit ${kib(limit)}`),
             svg('text', { x: (left + width) / 2, y: height - 2, class: 'tick middle' }, 'IPUs')),
             el('details', {}, el('summary', {}, 'Numbers'), smallTable(
-                'Best largest tile by number of IPUs', [['IPUs', true], ['largest tile', true],
+                'Best fullest tile by number of IPUs', [['IPUs', true], ['fullest tile', true],
                     ['', false]], possible.map((point) => ({
                     attributes: { class: point.count === numIpus ? 'current' : null },
                     cells: [String(point.count), bytes(point.value), !isFree ? ''
@@ -586,7 +586,7 @@ class PlanView {
             : 'Memory against traffic'),
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
             el('details', {}, el('summary', {}, 'Numbers'), smallTable(
-                'All best compromises within the limit', [['largest tile', true],
+                'All best compromises within the limit', [['fullest tile', true],
                     [objectiveTitle(second), true], ['IPUs', true], ['', false]],
                 points.map((point) => [bytes(point.values.memory),
                     shownObjective(second, point.values[second]), String(point.values.ipus),

@@ -33,7 +33,7 @@ function ipus(number) {
 }
 
 // The end of "No other split ...", where the first objective is at its best.
-const BETTER_TEXTS = { memory: 'has a smaller largest tile', cycles: 'has a faster slowest IPU',
+const BETTER_TEXTS = { memory: 'has a lower peak', cycles: 'has a faster slowest IPU',
     traffic: 'sends less over its cuts', ipus: 'uses fewer', balance: 'is more even' };
 
 class Verdict {

@@ -11,7 +11,7 @@
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_MEMORY] = {.name = "memory",
                                    .words = "peak %/",
-                                   .better = "a smaller largest tile",
+                                   .better = "a lower peak",
                                    .kind = PL_OBJECTIVE_LARGEST,
                                    .unit = PL_UNIT_BYTES,
                                    .may_lead = true,

@@ -43,31 +43,31 @@ static const struct {
                      "tiles that have too little",
                      "fewer layers on an IPU, a smaller batch, recomputing"},
     [UNBALANCED] = {"unbalanced",
-                    "live on the worst tile, against the mean of all tiles; count: tiles above "
+                    "live on the fullest tile, against the mean of all tiles; count: tiles above "
                     "the mean",
-                    "other tile mappings of what the worst tile has more of than others"},
+                    "other tile mappings of what the fullest tile has more of than others"},
     [NEXT_TILE] = {"next_tile",
-                   "live on the tile that would limit next, of what the worst tile has; count: "
+                   "live on the tile that would limit next, of what the fullest tile has; count: "
                    "tiles within 1% of the worst, and itself",
                    "balancing a single tile gains no more than this difference"},
     [ALWAYS_LIVE] = {"always_live",
-                     "always live on the worst tile, most of it of this category, of all that is "
+                     "always live on the fullest tile, most of it of this category, of all that is "
                      "live there at its peak",
                      "recomputing does not help here: fewer parameters or less code on the IPU"},
     [FEW_TILES] = {"few_tiles",
-                   "of this variable, at the peak of the worst tile, of all that is live there; "
+                   "of this variable, at the peak of the fullest tile, of all that is live there; "
                    "count: tiles that have some of the variable",
                    "a tile mapping that spreads the variable over more tiles"},
     [COPIES] = {"copies",
-                "messages and rearrangements at the peak of the worst tile, of all that is live "
+                "messages and rearrangements at the peak of the fullest tile, of all that is live "
                 "there",
                 "tile mappings that need less moving, or exchanges of smaller parts"},
     [EXCHANGE_CODE] = {"exchange_code",
-                       "code of exchanges on the worst tile, of all that is live there",
+                       "code of exchanges on the fullest tile, of all that is live there",
                        "outlining, and layouts that repeat: each other pattern has code of its "
                        "own"},
     [VERTEX_CODE] = {"vertex_code",
-                     "code of this vertex type on the worst tile, of all that is live there; "
+                     "code of this vertex type on the fullest tile, of all that is live there; "
                      "count: tiles that have the code",
                      "fewer variants of vertices: one type and layout for what is alike"},
     [REPEATED_CODE] = {"repeated_code",
@@ -200,9 +200,9 @@ static void check_gaps(const look *own) {
         add(own, GAPS, &a);
 }
 
-/* ---- rules of the variables on the worst tile ---- */
+/* ---- rules of the variables on the fullest tile ---- */
 
-/* Bytes on the worst tile at its peak, by unlowered variable and category. */
+/* Bytes on the fullest tile at its peak, by unlowered variable and category. */
 typedef struct worst_tile {
     uint64_t *of_unlowered;              /* [num_unlowered] */
     uint64_t at_peak[PL_MAX_CATEGORIES]; /* by category */
@@ -291,7 +291,7 @@ static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
     return status;
 }
 
-/* Adds a row if the bytes are at least a tenth of the live bytes of the worst tile. */
+/* Adds a row if the bytes are at least a tenth of the live bytes of the fullest tile. */
 static void check_share(const look *own, rule which, uint64_t bytes) {
     const advice a = {NULL, own->worst, bytes, own->live_bytes, SIZE_MAX, SIZE_MAX};
     if (10 * bytes >= own->live_bytes)
@@ -530,7 +530,7 @@ static popliner_status check_repeated_constants(const look *own, popliner_error 
 
 /* ---- all rules ---- */
 
-/* Finds the first step at which most is live on the worst tile. */
+/* Finds the first step at which most is live on the fullest tile. */
 static popliner_status find_peak(look *own, popliner_error *error) {
     const popliner_profile *p = own->profile;
     uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);

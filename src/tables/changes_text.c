@@ -196,7 +196,7 @@ static void write_items(const pl_changes *c, const listing *l, pl_text *text) {
 
 static void write_device(const pl_changes *c, pl_text *text) {
     static const char *const words[][2] = {
-        {"largest_tile_live_bytes", "live on the largest tile"},
+        {"largest_tile_live_bytes", "live on the fullest tile"},
         {"total_bytes", "bytes in use on all tiles"},
         {"always_live_bytes", "bytes always live on all tiles"},
         {"layout_gap_bytes", "bytes that the layout leaves unused at most"},
@@ -263,7 +263,7 @@ static void write_plan(const pl_changes *c, pl_text *text) {
     size_t stage = 0;
     if (!c->has_plan)
         return;
-    pl_text_add(text, "\nThe plan: what the largest tile of each stage needs\n");
+    pl_text_add(text, "\nThe plan: what the fullest tile of each stage needs\n");
     add_numbers(text, &c->items[c->deciding]);
     pl_text_add(text, "the largest of all\n");
     for (size_t i = c->deciding + 2; i < c->count && stage < c->num_stages;) {

@@ -5,7 +5,7 @@
 
 #include <popliner/popliner.h>
 
-/* A made-up model: what each layer takes on the largest tile, and what neighbours share. */
+/* A made-up model: what each layer takes on the fullest tile, and what neighbours share. */
 static const uint64_t layer_bytes[] = {400, 300, 300, 500, 200, 300};
 enum { NUM_LAYERS = 6, SHARED_BYTES = 50 };
 

@@ -5,7 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 import popliner
 
-# A made-up model: what each layer takes on the largest tile, and what neighbours share.
+# A made-up model: what each layer takes on the fullest tile, and what neighbours share.
 LAYER_BYTES = [400, 300, 300, 500, 200, 300]
 SHARED_BYTES = 50
 

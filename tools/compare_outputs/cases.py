@@ -22,7 +22,7 @@ class Subject:
     name: str
     base: tuple  # the arguments that name it
     layers: list  # their names in order
-    best: dict  # number of IPUs: the smallest possible largest tile
+    best: dict  # number of IPUs: the smallest possible fullest tile
 
     def is_costs(self):
         return self.base[0].startswith(("in/costs/", "in/graphs/"))

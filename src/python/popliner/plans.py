@@ -31,7 +31,7 @@ class Plan:
     fits if nothing does.
 
     `stages` follow each other without a gap. `values` are those of the requested
-    objectives, in order. `peak_bytes` is the largest of a stage, on its largest tile; `cycles` are
+    objectives, in order. `peak_bytes` is the largest of a stage, on its fullest tile; `cycles` are
     those of the slowest IPU; `cut_bytes` the sum over the cuts; `spread` is that of the objective
     "balance"."""
 
@@ -98,7 +98,7 @@ class Plan:
     def _repr_html_(self) -> str:
         title = f"{self.status.name.lower()}: {self.split}"
         has_cycles = any(stage.cycles for stage in self.stages)
-        heads = ["stage", "IPU", "first unit", "last unit", "bytes of the largest tile",
+        heads = ["stage", "IPU", "first unit", "last unit", "bytes of the fullest tile",
                  "bytes cut after it"] + ["cycles"] * has_cycles
         rows = [[i, s.ipu, self.unit_names[s.first_unit], self.unit_names[s.last_unit],
                  s.peak_bytes, s.cut_bytes] + [s.cycles] * has_cycles
@@ -144,7 +144,7 @@ class Answer(Plan, Owner):
         self._costs = costs
         info = handle.read(c.popliner_certificate)
         Plan.__init__(self, info.plan, unit_names)
-        #: the greatest share of the largest tile that no operation explains, from 0 to 1
+        #: the greatest share of the fullest tile that no operation explains, from 0 to 1
         self.unexplained_share: float = info.unexplained_share
         #: how many tokens more the caches of every IPU have room for, where the costs say what a
         #: token takes and there is a limit; else None
@@ -236,7 +236,7 @@ class Answer(Plan, Owner):
         self.messages = self._messages(handle)
 
     def verdict(self, stage: int, limit_bytes: Optional[int] = None) -> Verdict:
-        """Whether a stage fits in so many bytes on its largest tile; None: within the limit that it
+        """Whether a stage fits in so many bytes on its fullest tile; None: within the limit that it
         was made for. Only of a profile."""
         handle, detail = self._detail(stage)
         if limit_bytes is None:

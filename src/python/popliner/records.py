@@ -288,7 +288,7 @@ class StageVariable(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What a stage needs on its largest tile, in bytes."""
+    """What a stage needs on its fullest tile, in bytes."""
 
     expected: int
     least: int
@@ -296,7 +296,7 @@ class Needs(NamedTuple):
 
 
 class StageDetail(NamedTuple):
-    """The memory of an IPU in bytes, summed up over all tiles, and its largest tile."""
+    """The memory of an IPU in bytes, summed up over all tiles, and its fullest tile."""
 
     total_bytes: int
     variables_bytes: int
@@ -350,7 +350,7 @@ class PlanStage(NamedTuple):
     first_unit: int
     last_unit: int
     ipu: int
-    peak_bytes: int  #: of the largest tile of its IPU, with all that runs there
+    peak_bytes: int  #: of the fullest tile of its IPU, with all that runs there
     cycles: int  #: its own; 0 if the costs have none
     cut_bytes: int  #: over the cut after it; 0 for the last one
     link_cycles: int

@@ -58,7 +58,7 @@ def _forbidden(peak: Any, what: str) -> int:
 
 class Costs(Owner):
     """What every stage of a chain of `num_units` units would cost. A stage is an interval of
-    units. There are peaks in bytes on the largest tile, cuts in bytes, and, once some were set,
+    units. There are peaks in bytes on the fullest tile, cuts in bytes, and, once some were set,
     cycles in any unit of time.
 
     At first every interval has peak 0 and every cut costs 0. In a pipeline an early stage may keep
