@@ -299,8 +299,22 @@ def cuts_of(split):
     return ",".join(stage[-1] for stage in stages[:-1]) or "whole"
 
 
+def as_shown(rows):
+    """What a terminal shows of a table: layers and tiles with the largest first, other words for
+    the fullest tile and for facts of the summary."""
+    head, *rest = rows
+    by = {"unit": "largest_tile_bytes", "ipu": "live_bytes"}.get(head[1])
+    if by in head and head[0] in ("index", "tile"):
+        rest.sort(key=lambda row: -int(row[head.index(by)]))
+    if head[0] == "group":
+        rest = [[cell.replace("_", " ").replace("largest tile", "fullest tile")
+                 for cell in row[:2]] + row[2:] for row in rest]
+    return [[re.sub("^largest_tile", "fullest_tile", name) for name in head]] + rest
+
+
 def check_table(text, rows, width, what):
     """`rows` are those of a pipe, with names."""
+    rows = as_shown(rows)
     lines = text.splitlines()
     if any("cuts after" in line for line in lines):
         place = rows[0].index("split")
@@ -309,17 +323,36 @@ def check_table(text, rows, width, what):
     check(max(map(len, lines)) <= max(width, 60), what, text)
     check(not any(line.endswith(" ") for line in lines), what, text)
     note = re.match(r"(\d+) more columns?: --format tsv$", lines[-1])
-    body = lines[-len(rows):-1] if note else lines[-len(rows) + 1:]
+    lines = lines[:-1] if note else lines
+    if len(rows) > 41:
+        check(re.match(rf"(…|\.\.\.) {grouped(len(rows) - 41)} more: --format tsv$", lines.pop()), what, text)
+    shown = rows[1:41]
+    body = lines[len(lines) - len(shown):]
     most = 0
-    for line, fields in zip(body, rows[1:]):
+    for line, fields in zip(body, shown):
         most = max(most, check_row(line, fields, what))
-    used = sum(any(row[i] for row in rows[1:]) for i in range(len(rows[0])))
+    used = sum(any(row[i] for row in shown) for i in range(len(rows[0])))
     check(most <= used and (most < used) >= bool(note and int(note[1]) > len(rows[0]) - used), what,
           note, most, used, text)
-    head = " ".join(lines[:len(lines) - len(body) - bool(note)]).replace("_", " ").split()
+    head = " ".join(lines[:len(lines) - len(body)]).replace("_", " ").split()
     for i, name in enumerate(rows[0]):  # of every column that is shown, the name is there
         if not note and any(row[i] for row in rows[1:]):
             check(all(word in head for word in name.split("_")), what, name, text)
+
+
+def check_rankings(popliner, report):
+    """The largest layer and the fullest tile are in the first sentence and the first row."""
+    for table, by, name in (("layers", "largest_tile_bytes", "unit"), ("tiles", "live_bytes", "tile")):
+        command = [popliner, report, "-q", "--output", table]
+        rows = json.loads(in_pipe([*command, "--format", "json"]))["rows"]
+        most = max(rows, key=lambda row: row[by])
+        text, _, _ = on_terminal(command, 100, NO_COLOR="1")
+        what = ("Tile" if table == "tiles" else "Layer" if most["kind"] == "layer" else "")
+        share = 100 * most[by] / 638976
+        check(re.match(rf"{what} ?{re.escape(str(most[name]))} is the (largest|fullest): .* "
+                       rf"{grouped(most[by])} of 638,976 bytes \({share:.0f} %\)\.\n\n", text), most, text)
+        marked = [line for line in text.splitlines() if line.startswith(">")]
+        check(len(marked) == 1 and str(most[name]) in marked[0].split(), most, text)
 
 
 def check_tables(popliner, report):
@@ -585,6 +618,7 @@ def main():
         check_terminals(popliner, stored)
         check_tables(popliner, stored)
         check_splits(popliner, stored)
+        check_rankings(popliner, stored)
         check_hints(popliner, stored)
         check_large_layers(popliner, stored)
         check_log(popliner, stored)

@@ -569,9 +569,11 @@ static void write_blocks(const writing *w, size_t max_rows, const char *more) {
             write_row(w, row, first, end);
         first = end;
     }
-    if (w->num_rows > max_rows)
-        pl_text_format(&w->layout->text, "%s %zu more%s%s\n", sign_of(w->layout, SIGN_MORE),
-                       w->num_rows - max_rows, *more == '\0' ? "" : ": ", more);
+    if (w->num_rows > max_rows) {
+        pl_text_format(&w->layout->text, "%s ", sign_of(w->layout, SIGN_MORE));
+        pl_text_add_grouped(&w->layout->text, w->num_rows - max_rows);
+        pl_text_format(&w->layout->text, " more%s%s\n", *more == '\0' ? "" : ": ", more);
+    }
 }
 
 void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *layout) {

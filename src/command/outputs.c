@@ -231,8 +231,11 @@ static popliner_status make(session *s, const wanted_output *w, const material *
         status = what->kind == OUTPUT_PLAN
                      ? make_stages(s, w, m->certificate, table_format, text, error)
                      : make_section(s, w, NULL, table_format, text, error);
-        return status == POPLINER_OK && is_screen ? screen_table(s, NULL, SIZE_MAX, text, error)
-                                                  : status;
+        if (status != POPLINER_OK || !is_screen)
+            return status;
+        return what->kind == OUTPUT_PLAN
+                   ? screen_table(s, NULL, SIZE_MAX, text, error)
+                   : screen_section(s, (popliner_section)what->number, text, error);
     case OUTPUT_ORIGINAL:
         status = what->number == POPLINER_TABLE_MEMORY_TOTALS
                      ? make_totals(s, format, text, error)

@@ -9,6 +9,7 @@
 #include "command/request.h"
 #include "command/session.h"
 #include "popliner/certificate.h"
+#include "popliner/report.h"
 #include "popliner/screen.h"
 
 /* True if the report is for people, so that the log need not repeat it. */
@@ -32,6 +33,11 @@ popliner_status screen_evaluate(session *s, const request *r,
  * Errors: MEMORY. */
 popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
                              popliner_error *error);
+
+/* The same for a section of the profile: layers and tiles have the largest first, and a sentence
+ * about it. Errors: MEMORY. */
+popliner_status screen_section(session *s, popliner_section section, char **text,
+                               popliner_error *error);
 
 /* Shows a table of splits in the place of another. Errors: those of popliner_screen_splits. */
 popliner_status screen_splits(const session *s, popliner_split_table *table,

@@ -11,7 +11,7 @@
 
 /* Texts are shortened to these numbers of characters before details, then other columns, are left
  * out. */
-enum { LEAST_NAME = 16, MOST_NAME = 32 };
+enum { LEAST_NAME = 16, MOST_NAME = 32, MOST_ROWS = 40 };
 
 typedef struct column {
     const char *name; /* [name_length], with '_' between its words */
@@ -19,8 +19,10 @@ typedef struct column {
     size_t width; /* of the values, then of the column */
     size_t whole_width;
     bool is_text;
-    bool is_id;   /* without commas */
-    bool is_cuts; /* splits are shown as values of --evaluate */
+    bool is_id;    /* without commas */
+    bool is_cuts;  /* splits are shown as values of --evaluate */
+    bool is_fact;  /* names a fact of the summary, with '_' between its words */
+    bool is_mixed; /* has numbers and texts */
     bool is_left_out;
 } column;
 
@@ -56,6 +58,16 @@ static bool is_named(const column *c, const char *name) {
     return strlen(name) == c->name_length && memcmp(name, c->name, c->name_length) == 0;
 }
 
+/* People read of the fullest tile. */
+static void rename_tiles(column *c) {
+    static const char *const names[][2] = {{"largest_tile", "fullest_tile"},
+                                           {"largest_tile_bytes", "fullest_tile_bytes"},
+                                           {"largest_tile_live_bytes", "fullest_tile_live_bytes"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_named(c, names[i][0]))
+            c->name = names[i][1]; /* as long */
+}
+
 /* Adds "[ Head 0 | 1 2 | 3 ]" as "0,2": the last unit before each cut. */
 static void add_cuts(pl_text *text, const char *split, size_t length) {
     const char *begin = split;
@@ -75,6 +87,16 @@ static void add_cuts(pl_text *text, const char *split, size_t length) {
     pl_text_add(text, has_any ? "" : "whole");
 }
 
+/* Adds "largest_tile" as "fullest tile". */
+static void add_fact(pl_text *text, const char *field, size_t length) {
+    static const char largest[] = "largest_tile";
+    const size_t size = sizeof largest - 1;
+    const bool is_of_tile = length >= size && memcmp(field, largest, size) == 0;
+    pl_text_add(text, is_of_tile ? "fullest tile" : "");
+    for (size_t i = is_of_tile ? size : 0; i < length; i++)
+        pl_text_append(text, field[i] == '_' ? " " : field + i, 1);
+}
+
 /* Adds the value of a field: a number with commas between thousands. */
 static void add_value(pl_text *text, const column *c, const char *field, size_t length) {
     const size_t sign = length > 0 && *field == '-';
@@ -84,7 +106,12 @@ static void add_value(pl_text *text, const column *c, const char *field, size_t 
         add_cuts(text, field, length);
         return;
     }
-    if (c->is_text || c->is_id || digits == 0 || digits > 18) {
+    const bool is_one = c->is_mixed && is_number(field, length) && (*field != '0' || length == 1);
+    if (c->is_fact) {
+        add_fact(text, field, length);
+        return;
+    }
+    if ((c->is_text && !is_one) || c->is_id || digits == 0 || digits > 18) {
         pl_text_append(text, field, length);
         return;
     }
@@ -119,6 +146,9 @@ static bool read_table(const char *text, table *t) {
         c->name = text;
         c->name_length = field_length(text);
         c->is_id = is_named(c, "debug_context");
+        c->is_mixed = is_named(c, "value");
+        c->is_fact = is_named(&t->columns[0], "group") && i <= 1;
+        rename_tiles(c);
         text = after(text, c->name_length);
     }
     t->rows = text;
@@ -341,7 +371,8 @@ static void write_rows(const table *t, pl_grid *grid, bool has_mark, size_t mark
     }
 }
 
-static bool write_table(table *t, bool has_mark, size_t marked_row, pl_layout *layout) {
+static bool write_table(table *t, size_t marked_row, const char *more, pl_layout *layout) {
+    const bool has_mark = marked_row != SIZE_MAX;
     size_t count = 0;
     pl_grid_column *columns = calloc(t->num_columns + 1, sizeof *columns);
     if (columns == NULL)
@@ -359,7 +390,7 @@ static bool write_table(table *t, bool has_mark, size_t marked_row, pl_layout *l
     pl_grid grid = {.columns = columns, .num_columns = count};
     write_head(t, &grid, has_mark);
     write_rows(t, &grid, has_mark, marked_row);
-    pl_grid_write(&grid, SIZE_MAX, "", layout);
+    pl_grid_write(&grid, t->num_lines + MOST_ROWS, more, layout);
     free(columns);
     return true;
 }
@@ -380,7 +411,7 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
     bool done =
         read_table(rows, &t) && measure(&t) && shorten_splits(&t, mark, layout.screen.width);
     const size_t num_left_out = done ? fit(&t, mark, layout.screen.width) : 0;
-    done = done && write_table(&t, has_mark, marked_row, &layout);
+    done = done && write_table(&t, marked_row, more, &layout);
     if (num_left_out > 0) {
         pl_text note = {0};
         pl_text_format(&note, "%zu more column%s%s%s", num_left_out, num_left_out == 1 ? "" : "s",
