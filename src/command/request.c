@@ -247,6 +247,20 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     return status == POPLINER_OK ? copies_take(r, o, error) : status;
 }
 
+/* Returns the objective that other words stand for; NULL: none. */
+static const char *objective_of(const char *name, size_t length) {
+    static const char *const words[][2] = {
+        {"time", "cycles"},   {"speed", "cycles"},      {"latency", "cycles"},
+        {"bytes", "memory"},  {"peak", "memory"},       {"communication", "traffic"},
+        {"cuts", "traffic"},  {"bandwidth", "traffic"}, {"devices", "ipus"},
+        {"num-ipus", "ipus"}, {"gpus", "ipus"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i][0]) == length && memcmp(words[i][0], name, length) == 0)
+            return words[i][1];
+    return NULL;
+}
+
 /* Refuses a list for the sake of one of its names. */
 static popliner_status no_objective(const char *option, const char *list, const char *name,
                                     size_t length, popliner_error *error) {
@@ -259,6 +273,11 @@ static popliner_status no_objective(const char *option, const char *list, const 
         snprintf(all + written, sizeof all - written, "%s, ", known);
         if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
             nearest_offer(&n, known, strlen(known));
+    }
+    const char *meant = objective_of(name, length);
+    if (meant != NULL) {
+        n = nearest_begin(meant, strlen(meant));
+        nearest_offer(&n, meant, strlen(meant));
     }
     static const char throughput[] = "throughput";
     if (strcmp(option, "objective") == 0 && length == strlen(throughput) &&
