@@ -136,15 +136,16 @@ static bool parse_text(const char *text, const option *row, void *field, problem
 
 /* Adds a copy of a name to a list. */
 static bool add_name(repeated *list, const char *name, size_t length) {
-    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
     char *copy = malloc(length + 1);
-    list->texts = texts == NULL ? list->texts : texts;
-    if (texts == NULL || copy == NULL) {
+    const char **texts =
+        copy == NULL ? NULL : realloc(list->texts, (list->count + 1) * sizeof *texts);
+    if (texts == NULL) {
         free(copy);
         return false;
     }
     value_copy(name, length, copy);
     texts[list->count++] = copy;
+    list->texts = texts;
     return true;
 }
 

@@ -36,10 +36,10 @@ void log_hold(void) {
 void log_release(void) {
     if (held.file == NULL)
         return;
-    fclose(held.file);
+    (void)fclose(held.file); /* memory, which it completes */
     held.file = NULL;
     progress_erase();
-    fflush(stdout);
+    (void)fflush(stdout);
     fputs(held.text == NULL ? "" : held.text, stderr);
     free(held.text);
     held.text = NULL;

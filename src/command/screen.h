@@ -34,7 +34,7 @@ popliner_status screen_evaluate(session *s, const request *r,
 popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
                              popliner_error *error);
 
-/* The same for a section of the profile: layers and tiles have the largest first, and a sentence
+/* Replaces the table of a section as screen_table does. Layers and tiles have the largest first, and a sentence
  * about it. Errors: MEMORY. */
 popliner_status screen_section(session *s, popliner_section section, char **text,
                                popliner_error *error);
