@@ -170,8 +170,7 @@ static bool compromise_at(int i, kind_word *word) {
         [POPLINER_OBJECTIVE_CYCLES] = "the cycles of the slowest IPU",
         [POPLINER_OBJECTIVE_TRAFFIC] = "the bytes that cross the cuts",
         [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
-        [POPLINER_OBJECTIVE_BALANCE] =
-            "the imbalance: fullest less emptiest, or slowest less fastest",
+        [POPLINER_OBJECTIVE_BALANCE] = "fullest minus emptiest IPU, or slowest minus fastest",
         [POPLINER_OBJECTIVE_HEADROOM] = "the free memory of the IPU that has least",
     };
     _Static_assert(sizeof helps / sizeof *helps == POPLINER_NUM_OBJECTIVES, "one for each");
@@ -184,8 +183,8 @@ static bool compromise_at(int i, kind_word *word) {
 static bool objective_at(int i, kind_word *word) {
     if (i != POPLINER_NUM_OBJECTIVES)
         return compromise_at(i, word);
-    *word =
-        (kind_word){"throughput", i, "the time of a step over all replicas, of --total-ipus", NULL};
+    *word = (kind_word){"throughput", i, "with --total-ipus: the time of a step over all replicas",
+                        NULL};
     return true;
 }
 
@@ -493,7 +492,7 @@ const value_kind kind_map = {
                                  {.form = NULL}},
     .words = (const kind_word[]){
         {"interleaved", 0, "V stages on each of the --num-ipus, in turn", "interleaved:V"},
-        {"v", 0, "two stages on each, there and back", NULL},
+        {"v", 0, "V-shaped: two stages on each IPU", NULL},
         {.name = NULL}}};
 
 /* A rule for copies among the schedules. */
@@ -543,7 +542,7 @@ const value_kind kind_schedule = {
         {"popart", POPLINER_SCHEDULE_POPART, "of PopART and PopTorch: 2d + 1 copies", NULL},
         {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED, "of TensorFlow and Keras, grouped", NULL},
         {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED, "of TensorFlow, interleaved", NULL},
-        {"1f1b", SCHEDULE_RULE, "one forward, one backward: d copies, d stages after it", NULL},
+        {"1f1b", SCHEDULE_RULE, "one forward, one backward: d copies with d stages after it", NULL},
         {"gpipe", SCHEDULE_RULE, "all micro-batches forward, then all backward", NULL},
         {"zero-bubble", SCHEDULE_RULE, "1f1b with backward passes in two parts", NULL},
         {"interleaved", SCHEDULE_RULE, "of stages that are interleaved on IPUs", NULL},
@@ -755,7 +754,7 @@ const value_kind kind_rules = {
         {"no-cut", RULE_NO_CUT, "no cut after any of them", "no-cut:L,..."},
         {"together", RULE_TOGETHER, "all of them on one IPU", "together:L,L,..."},
         {"place", RULE_PLACE, "a layer on IPU I", "place:L=I,..."},
-        {"layers", RULE_LAYERS, "layers of every stage; 0..: an IPU for Head or Tail alone",
+        {"layers", RULE_LAYERS, "how many layers each stage has; 0..: Head or Tail may be alone",
          "layers:A..B"},
         {.name = NULL}}};
 

@@ -58,7 +58,7 @@ typedef struct by_ipu {
 typedef struct asked_map {
     const char *text;   /* NULL: not said; "I,I,...", unless it is one of the next */
     size_t interleaved; /* so many stages on each IPU, in turn; 0: not so */
-    bool is_v;          /* two stages on each, there and back */
+    bool is_v;          /* V-shaped: two stages on each IPU */
 } asked_map;
 
 typedef struct asked_schedule {
