@@ -250,10 +250,10 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
 /* Returns the objective that other words stand for; NULL: none. */
 static const char *objective_of(const char *name, size_t length) {
     static const char *const words[][2] = {
-        {"time", "cycles"},   {"speed", "cycles"},      {"latency", "cycles"},
-        {"bytes", "memory"},  {"peak", "memory"},       {"communication", "traffic"},
-        {"cuts", "traffic"},  {"bandwidth", "traffic"}, {"devices", "ipus"},
-        {"num-ipus", "ipus"}, {"gpus", "ipus"},
+        {"time", "cycles"},       {"latency", "cycles"},        {"bytes", "memory"},
+        {"peak", "memory"},       {"communication", "traffic"}, {"cuts", "traffic"},
+        {"bandwidth", "traffic"}, {"devices", "ipus"},          {"num-ipus", "ipus"},
+        {"gpus", "ipus"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i][0]) == length && memcmp(words[i][0], name, length) == 0)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -377,6 +378,10 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
     const options *o = &s->options;
     char *profile = NULL;
     char *debug = NULL;
+    struct stat info;
+    /* reading the profile takes long */
+    if (o->debug != NULL && stat(o->debug, &info) != 0 && errno == ENOENT)
+        return fail(error, POPLINER_ERROR_INPUT, "%.300s: no such file or directory", o->debug);
     popliner_status status =
         popliner_analysis_locate(o->profile, o->debug, &profile, &debug, error);
     if (status == POPLINER_OK)

@@ -214,9 +214,6 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
     *found_debug = NULL;
     if (stat(path, &info) != 0)
         return pl_fail_reading(error, path);
-    struct stat debug_info;
-    if (debug_path != NULL && stat(debug_path, &debug_info) != 0)
-        return pl_fail_reading(error, debug_path);
     if (S_ISDIR(info.st_mode))
         *found_profile = join(path, "", "profile.pop");
     else
