@@ -257,10 +257,12 @@ static void tells_what_costs_leave_no_use_for(void **state) {
     test_write_bytes(file, unlimited, strlen(unlimited));
     RUN(&run, file, "--solve", "--output", "page=page.html");
     assert_refused(&run, 2, "--output page: is for profiles, not for a file of costs");
-    RUN(&run, file, "--evaluate", "a");
+    RUN(&run, file, "--evaluate", "whole", "--slack=3");
     assert_refused(&run, 2,
-                   "--evaluate: is for profiles, not for a file of costs; fix "
-                   "cuts with --solve --require cut:A,B");
+                   "--slack: not with --evaluate of a file of costs, whose cuts are fixed");
+    RUN(&run, file, "-q", "--evaluate", "whole");
+    assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tcycles\tcut\n"
+                                 "0\t0\ta\ta\t7\t0\t0\n");
     RUN(&run, file, "-q");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "group\tname\tvalue\ncount\tunits\t1\ncount\tlayers\t1\n"

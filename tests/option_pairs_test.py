@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every pair of options of --solve, for files of costs and for profiles: it is refused by name
-before work begins, or its answer is that of plain_solver.py.
+before work begins, or its answer is that of plain_solver.py. --evaluate of a file of costs takes
+the place of --solve: the answer is that of the one split.
 
     option_pairs_test.py POPLINER MKPROFILE DOCUMENT [--write] [--only ITEM] [--seed N]
 
@@ -382,9 +383,26 @@ def rules_of(options):
     return rules, tuple(next((own[k] for own in reversed(ends) if own[k]), None) for k in (0, 1))
 
 
+def given_split(world, options):
+    """Of a file of costs the units after the cuts of --evaluate; None if no split is given."""
+    if world.kind != COSTS or "evaluate" not in options:
+        return None
+    names = [] if options["evaluate"] == "whole" else options["evaluate"].split("|")
+    return [world.names.index(name) + 1 for name in names]
+
+
 def request_of(world, options, gaps):
     """The request by the documents; `gaps` is what `--reserve gaps` keeps free."""
     told = world.devices
+    cuts = given_split(world, options)
+    if cuts is not None:
+        others = set(range(1, len(world.names))) - set(cuts)
+        own = {key: value for key, value in options.items() if key != "evaluate"}
+        if "total-ipus" in options or device_map(options, 2) is None:
+            own["num-ipus"] = (len(cuts) + 1) // int(options.get("interleave", 1))
+        return Request(**{**vars(request_of(world, own, gaps)), "min_layers": 0,
+                          "cut_after": {u - 1 for u in cuts},
+                          "no_cut_after": {u - 1 for u in others}})
     num_ipus = int(options.get("num-ipus", told.get("count", 16)))
     bandwidths = pairs_of(options.get("link-bandwidth"))
     usual = bandwidths.pop(None, told.get("bandwidth"))
@@ -613,6 +631,7 @@ class Check:
     def __init__(self, world, costs, options, done):
         self.world, self.costs, self.options, self.done = world, costs, options, done
         self.request = request_of(world, options, world.gaps(options))
+        self.split_is_given = given_split(world, options) is not None
 
     def whole(self):
         """Everything that the run printed and wrote."""
@@ -654,7 +673,9 @@ class Check:
 
     def status(self, does_fit):
         """The exit status, unless something else has a say in it, too."""
-        if not {"diagnose", "evaluate", "fail-on"} & set(self.options):
+        others = {"diagnose", "fail-on"} if self.split_is_given else \
+            {"diagnose", "evaluate", "fail-on"}
+        if not others & set(self.options):
             expect(self.done.returncode, 0 if does_fit else 1, "exit status")
 
     def table(self, first):
@@ -821,7 +842,9 @@ class Check:
                    [tuple(ends) for _, *ends in self.layers_named(split)], "best effort")
             if why["reason"] not in ("layer", "place", "capacity"):
                 raise AssertionError(f"memory is short, but the reason is {why['reason']}")
-        if self.request.device_map is None:
+        if self.split_is_given:
+            expect((why["enough_num_ipus"], why["remedies"]), (None, []), "what would help")
+        elif self.request.device_map is None:
             expect(why["enough_num_ipus"], self.enough_ipus(), "enough_num_ipus")
         if self.best is not None:
             expect(why["enough_mem_per_tile"], self.enough_memory(), "enough_mem_per_tile")
@@ -890,7 +913,8 @@ class Check:
     def replicas(self):
         options, costs = self.options, self.costs
         bandwidth = options.get("replica-bandwidth")
-        most = int(options.get("num-ipus", options["total-ipus"]))
+        most = self.request.num_ipus if self.split_is_given else \
+            int(options.get("num-ipus", options["total-ipus"]))
         if isinstance(self.request.copies, tuple) and not self.request.copies[1]:
             most = min(most, len(self.request.copies[0]) // int(options.get("interleave", 1)))
         expected = plain_solver.candidates_of(
@@ -1114,6 +1138,8 @@ class Tester:
 
     def command(self, world, options):
         words = [self.popliner, "--solve"]
+        if given_split(world, options) is not None:
+            words.pop()
         if world.kind == COSTS:
             words.append(self.path("costs.json"))
         elif "load-from-file" in options:

@@ -159,6 +159,7 @@ popliner_script(operator_graphs operator_graphs_test.py CASES quick full
 # tables of layers against popliner's own format.
 popliner_script(option_pairs option_pairs_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick nightly)
+popliner_script(given_split given_split_test.py ARGUMENTS ${popliner} CASES quick full)
 popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES quick full)
 popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${popliner}
   CASES quick full)

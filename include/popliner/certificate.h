@@ -66,12 +66,15 @@ typedef struct popliner_certificate_input {
     /* [stages of the plan]: how each recomputes, see popliner/solver.h; NULL: as `recompute`
      * says */
     const char *const *stage_choices;
+    /* The split was given, and the plan is that of options that allow no other one: texts judge it
+     * instead of calling it the best, and name no constraints as remedies. */
+    bool is_evaluation;
 } popliner_certificate_input;
 
 #define POPLINER_CERTIFICATE_INPUT_INIT                                                            \
     {                                                                                              \
         sizeof(popliner_certificate_input), NULL, NULL, NULL, POPLINER_SCHEDULE_NONE,              \
-            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_UNSET, NULL           \
+            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_UNSET, NULL, false    \
     }
 
 /* Creates the certificate of a plan, which stays the caller's if the call fails. Errors: USAGE

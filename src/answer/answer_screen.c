@@ -165,9 +165,10 @@ static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text
 static void add_contradiction(const pl_certificate *c, pl_text *bold) {
     static const char *const numbers[] = {"two", "three", "four", "five", "six"};
     const size_t count = pl_certificate_num_constraints(c);
-    pl_text_add(bold, "No split is possible");
-    if (count < 2)
-        pl_text_add(bold, count == 1 ? ": a constraint cannot be met." : ".");
+    pl_text_add(bold,
+                c->is_evaluation ? "The costs do not allow this split" : "No split is possible");
+    if (count < 2 || c->is_evaluation)
+        pl_text_add(bold, count == 1 && !c->is_evaluation ? ": a constraint cannot be met." : ".");
     else if (count - 2 < sizeof numbers / sizeof *numbers)
         pl_text_format(bold, ": %s constraints contradict each other.", numbers[count - 2]);
     else
@@ -262,16 +263,21 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
                                      : need_of(c, worst) > limit_of(c, worst) ? POPLINER_FITS_NOT
                                                                               : POPLINER_FITS;
-    const uint64_t bytes = c->details[worst].need_bytes[POPLINER_NEED_EXPECTED];
+    const uint64_t bytes =
+        c->is_measured ? c->details[worst].need_bytes[POPLINER_NEED_EXPECTED] : need_of(c, worst);
+    const uint64_t limit_bytes = limit_of(c, worst);
     add_verdict(verdict, bold);
     pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
                           ? ", if nothing is kept for the backward passes."
                           : ".");
-    pl_text_format(plain, "The tightest is stage %zu, with ", worst);
+    pl_text_format(plain, "The %s is stage %zu, with ",
+                   limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
     pl_text_add_grouped(plain, bytes);
-    pl_text_add(plain, " of ");
-    pl_text_add_grouped(plain, limit_of(c, worst));
-    pl_text_add(plain, " bytes.");
+    if (limit_bytes < PL_NO_LIMIT) {
+        pl_text_add(plain, " of ");
+        pl_text_add_grouped(plain, limit_bytes);
+    }
+    pl_text_add(plain, limit_bytes < PL_NO_LIMIT ? " bytes." : " bytes; there is no limit.");
     return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
 }
 
@@ -280,7 +286,7 @@ static void write_verdict(const pl_certificate *c, bool lacks_schedule, pl_layou
     pl_text plain = {0};
     pl_tint tint;
     pl_text_add(&plain, "");
-    if (c->is_evaluation) {
+    if (c->is_evaluation && c->plan.num_stages > 0) {
         tint = add_evaluation(c, lacks_schedule, &bold, &plain);
     } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
         tint = add_failure(c, &bold, &plain);
@@ -643,7 +649,7 @@ static void write_constraints(const pl_certificate *c, pl_layout *layout) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const pl_grid_column columns[] = {{NULL, PL_GRID_NAME, 2, 0, 0}, {NULL, PL_GRID_NAME, 4, 0, 0}};
     pl_grid grid = {.columns = columns, .num_columns = 2};
-    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
+    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS || c->is_evaluation)
         return;
     for (size_t i = 0; i < pl_certificate_num_constraints(c); i++) {
         pl_text words = {0};

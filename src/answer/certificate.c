@@ -203,6 +203,21 @@ static void finish_evaluation(pl_certificate *c) {
     plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;
 }
 
+/* Leaves out what would help but for changes of memory: the constraints are the given split. */
+static void forget_constraints(popliner_infeasibility *why) {
+    const popliner_infeasibility had = *why;
+    free(had.constraints);
+    free(had.remedies);
+    free(had.left_out);
+    *why = (popliner_infeasibility){
+        .obstacle = has_large_unit(&had) ? POPLINER_OBSTACLE_CAPACITY : had.obstacle,
+        .enough_bytes = had.enough_bytes,
+        .enough_bytes_bound = had.enough_bytes_bound,
+        .has_all_remedies = had.has_all_remedies,
+        .needs_costs = had.needs_costs,
+    };
+}
+
 uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
     uint64_t cycles = 0;
     for (size_t i = 0; i < plan->num_stages; i++)
@@ -414,8 +429,10 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     *plan = (popliner_plan){0};
     c->costs = costs;
     c->is_evaluation = is_evaluation;
-    if (is_evaluation)
+    if (is_evaluation && c->is_measured)
         finish_evaluation(c);
+    else if (is_evaluation)
+        forget_constraints(&c->plan.infeasibility);
     c->bottleneck = find_bottleneck(&c->plan, c->input.options);
     status = find_verdicts(c, error);
     c->info = (popliner_certificate){.plan = &c->plan,
@@ -484,12 +501,11 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
     return pl_option_names_take(own.option_names, &input->option_names, error);
 }
 
-/* Those of an input that may be shorter. */
-static const char *const *choices_of(const popliner_certificate_input *input) {
+/* An input that may be shorter; it was checked. */
+static popliner_certificate_input whole_input(const popliner_certificate_input *input) {
     popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
-    popliner_status status =
-        pl_struct_take(&own, sizeof own, input, "popliner_certificate_input", NULL);
-    return status == POPLINER_OK ? own.stage_choices : NULL;
+    pl_struct_take(&own, sizeof own, input, "popliner_certificate_input", NULL);
+    return own;
 }
 
 popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
@@ -515,11 +531,12 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     if (status == POPLINER_OK)
         status = pl_certificate_check_plan(&own, input->plan, error);
     if (status == POPLINER_OK)
-        status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
+        status = pl_certificate_create(&own, whole_input(input).is_evaluation, input->plan, NULL,
+                                       certificate, error);
     if (status != POPLINER_OK)
         return status;
     pl_certificate *made = (pl_certificate *)*certificate;
-    status = copy_choices(made, choices_of(input), error);
+    status = copy_choices(made, whole_input(input).stage_choices, error);
     if (status != POPLINER_OK) {
         /* the plan is the caller's again */
         *input->plan = made->plan;

@@ -123,13 +123,16 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
     if (plan->num_values == 0)
         return;
     pl_text_format(text, "%s%s: ",
-                   plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal"
+                   c->is_evaluation                           ? "This split"
+                   : plan->status == POPLINER_PLAN_OPTIMAL    ? "Proven optimal"
                    : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort"
                                                               : "Stopped before the proof",
-                   of_order(c));
+                   c->is_evaluation ? "" : of_order(c));
     for (size_t i = 0; i < plan->num_values; i++)
         add_value(c, i, text);
     pl_text_add(text, ".\n");
+    if (c->is_evaluation)
+        return;
     if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
         pl_text_add(text, "Others may be as good: there was no time to find the one with the "
                           "earliest cuts.\n");
@@ -402,7 +405,7 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
-        c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
+        !c->is_evaluation && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
         pl_text_format(text, "More %s would not help%s.\n", pl_certificate_devices(c, 2),
                        c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);
@@ -464,7 +467,10 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, "Stopped before any split within the limits was found.\n");
         return;
     case POPLINER_OBSTACLE_CONSTRAINTS:
-        add_contradiction(c, text);
+        if (c->is_evaluation)
+            pl_text_add(text, "The costs do not allow this split.\n");
+        else
+            add_contradiction(c, text);
         break;
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
@@ -482,6 +488,10 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
                            pl_certificate_devices(c, 1), why->fitting_ipu);
         break;
     case POPLINER_OBSTACLE_CAPACITY:
+        if (c->is_evaluation) {
+            pl_text_add(text, "This split does not fit.\n");
+            break;
+        }
         pl_text_format(text, "No %s over %s%zu %s fits.\n", pl_certificate_splits(c),
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
                        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus

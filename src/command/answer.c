@@ -139,7 +139,8 @@ static popliner_status tell_ipus_above_limits(session *s, const request *r,
         if (first == i && stage->peak_bytes > limit && ++num_above <= MOST_TOLD)
             status = session_say(
                 s, certificate, error, POPLINER_LEVEL_WARNING,
-                "The best effort needs %llu bytes on IPU %zu, %llu above its limit of %llu.",
+                "The %s needs %llu bytes on IPU %zu, %llu above its limit of %llu.",
+                options_fix_cuts(&s->options) ? "split" : "best effort",
                 (unsigned long long)stage->peak_bytes, stage->ipu,
                 (unsigned long long)(stage->peak_bytes - limit), (unsigned long long)limit);
     }
@@ -158,6 +159,23 @@ static bool is_forbidden(const popliner_costs *costs, size_t first, size_t last)
             if (popliner_costs_peak(costs, from, to, 1) != POPLINER_PEAK_FORBIDDEN)
                 return false;
     return true;
+}
+
+/* Names a stage of the given split that the costs forbid, if one is forbidden alone. */
+static popliner_status tell_forbidden_stage(session *s, const request *r,
+                                            popliner_certificate *certificate,
+                                            const popliner_costs *costs, popliner_error *error) {
+    size_t first = 0;
+    for (size_t last = 0; costs != NULL && last < r->num_units; last++) {
+        if (last + 1 < r->num_units && r->cut_rules[last + 1] != POPLINER_CUT_REQUIRED)
+            continue;
+        if (popliner_costs_peak(costs, first, last, 1) == POPLINER_PEAK_FORBIDDEN)
+            return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                               "Stage %s to %s is over the capacity of a region, or not listed.",
+                               r->unit_names[first], r->unit_names[last]);
+        first = last + 1;
+    }
+    return POPLINER_OK;
 }
 
 /* The units that a constraint wants in one stage, where each stage has its own IPU. */
@@ -232,6 +250,8 @@ static popliner_status remark_obstacles(session *s, const request *r,
     const popliner_obstacle obstacle = plan->infeasibility.obstacle;
     if (plan->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY)
         return POPLINER_OK;
+    if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS && options_fix_cuts(&s->options))
+        return tell_forbidden_stage(s, r, certificate, costs, error);
     if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
         return tell_contradiction(s, r, certificate, costs, error);
     return obstacle != POPLINER_OBSTACLE_NONE && r->solver.num_ipu_limits > 0
@@ -313,6 +333,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
+                    : options_fix_cuts(&s->options) ? "FAILURE: The split does not fit."
                     : s->options.pareto != NULL ||
                             (plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY)
                         ? "FAILURE: Unable to fit model on IPUs."
@@ -386,6 +407,8 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
         return status;
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         return tell_obstacles(s, r, certificate, costs, error);
+    if (options_fix_cuts(&s->options))
+        return POPLINER_OK;
     status = remark_fewer_ipus(s, r, certificate, costs, error);
     return status == POPLINER_OK ? remark_no_layers(s, r, certificate, costs, error) : status;
 }

@@ -68,6 +68,11 @@ void split_free(given_split *split);
 popliner_status split_take(session *s, const unit_list *units, given_split *split,
                            popliner_error *error);
 
+/* Allows only the split of --evaluate, of a file of costs: after the other rules, before limits and
+ * lists by IPU. Errors: USAGE, which names the option; MEMORY. */
+popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
+                          popliner_error *error);
+
 /* Reads --calibration, if it was given, and warns if it was made for something else. */
 popliner_status read_calibration(session *s, popliner_error *error);
 

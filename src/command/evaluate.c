@@ -245,7 +245,9 @@ static popliner_status check_num_stages(const options *o, const request *r, size
                           num_stages, options_map_name(o), o->device_map.text == NULL ? "" : " ",
                           o->device_map.text == NULL ? "" : o->device_map.text,
                           r->solver.num_mapped_stages);
-    if (options_map_name(o) == NULL && o->num_ipus.number > 0 && num_stages > o->num_ipus.number)
+    const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
+    if (options_map_name(o) == NULL && o->num_ipus.number > 0 &&
+        num_stages > chunks * o->num_ipus.number)
         return fail_usage(error, "--evaluate %s: has %zu stages, more than --num-ipus %zu",
                           o->evaluate, num_stages, o->num_ipus.number);
     size_t known =
@@ -309,6 +311,44 @@ static popliner_status parse_recomputes(const options *o, request *r, size_t num
     r->asked.stage_recomputes = *recomputes;
     r->asked.num_stage_recomputes = count;
     return POPLINER_OK;
+}
+
+popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
+                          popliner_error *error) {
+    size_t *first_units = NULL;
+    size_t num_cuts = 0;
+    const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
+    popliner_status status = POPLINER_OK;
+    /* of traffic that takes no time all orders are nearly equal, so there it is by number */
+    if (file->unit_order != NULL && file->cuts_per_unit > 1)
+        return fail_usage(error,
+                          "--evaluate %s: the nodes of this graph have several orders, and which "
+                          "one is cut depends on the best split; give its stages as a table of "
+                          "layers",
+                          o->evaluate);
+    status = parse_split(r, o->evaluate, &first_units, &num_cuts, error);
+    if (status == POPLINER_OK)
+        status = check_num_stages(o, r, num_cuts + 1, error);
+    const size_t num_stages = num_cuts + 1;
+    if (status == POPLINER_OK && num_stages % chunks != 0)
+        status = fail_usage(error,
+                            "--evaluate %s: has %zu stages, but --device-map %s has %zu on "
+                            "each device",
+                            o->evaluate, num_stages, o->device_map.text, chunks);
+    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && o->num_ipus.number == 0 &&
+        file->num_ipus > 0 && num_stages / chunks > file->num_ipus)
+        status = fail_usage(error,
+                            "--evaluate %s: has %zu stages, more than the %zu devices of the "
+                            "costs; give --num-ipus",
+                            o->evaluate, num_stages, file->num_ipus);
+    for (size_t unit = 1; status == POPLINER_OK && unit < r->num_units; unit++)
+        r->cut_rules[unit] = POPLINER_CUT_FORBIDDEN;
+    for (size_t i = 0; status == POPLINER_OK && i < num_cuts; i++)
+        r->cut_rules[first_units[i]] = POPLINER_CUT_REQUIRED;
+    r->solver.num_ipus = num_stages / chunks;
+    r->solver.min_units = r->solver.max_units = 0;
+    free(first_units);
+    return status;
 }
 
 void split_free(given_split *split) {

@@ -566,20 +566,30 @@ popliner_status hints_for_solve(session *s, const request *r,
 }
 
 popliner_status hints_for_evaluate(session *s, const request *r,
-                                   const popliner_certificate *certificate, bool lacks_schedule,
+                                   const popliner_certificate *certificate,
+                                   const popliner_costs *costs, bool lacks_schedule,
                                    hint_list *list, popliner_error *error) {
-    const size_t num_stages = certificate->plan->num_stages;
-    trial t = begin(s, r, NULL);
+    const popliner_plan *plan = certificate->plan;
+    const size_t num_stages = plan->num_stages;
+    trial t = begin(s, r, costs);
     popliner_status status = POPLINER_OK;
     if (lacks_schedule)
         add(list, "Try", "--schedule popart", "count the activations that stages keep");
+    if (s->analysis == NULL)
+        add_memory(s, r, &plan->infeasibility, list);
     t.solver.num_ipus = num_stages;
+    t.solver.cut_rules = NULL;
+    if (costs != NULL) /* as --solve has it */
+        t.solver.min_units = memchr(r->counted_units, 1, r->num_units) != NULL;
     t.asked.stage_recomputes = NULL;
     t.asked.num_stage_recomputes = 0;
     if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1)
         status = solve(&t, error);
+    const bool is_of_memory =
+        plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
     if (status == POPLINER_OK && t.is_known)
         add(list, "Try", keep(list, "--solve %s %zu", s->names.num_ipus, num_stages),
-            keep(list, "the best split: %s bytes", grouped(t.bytes).text));
+            is_of_memory ? keep(list, "the best split: %s bytes", grouped(t.bytes).text)
+                         : "the best split");
     return finish(list, status, error);
 }

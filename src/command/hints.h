@@ -35,9 +35,11 @@ popliner_status hints_for_solve(session *s, const request *r,
                                 const popliner_costs *costs, bool lacks_schedule, hint_list *list,
                                 popliner_error *error);
 
-/* Likewise after --evaluate: the best split into as many stages. */
+/* Likewise after --evaluate: the best split into as many stages; of costs also the memory that is
+ * enough. */
 popliner_status hints_for_evaluate(session *s, const request *r,
-                                   const popliner_certificate *certificate, bool lacks_schedule,
+                                   const popliner_certificate *certificate,
+                                   const popliner_costs *costs, bool lacks_schedule,
                                    hint_list *list, popliner_error *error);
 
 /* Measures the split of a row within the row's limit, and sets *verdict to the worst of its stages;

@@ -337,6 +337,10 @@ const wanted_output *options_printed(const options *o);
 /* The format of a wanted output: that of its file's name, or else that of --format. */
 popliner_format options_format_of(const options *o, const wanted_output *w);
 
+/* True if --evaluate gives the split of a file of costs. Its action is SOLVE: that solves with all
+ * cuts fixed. */
+bool options_fix_cuts(const options *o);
+
 /* How many stages each IPU of a pipeline has, with --total-ipus. */
 size_t options_chunks(const options *o);
 

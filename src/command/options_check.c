@@ -147,9 +147,9 @@ const option_relation option_relations[] = {
      "objective=balance objective=headroom slack ipu-speed bandwidth " RANGES
      " pareto output=lp output=mps total-ipus",
      "which chooses without it; give one way"},
-    {"evaluate", NOT, "recompute=auto", "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
+    {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
     {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
     {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
     {"costs", NOT, "reserve=gaps", "which has no layout"},
@@ -283,13 +283,30 @@ bool options_add_output(wanted_list *list, const wanted_output *w) {
 
 /* ---- what goes together ---- */
 
-/* Rejects actions other than solving for a file of costs. */
+bool options_fix_cuts(const options *o) {
+    return o->costs != NULL && o->evaluate != NULL;
+}
+
+/* Rejects what chooses between splits, where one is given for a file of costs. */
+static popliner_status check_fixed_cuts(const options *o, popliner_error *error) {
+    char name[100];
+    const char *word = "";
+    size_t length = 0;
+    const option *other = find_given(o, "solve require slack pareto solver output=lp output=mps",
+                                     false, &word, &length);
+    return other == NULL || !options_fix_cuts(o)
+               ? POPLINER_OK
+               : fail_usage(error,
+                            "%s: not with --evaluate of a file of costs, whose cuts are fixed",
+                            name_given(other, word, length, name));
+}
+
+/* Rejects actions other than solving and evaluating for a file of costs. */
 static popliner_status check_costs(const options *o, popliner_error *error) {
-    const char *other = o->load_from_file     ? "load-from-file"
-                        : o->evaluate != NULL ? "evaluate"
-                        : o->diagnose         ? "diagnose"
-                        : o->compare != NULL  ? "compare"
-                                              : NULL;
+    const char *other = o->load_from_file    ? "load-from-file"
+                        : o->diagnose        ? "diagnose"
+                        : o->compare != NULL ? "compare"
+                                             : NULL;
     for (size_t i = 0; other == NULL && i < o->outputs.count; i++)
         if (o->outputs.items[i].what->is_of_profiles)
             return fail_usage(error, "%s: is for profiles, not for a file of costs",
@@ -298,11 +315,8 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
         return fail_usage(error, "--output plan: has no plot of a file of costs");
     if (other != NULL)
-        return fail_usage(error, "--%s: is for profiles, not for a file of costs%s", other,
-                          o->load_from_file || o->evaluate == NULL
-                              ? ""
-                              : "; fix cuts with --solve --require cut:A,B --num-ipus 3");
-    return POPLINER_OK;
+        return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
+    return check_fixed_cuts(o, error);
 }
 
 /* Whether an output is of the one split of --solve or --evaluate. */
@@ -464,6 +478,9 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
                           "--schedule %s: not with --compiled, whose copies are those of a "
                           "schedule, like popart",
                           o->schedule.text);
+    if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->costs == NULL && o->evaluate != NULL)
+        return fail_usage(error, "--recompute auto: not with --evaluate, which takes one way, or "
+                                 "one for each stage");
     const bool recomputes =
         o->recompute.way != POPLINER_RECOMPUTE_NONE || o->recompute.each != NULL;
     if (recomputes && !options_keep_activations(o) &&
@@ -659,6 +676,9 @@ static popliner_status settle(options *o, popliner_error *error) {
     }
     for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
         o->actions |= o->given.is_own[i] ? option_table[i].implied : 0;
+    /* a split of costs is solved for with all its cuts fixed */
+    if (options_fix_cuts(o) && (o->actions & SOLVE) == 0)
+        o->actions ^= SOLVE | EVALUATE;
     o->solve = (o->actions & SOLVE) != 0;
     o->has_format = IS_GIVEN(o, format);
     if (!o->has_format && isatty(STDOUT_FILENO))

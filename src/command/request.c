@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/commands.h"
 #include "command/session.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -501,7 +502,7 @@ static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit
     const bool is_told = o->num_ipus.number > 0 || o->total_ipus > 0 ||
                          r->solver.num_mapped_stages > 0 ||
                          (file != NULL && (file->num_ipus > 0 || file->is_graph)) ||
-                         (o->sweep != NULL && o->sweep->of_ipus);
+                         (o->sweep != NULL && o->sweep->of_ipus) || options_fix_cuts(o);
     return has_limit && !is_told && r->solver.num_objectives == 0 && o->solver != SOLVER_GREEDY;
 }
 
@@ -544,6 +545,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     }
     if (status == POPLINER_OK)
         status = take_rules(r, o, error);
+    if (status == POPLINER_OK && options_fix_cuts(o))
+        status = split_fix(r, o, file, error);
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
     for (size_t list = LIST_LIMITS + 1; status == POPLINER_OK && list < NUM_LISTS; list++)
@@ -561,6 +564,7 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     input.copies = r->asked.copies;
     input.unit_names = r->unit_names;
     input.option_names = &s->names;
+    input.is_evaluation = options_fix_cuts(&s->options);
     return input;
 }
 

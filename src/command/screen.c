@@ -47,7 +47,9 @@ popliner_status screen_solve(session *s, const request *r, const popliner_certif
     bool lacks_schedule = false;
     popliner_status status = find_schedule(s, r, &lacks_schedule, error);
     if (status == POPLINER_OK)
-        status = hints_for_solve(s, r, certificate, costs, lacks_schedule, &hints, error);
+        status = options_fix_cuts(&s->options)
+                     ? hints_for_evaluate(s, r, certificate, costs, lacks_schedule, &hints, error)
+                     : hints_for_solve(s, r, certificate, costs, lacks_schedule, &hints, error);
     if (status == POPLINER_OK)
         status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
                                         &screen, text, error);
@@ -63,7 +65,7 @@ popliner_status screen_evaluate(session *s, const request *r,
     bool lacks_schedule = false;
     popliner_status status = find_schedule(s, r, &lacks_schedule, error);
     if (status == POPLINER_OK)
-        status = hints_for_evaluate(s, r, certificate, lacks_schedule, &hints, error);
+        status = hints_for_evaluate(s, r, certificate, NULL, lacks_schedule, &hints, error);
     if (status == POPLINER_OK)
         status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
                                         &screen, text, error);

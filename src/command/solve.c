@@ -306,8 +306,8 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_costs_file *file = NULL;
     popliner_costs_file *arranged = NULL;
     popliner_status status = make_request(s, &r, &file, error);
-    if (status == POPLINER_OK && s->options.solve && s->options.total_ipus == 0 &&
-        s->options.sweep == NULL && s->options.pareto == NULL)
+    if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
+        s->options.total_ipus == 0 && s->options.sweep == NULL && s->options.pareto == NULL)
         status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
         const popliner_costs_file *info = (arranged != NULL ? arranged : file);
