@@ -173,7 +173,9 @@ popliner_status pl_emit_llama(pl_emission *e, pl_text *text, popliner_error *err
                            (i + 1 == e->num_stages ? 1 : 0));
     pl_text_add(text, "\n");
     if (e->stages[0].has_head)
-        pl_emit_note(e, "llama.cpp keeps the embedding on the CPU, not on the first device.");
+        pl_emit_note(e,
+                     "llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
+                     "should have no bytes of it there.");
     return POPLINER_OK;
 }
 

@@ -291,7 +291,7 @@ class Damaged(unittest.TestCase):
         content = made.gguf(made.GGUF_PAIRS, made.GGUF_TENSORS)
         data = len(content) - sum(-(-size // 32) * 32 for *_, size in made.GGUF_TENSORS)
         self.check("model.gguf", content, (0, data),
-                   lambda table, copy: self.total(table, gguf_of(copy)))
+                   lambda table, copy: self.total(table, gguf_of(copy)), embedding="device")
         self.unread("model.gguf", content, data)
 
     def test_shards_of_gguf(self):
@@ -300,7 +300,7 @@ class Damaged(unittest.TestCase):
         second = made.gguf({"split.count": 2}, made.GGUF_TENSORS[3:])
         self.check("s-00002-of-00002.gguf", second, (0, 400),
                    lambda table, copy: self.total(table, gguf_of(first) + gguf_of(copy)),
-                   {"s-00001-of-00002.gguf": first})
+                   {"s-00001-of-00002.gguf": first}, embedding="device")
 
     def test_onnx(self):
         content = made.onnx()

@@ -274,13 +274,27 @@ class Checkpoints(unittest.TestCase):
                          184 * 18)
 
     def test_gguf(self):
-        table = read_source(write("m.gguf", gguf(GGUF_PAIRS, GGUF_TENSORS)))
+        path = write("m.gguf", gguf(GGUF_PAIRS, GGUF_TENSORS))
+        table = read_source(path)
         self.assertEqual(weights(table), {"embedding": 2100, "0": 36864 + 1024,
                                           "1": 69632 + 69632 + 1024, "head": 1024})
         # heads of 64: 2 and 1 of keys and values, in 2 bytes
         self.assertEqual([unit.kv for unit in table.units], [0, 512, 256, 0])
-        self.assertEqual(table.shared, [(["embedding", "head"], 2100)])
+        # as in llama.cpp: the embedding on the host, the tied head with a copy
+        self.assertEqual((table.shared, table.units[0].memory, table.units[-1].memory),
+                         ([], 0, 2100 + 1024))
         self.assertEqual(table.units[1].memory, 36864 + 1024 + 2048 * 512)
+        table = read_source(path, embedding="device")
+        self.assertEqual((table.shared, table.units[0].memory, table.units[-1].memory),
+                         ([(["embedding", "head"], 2100)], 0, 1024))
+        other_path = write("h.gguf", gguf(GGUF_PAIRS, GGUF_TENSORS + [
+            ("output.weight", [256, 10], 14, 2100)]))
+        own_head = read_source(other_path)
+        self.assertEqual((own_head.shared, own_head.units[0].memory, own_head.units[-1].memory),
+                         ([], 0, 2100 + 1024))
+        self.assertIn("The embedding, 2100 bytes, is on the host", own_head.csv())
+        self.assertEqual(read_source(other_path, embedding="device")
+                         .units[0].memory, 2100)
         other = dict(GGUF_PAIRS, **{"general.alignment": 64})
         again = read_source(write("a.gguf", gguf(other, GGUF_TENSORS, 2, 64)))
         self.assertEqual(weights(again), weights(table))
@@ -411,6 +425,22 @@ class Configurations(unittest.TestCase):
         self.assertEqual(tied.shared, [(["embedding", "head"], 2 * 128256 * 4096)])
         nested = self.read({"model_type": "llava", "text_config": LLAMA, "vision_config": {}})
         self.assertEqual(weights(nested), weights(self.read(LLAMA)))
+
+    def test_logits(self):
+        """A head multiplies each token that it computes with 4096 x 128256, by hand."""
+        every = self.read(LLAMA, sequence=100, batch=3)
+        last = self.read(LLAMA, sequence=100, batch=3, logits="last")
+        self.assertEqual((every.units[-1].time, last.units[-1].time),
+                         (2 * 300 * 4096 * 128256, 2 * 3 * 4096 * 128256))
+        self.assertEqual(every.units[1], last.units[1])
+        self.assertIn("the head's for every token", every.csv())
+        self.assertIn("the head's for the last token of each sequence", last.csv())
+        for options in ({"logits": "last"}, {"embedding": "host"}):
+            with self.assertRaisesRegex(popliner.UsageError, "is for inference; leave out train"):
+                self.read(LLAMA, train="adam", **options)
+        host = self.read(LLAMA, embedding="host")
+        self.assertEqual((host.units[0].memory, host.units[0].weight_bytes),
+                         (0, 2 * 4096 * 128256))
 
     def test_the_solver_reads_what_is_written(self):
         table = self.read(dict(LLAMA, tie_word_embeddings=True), train="adam-mixed")

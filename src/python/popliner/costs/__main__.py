@@ -59,6 +59,11 @@ def parser() -> argparse.ArgumentParser:
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
                    help="all: nothing is recomputed (default: selective)")
+    p.add_argument("--logits", choices=["all", "last"], default="all",
+                   help="tokens that the head computes in inference; last: of each sequence, as "
+                   "servers do (default: all)")
+    p.add_argument("--embedding", choices=["device", "host"], help="where the embedding's weights "
+                   "are in inference (default: host for GGUF, as llama.cpp does, else device)")
     p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
@@ -72,7 +77,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     a = parser().parse_args(arguments)
     try:
         assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
-                          a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile)
+                          a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
+                          a.logits, a.embedding)
         table = read_source(a.source, assumed, config=a.config)
         text = table.json() if a.format == "json" else table.csv()
         if a.output is not None:

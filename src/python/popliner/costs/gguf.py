@@ -8,6 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import struct
@@ -225,6 +226,8 @@ def shape_of(pairs: Dict[str, Any], places: Any, name: str) -> Optional[Shape]:
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model, of which `path` may be any of several files."""
     name = os.path.basename(path)
+    if assumed.embedding is None and assumed.train is None:
+        assumed = dataclasses.replace(assumed, embedding="host")
     pairs, _, _ = read_file(path)
     tensors: Dict[str, Tuple[int, int]] = {}
     first: Dict[str, Any] = {}

@@ -153,6 +153,8 @@ def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     """The FLOPs of a forward pass: of layer i, or of the head."""
     tokens = assumed.batch * assumed.sequence
     if i is None:
+        if assumed.logits == "last":
+            tokens = assumed.batch
         return 2 * tokens * shape.hidden * shape.vocabulary
     layer = shape.layers[i]
     reach = min(assumed.sequence, layer.window or assumed.sequence)
@@ -204,7 +206,8 @@ def _scale_times(table: Table, assumed: Assumed) -> None:
 
 def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
           assumed: Assumed, is_tied: bool = False) -> Table:
-    """The units embedding, 0, 1, …, head of a model."""
+    """The units embedding, 0, 1, …, head of a model. No device has the weights of an embedding on
+    the host; a head that is tied to it has its own."""
     table = Table()
     training = assumed.train is not None
     numbers = sorted(place for place in places if isinstance(place, int))
@@ -244,6 +247,11 @@ def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
             _fill(unit, shape, None, assumed)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
     _tie(table, places, shape, assumed, is_tied)
+    if assumed.embedding == "host":
+        embedding = table.units[0]
+        table.notes.append(f"The embedding, {embedding.weight_bytes} bytes, is on the host: no "
+                           "device has it (embedding device changes that).")
+        embedding.memory = 0
     if shape is not None:
         size = 2 * assumed.batch * assumed.sequence * shape.hidden * (2 if training else 1)
         for unit in table.units:
@@ -268,6 +276,10 @@ def _tie(table: Table, places: Dict[Place, Weights], shape: Optional[Shape], ass
         elements = shape.hidden * shape.vocabulary
         part.add(own.size * elements // own.elements, elements)
         size = part.share(assumed, assumed.train is not None)
+    if assumed.embedding == "host":
+        head.memory += size
+        table.notes.append("The head is tied to the embedding, of which it has a copy.")
+        return
     embedding.memory -= size
     table.shared.append(([embedding.name, head.name], size))
     table.notes.append("The head is tied to the embedding: a stage with both has the weights once, "
@@ -307,8 +319,11 @@ def _explain(table: Table, places: Dict[Place, Weights], shape: Optional[Shape],
                if assumed.activations == "all" else
                "18 h + 4 f bytes a token: attention is recomputed, or flash attention."))
     say("Time: matrix products and attention scores, "
-        + (f"at {assumed.tflops} TFLOP in a second." if assumed.tflops is not None
-           else f"in {table.time_unit}."))
+        + (f"at {assumed.tflops} TFLOP in a second" if assumed.tflops is not None
+           else f"in {table.time_unit}")
+        + ("; the head's for the last token of each sequence." if assumed.logits == "last" else
+           "." if assumed.train is not None else
+           "; the head's for every token (logits last: for the last one of a sequence)."))
 
 
 def require_whole(assumed: Assumed, source: str, what: str) -> None:

@@ -66,6 +66,9 @@ class Assumed:
     group: Optional[str] = None  #: a regular expression whose group 1 names the unit of a node
     dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
     profile: Optional[str] = None  #: a file of ONNX Runtime with the times of nodes
+    logits: str = "all"  #: tokens that the head computes: "all", or the "last" of a sequence
+    #: where its weights are: "device", or "host"; None: host for GGUF in inference, as llama.cpp
+    embedding: Optional[str] = None
 
     def __post_init__(self) -> None:
         for name in ("batch", "sequence", "tensor", "experts"):
@@ -80,6 +83,13 @@ class Assumed:
                 raise UsageError(f"{name} {value!r}: expected one of {', '.join(DTYPE_BYTES)}")
         if self.activations not in ("selective", "all"):
             raise UsageError(f"activations {self.activations!r}: expected selective or all")
+        if self.logits not in ("all", "last"):
+            raise UsageError(f"logits {self.logits!r}: expected all or last")
+        if self.embedding not in (None, "device", "host"):
+            raise UsageError(f"embedding {self.embedding!r}: expected device or host")
+        for name, own in (("logits", "last"), ("embedding", "host")):
+            if self.train is not None and getattr(self, name) == own:
+                raise UsageError(f"{name} {own}: is for inference; leave out train")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
             raise UsageError(f"tflops {self.tflops!r}: expected a number above 0")
 
