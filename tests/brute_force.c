@@ -32,6 +32,7 @@ typedef struct trial {
     uint64_t violated; /* the constraints that it does not fulfil */
     bool is_within_ipu_limits;
     uint64_t other_peak_bytes; /* the largest of the IPUs without a limit of their own */
+    uint64_t above_bytes;      /* the most that an IPU needs above its limit */
     uint64_t values[POPLINER_NUM_OBJECTIVES];
 } trial;
 
@@ -170,6 +171,7 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
     uint64_t least_free_bytes = UINT64_MAX;
     t->is_within_ipu_limits = true;
     t->other_peak_bytes = 0;
+    t->above_bytes = 0;
     for (size_t k = 0; k < t->num_stages; ++k) {
         uint64_t cycles;
         uint64_t bytes = peak_of_ipu(q, stages, t->num_stages, k, &cycles);
@@ -184,6 +186,8 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
         else if (bytes > limit_bytes)
             t->is_within_ipu_limits = false;
         uint64_t free_bytes = limit_bytes > bytes ? limit_bytes - bytes : 0;
+        uint64_t above_bytes = bytes > limit_bytes ? bytes - limit_bytes : 0;
+        t->above_bytes = above_bytes > t->above_bytes ? above_bytes : t->above_bytes;
         least_free_bytes = free_bytes < least_free_bytes ? free_bytes : least_free_bytes;
         most_bytes = bytes > most_bytes ? bytes : most_bytes;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
@@ -630,6 +634,16 @@ static void find_contradictions(const question *q, const trials *all, brute_answ
     free(both.without_costs.masks);
 }
 
+/* Of those that are still in, keeps the ones that are least above a limit. */
+static void keep_least_above(const trials *all, bool *is_in) {
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < all->count; ++i)
+        if (is_in[i] && all->all[i].above_bytes < least)
+            least = all->all[i].above_bytes;
+    for (size_t i = 0; i < all->count; ++i)
+        is_in[i] = is_in[i] && all->all[i].above_bytes == least;
+}
+
 /* The best effort, and why it is not enough. */
 static void explain(const question *q, const trials *all, bool *is_in, brute_answer *answer) {
     popliner_infeasibility *why = &answer->infeasibility;
@@ -646,7 +660,7 @@ static void explain(const question *q, const trials *all, bool *is_in, brute_ans
         why->enough_stages = find_enough_stages(q, all);
         return;
     }
-    keep_smallest(all, is_in, POPLINER_OBJECTIVE_MEMORY, 0.0);
+    keep_least_above(all, is_in);
     keep_earliest(q, all, is_in, &answer->split);
     if (!find_unit_too_large(q, all, why))
         why->obstacle = POPLINER_OBSTACLE_CAPACITY;

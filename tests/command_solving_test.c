@@ -2165,6 +2165,30 @@ static void stops_when_time_is_up(void **state) {
 
 /* ---- What makes no sense together ----------------------------------------------------------- */
 
+/* Two stages a b | c d keep 100 bytes of stash on the first one, or 5 if they recompute. */
+static void recomputing_may_be_enough_for_costs(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+        "{\"name\": \"a\", \"memory\": 100, \"stash\": 50, \"inputs\": 5, \"cycles\": 3},"
+        "{\"name\": \"b\", \"memory\": 100, \"stash\": 50, \"inputs\": 5, \"cycles\": 3},"
+        "{\"name\": \"c\", \"memory\": 100, \"stash\": 50, \"inputs\": 5, \"cycles\": 3},"
+        "{\"name\": \"d\", \"memory\": 100, \"stash\": 50, \"inputs\": 5, \"cycles\": 3}]}";
+    const char *file = in_scratch("recompute.json");
+    test_write_bytes(file, text, strlen(text));
+    RUN(&run, file, "--solve", "-q", "--format=text", "--num-ipus=2", "--schedule=1f1b",
+        "--mem-per-tile=260");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "--recompute auto      fits: 205 bytes");
+    RUN(&run, file, "--evaluate=b", "-q", "--format=text", "--schedule=1f1b", "--mem-per-tile=260");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "Does not fit. The tightest is stage 0, with 300 of 260 bytes.");
+    assert_contains(run.out, "--recompute auto      fits: 205 bytes");
+    RUN(&run, file, "--evaluate=a", "-q", "--format=text", "--schedule=1f1b", "--mem-per-tile=260");
+    assert_int_equal(run.status, 1); /* b c d alone need 300 */
+    assert_lacks(run.out, "--recompute");
+}
+
 static void refuses_options_that_would_be_ignored(void **state) {
     (void)state;
     static const char *const solving[][2] = {
@@ -2282,6 +2306,7 @@ int main(void) {
         SCRATCH_TEST(tells_the_compromises_that_are_known),
         SCRATCH_TEST(stops_when_time_is_up),
         cmocka_unit_test(refuses_options_that_would_be_ignored),
+        SCRATCH_TEST(recomputing_may_be_enough_for_costs),
     };
     return cmocka_run_group_tests(tests, measure_sample, free_sample);
 }

@@ -411,12 +411,17 @@ function plainValues(model, split, objectives) {
         balance: Math.max(...spreadOf) - Math.min(...spreadOf) };
 }
 
-function fits(model, settings, split) {
+// The most that a stage needs above the limit of its IPU; negative if all fit.
+function above(model, settings, split) {
     const { device_map: map, mem_per_tile: limits } = model.wishes;
-    return split.stages.every((stage, k) => {
+    return Math.max(...split.stages.map((stage, k) => {
         const own = limits.find((limit) => limit[0] === (map === null ? k : map[k]));
-        return stage.need_bytes <= (own ? own[1] : settings.limit);
-    });
+        return stage.need_bytes - (own ? own[1] : settings.limit);
+    }));
+}
+
+function fits(model, settings, split) {
+    return above(model, settings, split) <= 0;
 }
 
 function isAllowed(model, settings, split) {
@@ -474,7 +479,8 @@ function checkSmall() {
         }
         const within = splits.filter((split) => split.fits);
         const best = within.length > 0 ? bestOf(within, asked, settings.slack)
-            : bestOf(splits, ['memory'], 0);
+            : bestOf(splits.map((split) => Object.assign({}, split, {
+                values: { above: above(model, settings, split) } })), ['above'], 0);
         const own = Model.solve(model, settings);
         assert.strictEqual(own.status, within.length > 0 ? 'optimal' : 'infeasible', `${i}`);
         assert.deepStrictEqual(own.split && own.split.cuts, best && best.cuts, `${i}`);

@@ -256,6 +256,12 @@ def fits(request, split):
                for s in split.stages)
 
 
+def above(request, split):
+    """The most that a device needs above its limit, which one exceeds."""
+    return max(s.memory - request.limit(s.device) for s in split.stages
+               if request.limit(s.device) is not None)
+
+
 def best_of(found, objectives, slack=0):
     """The best split, its values, and the smallest value of each objective within those before it;
     None if there is none. Of equal splits that with the earliest cuts."""
@@ -279,8 +285,11 @@ def solve(costs, request):
     fitting = [split for split in found if fits(request, split)]
     if fitting:
         return True, best_of(fitting, request.objectives, request.slack)
-    effort = best_of(found, ("memory",))
-    return False, effort and (effort[0], effort[0].values(request.objectives), None)
+    if not found:
+        return False, None
+    least = min(above(request, split) for split in found)
+    effort = best_of([split for split in found if above(request, split) == least], ())
+    return False, (effort[0], effort[0].values(request.objectives), None)
 
 
 def front_of(costs, request):

@@ -451,8 +451,9 @@ typedef struct popliner_option_names {
  *      is therefore unique, for any method.
  *
  * If no split is within the limits, the plan is INFEASIBLE and says why. Its stages are then the
- * best effort: the split with the smallest peak (then the earliest cuts) that the other constraints
- * allow; none, if the constraints conflict.
+ * best effort: the split that is least above the limit of any IPU (then with the earliest cuts) that
+ * the other constraints allow; none, if the constraints conflict. If all limits are equal, that is
+ * the split with the smallest peak.
  *
  * If the time limit expires, or should_stop returns true, the plan holds the best known split:
  * FEASIBLE with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no

@@ -51,6 +51,10 @@ popliner_status can_split(session *s, bool *can, popliner_error *error);
 popliner_status solve_and_print(session *s, popliner_error *error);
 popliner_status solve_costs_and_print(session *s, popliner_error *error);
 
+/* Reads the file of costs once more, for another pipeline: a replicas_read. */
+popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
+                                 popliner_costs_file **file, popliner_error *error);
+
 /* ---- the split of --evaluate, and calibrations ---- */
 
 /* Zero-initialise; free with split_free, also after an error. */

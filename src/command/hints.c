@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/commands.h"
 #include "command/words.h"
 #include "popliner/utilities.h"
 
@@ -406,11 +407,48 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
             with_such(s));
 }
 
+/* Of a file of costs: reads it again with what its stages may choose, if it says that. */
+static popliner_status add_recompute_of_costs(session *s, const request *r, hint_list *list,
+                                              popliner_error *error) {
+    const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
+                                        .recompute = POPLINER_RECOMPUTE_AUTO,
+                                        .copies = r->asked.copies,
+                                        .max_stages = SIZE_MAX};
+    trial t = begin(s, r, NULL);
+    popliner_costs_file *file = NULL;
+    popliner_variants_answer *answer = NULL;
+    popliner_error own = {0};
+    if (s->options.costs == NULL || strcmp(s->options.costs, "-") == 0 ||
+        !options_keep_activations(&s->options) || r->asked.recompute != POPLINER_RECOMPUTE_NONE ||
+        r->num_units > MOST_UNITS)
+        return POPLINER_OK;
+    t.solver.without_reasons = true;
+    popliner_status status = costs_read_again(s, &pipeline, &file, &own);
+    interrupts_catch(&s->interrupts);
+    if (status == POPLINER_OK)
+        status = popliner_variants_solve(file, &t.solver, &answer, &own);
+    interrupts_release(&s->interrupts);
+    popliner_plan *plan = status == POPLINER_OK ? popliner_variants_take_plan(answer) : NULL;
+    if (plan != NULL)
+        take_plan(&t, plan);
+    if (t.is_known && t.fits)
+        add(list, "Enough", "--recompute auto", words_of(list, &t, ""));
+    popliner_plan_free(plan);
+    popliner_variants_answer_free(answer);
+    popliner_costs_file_free(file);
+    if (status == POPLINER_ERROR_MEMORY || status == POPLINER_ERROR_INTERNAL) {
+        *error = own;
+        return status;
+    }
+    return POPLINER_OK; /* other options may not go with a choice */
+}
+
 static popliner_status add_recompute(session *s, const request *r, hint_list *list,
                                      popliner_error *error) {
     trial t = begin(s, r, NULL);
-    if (s->analysis == NULL || !options_keep_activations(&s->options) ||
-        r->asked.recompute != POPLINER_RECOMPUTE_NONE)
+    if (s->analysis == NULL)
+        return add_recompute_of_costs(s, r, list, error);
+    if (!options_keep_activations(&s->options) || r->asked.recompute != POPLINER_RECOMPUTE_NONE)
         return POPLINER_OK;
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
     popliner_status status = solve(&t, error);
@@ -577,6 +615,8 @@ popliner_status hints_for_evaluate(session *s, const request *r,
         add(list, "Try", "--schedule popart", "count the activations that stages keep");
     if (s->analysis == NULL)
         add_memory(s, r, &plan->infeasibility, list);
+    if (status == POPLINER_OK && s->analysis == NULL && plan->status == POPLINER_PLAN_INFEASIBLE)
+        status = add_recompute_of_costs(s, r, list, error);
     t.solver.num_ipus = num_stages;
     t.solver.cut_rules = NULL;
     if (costs != NULL) /* as --solve has it */

@@ -79,9 +79,8 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
     return status;
 }
 
-/* A replicas_read. */
-static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
-                                  popliner_costs_file **file, popliner_error *error) {
+popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
+                                 popliner_costs_file **file, popliner_error *error) {
     return read_file(&s->options, pipeline, file, error);
 }
 
@@ -318,7 +317,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         if (!s->options.solve)
             status = print_overview(&s->options, info, error);
         else if (s->options.total_ipus > 0)
-            status = replicas_print(s, &r, info, &input, read_again, error);
+            status = replicas_print(s, &r, info, &input, costs_read_again, error);
         else if (s->options.sweep != NULL)
             status = sweep_print(s, input.costs, &r, &input, error);
         else

@@ -226,25 +226,33 @@ static void take_enough_bytes(const pl_problem *problem, const popliner_plan *pl
         why->enough_bytes_bound = best_effort_bound;
 }
 
-/* Finds the split with the smallest peak that the other constraints allow, or the best known one,
- * and a lower bound of that peak. */
+/* Finds the split that is least above the limit of an IPU among those that the other constraints
+ * allow, or the best known one. If no IPU has its own limit, that is the smallest peak, and *bound a
+ * lower bound of it. */
 static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
                                         double max_seconds, popliner_plan *plan, uint64_t *bound,
                                         popliner_error *error) {
-    static const popliner_objective memory = POPLINER_OBJECTIVE_MEMORY;
+    /* a shortfall is what an IPU is above its limit plus the largest one, which must be finite */
+    const uint64_t any_limit = (uint64_t)1 << 62;
+    const popliner_objective excess = problem->options->num_ipu_limits > 0
+                                          ? POPLINER_OBJECTIVE_HEADROOM
+                                          : POPLINER_OBJECTIVE_MEMORY;
+    pl_problem limited = *problem;
+    if (limited.largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1)
+        limited.largest_limit_bytes = any_limit;
     pl_search search = {
-        .problem = problem, .stop = stop, .filter = pl_filter_without_memory(problem)};
+        .problem = &limited, .stop = stop, .filter = pl_filter_without_memory(problem)};
     /* with shared IPUs, a first good split is found much sooner than by a sweep without limits */
-    popliner_status status = pl_search_begin(&search, memory, error);
+    popliner_status status = pl_search_begin(&search, excess, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         pl_stop own = stop_for(problem, stop, max_seconds);
         search.stop = &own;
-        status = pl_search_optimise(&search, &memory, 1, plan, error);
+        status = pl_search_optimise(&search, &excess, 1, plan, error);
         *bound = plan->values[0].bound;
         if (status == POPLINER_OK)
             status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),
                                   plan, error);
-        /* minimised by memory alone, but reported with the requested objectives */
+        /* minimised by the excess alone, but reported with the requested objectives */
         const popliner_objective *asked = pl_objectives_of(problem->options, &plan->num_values);
         search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(problem->options);
         for (size_t i = 0; i < plan->num_values; ++i)
