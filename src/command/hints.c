@@ -407,7 +407,7 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
             with_such(s));
 }
 
-/* Of a file of costs: reads it again with what its stages may choose, if it says that. */
+/* Reads a file of costs again with what its stages may choose, and adds that if it is enough. */
 static popliner_status add_recompute_of_costs(session *s, const request *r, hint_list *list,
                                               popliner_error *error) {
     const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
