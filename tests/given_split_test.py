@@ -131,10 +131,51 @@ def check(popliner, scratch, seed):
     return told["status"]
 
 
+CHAIN = """node1 -- A -- forward_compute_time=1.5, backward_compute_time=2.5, \
+activation_size=8.0, parameter_size=40.0
+node2 -- B -- forward_compute_time=1.0, backward_compute_time=2.0, \
+activation_size=[3.0; 4.0], parameter_size=10.0
+node3 -- C -- forward_compute_time=3.0, backward_compute_time=4.0, \
+activation_size=2.0, parameter_size=60.0
+\tnode1 -- node2
+\tnode2 -- node3
+\tnode1 -- node3
+"""
+
+
+def check_graphs(popliner, scratch):
+    """By hand: a PipeDream profile, and graphs with one order of their nodes and with several."""
+    path = os.path.join(scratch, "graph")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(CHAIN)
+    names = [own["name"] if isinstance(own, dict) else own for own in pairs.load(
+        run(popliner, path, "--evaluate=whole").stdout)["stages"][0]["layers"]]
+    for cut, stages, traffic in ((1, [(40, 4), (70, 10)], 8), (2, [(50, 7), (60, 7)], 15)):
+        told = pairs.load(run(popliner, path, "--evaluate=" + names[cut - 1]).stdout)
+        pairs.expect([(s["mem"]["max_tile_mem"], s["cycles"]) for s in told["stages"]], stages, cut)
+        pairs.expect(told["totals"]["traffic"], traffic, "traffic")
+    for edges, status in (([(0, 1), (1, 2)], 0), ([(0, 2), (1, 2)], 2)):
+        nodes = [{"id": i, "supportedOnFpga": 1, "cpuLatency": 9, "isBackwardNode": 0,
+                  "fpgaLatency": i + 1, "size": 10 * i + 10} for i in range(3)]
+        with open(path, "w", encoding="ascii") as file:
+            json.dump({"maxSizePerFPGA": 90, "maxFPGAs": 3, "maxCPUs": 0, "nodes": nodes, "edges": [
+                {"sourceId": a, "destId": b, "cost": 0.5} for a, b in edges]}, file)
+        done = subprocess.run([popliner, "-q", path, "--format=json", "--evaluate=node0"],
+                              capture_output=True, text=True)
+        pairs.expect(done.returncode, status, done.stderr)
+        if status == 2:
+            pairs.expect("several orders" in done.stderr, True, done.stderr)
+        else:  # the cost of the cut counts in both stages
+            pairs.expect([(s["mem"]["max_tile_mem"], s["cycles"])
+                          for s in pairs.load(done.stdout)["stages"]],
+                         [(10, 1.5), (50, 5.5)], "a chain")
+
+
 def main():
     popliner = sys.argv[1]
     found, problems = {}, 0
     with tempfile.TemporaryDirectory() as scratch:
+        check_graphs(popliner, scratch)
         for seed in range(600 if cases.takes_all() else 60):
             try:
                 status = check(popliner, scratch, seed)

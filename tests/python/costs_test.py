@@ -91,6 +91,37 @@ class Random:
 
 
 class Solving(unittest.TestCase):
+    def test_evaluate(self):
+        """A given split, as the command has it."""
+        path = os.path.join(common.scratch(), "given.json")
+        units = [{"name": name, "memory": memory, "cycles": memory, "stash": 2, "inputs": 1}
+                 for name, memory in zip("abcd", (3, 4, 5, 6))]
+        with open(path, "w", encoding="ascii") as file:
+            json.dump({"format": "popliner-costs", "version": 1, "units": units,
+                       "cuts": [7, 8, 9]}, file)
+        for recompute in ("none", "full", "auto"):
+            costs = popliner.Costs.read(path, schedule="popart", recompute=recompute)
+            for split, cuts, limit in (("b", [2], 13), ("a|b|c", [1, 2, 3], 8), ("whole", [], 20)):
+                answer = costs.evaluate(split, mem_per_tile=limit)
+                status = 1 if answer.status == popliner.PlanStatus.INFEASIBLE else 0
+                told = json.loads(common.run(
+                    path, "-q", "--evaluate", split, f"--mem-per-tile={limit}", "--format=json",
+                    "--schedule=popart", f"--recompute={recompute}", status=status))
+                told["messages"] = answer.json()["messages"]  # the log's are others
+                self.assertEqual(answer.json(), told)
+                self.assertEqual(costs.evaluate(cuts, mem_per_tile=limit).json(), answer.json())
+        # 3 + 4 and 3 * 2 copies of 2 + 2
+        self.assertEqual(popliner.Costs.read(path, schedule="popart").evaluate("b").peak_bytes, 19)
+        self.assertEqual(costs.evaluate("b", schedule="popart", mem_per_tile=18).text()
+                         .splitlines()[0], "This split: peak 11 bytes, then 8 bytes over the cuts.")
+        for split in ([2, 2], [0], [4], "nope"):
+            with self.assertRaisesRegex(popliner.UsageError, "the split"):
+                costs.evaluate(split)
+        with self.assertRaisesRegex(popliner.UsageError, "not with require"):
+            costs.evaluate("b", require="cut:a")
+        with self.assertRaisesRegex(popliner.UsageError, "2 stages, but the device map has 3"):
+            costs.evaluate("b", device_map=[0, 1, 2])
+
     def test_balance_before_others_spreads(self):
         # 7 and 6 bytes, cut in the middle, are the smallest largest part
         for key, first in (("memory", "MEMORY"), ("cycles", "CYCLES")):

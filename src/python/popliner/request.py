@@ -371,6 +371,7 @@ class Asked:
         begins the list, and no device map says how many stages there are."""
         self.kept: List[Any] = []
         self.turn = turn
+        self.is_evaluation = False  #: a split is given
         self.solver = self.solver_options(request, units)
         if spreads and self.solver.num_mapped_stages == 0:
             self.spread(costs)

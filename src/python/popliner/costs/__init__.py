@@ -20,7 +20,7 @@ from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Pat
                         ask, call, callback, failure, file_name, listed, logger, make, member,
                         number, numbers_in, size, stop_of, table_of, text)
 from .._library import begin, library
-from ..enums import CopiesRule, CostsOf, Objective, ProgramFormat, Recompute, Schedule
+from ..enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recompute, Schedule
 from ..errors import UsageError
 from ..plans import Answer, Naming, Pareto, Replicas, Sweep
 from ..records import Interval
@@ -476,6 +476,7 @@ class Costs(Owner):
 
         certificate_input = Naming(self, asked).input()
         certificate_input.plan = plan.pointer.value
+        certificate_input.is_evaluation = asked.is_evaluation
         if choices is not None:
             certificate_input.stage_choices = ctypes.cast(choices, ctypes.POINTER(ctypes.c_char_p))
         certificate = make(create, ctypes.byref(certificate_input),
@@ -503,6 +504,42 @@ class Costs(Owner):
         if arranged is not None:
             return arranged._solve(asked)
         return self._solve(asked)
+
+    def evaluate(self, split: Union[str, Iterable[int]], request: Optional[Request] = None,
+                 **members: Unpack[Members]) -> Answer:
+        """Shows a given split: the first units after its cuts, or the names of the last units of
+        all stages but the last, with '|' between them: "1|2"; "whole" has no cut. Status and bounds
+        of the answer are about this split alone."""
+        cuts = self._cuts(split)
+        if self._graph_file is not None and self.cuts_per_unit > 1:
+            raise UsageError("evaluate: the nodes of this graph have several orders, and which one "
+                             "is cut depends on the best split")
+        asked = self._ask(request, members)
+        o = asked.solver
+        if o.cut_rules or o.num_pairs or o.num_placements:
+            raise UsageError("evaluate: not with require, as all cuts are given")
+        if o.num_mapped_stages not in (0, len(cuts) + 1):
+            raise UsageError(f"evaluate: the split has {len(cuts) + 1} stages, but the device map "
+                             f"has {o.num_mapped_stages}")
+        rules = [int(CutRule.REQUIRED if unit in cuts else CutRule.FORBIDDEN)
+                 for unit in range(self.num_units)]
+        o.cut_rules = (ctypes.c_int * len(rules))(*rules)
+        o.num_ipus = len(cuts) + 1
+        o.min_units = o.max_units = 0
+        asked.is_evaluation = True
+        return self._solve_variants(asked) if asked.request.recompute == Recompute.AUTO else \
+            self._solve(asked)
+
+    def _cuts(self, split: Any) -> List[int]:
+        if isinstance(split, str):
+            names = [] if split in ("", "whole") else split.split("|")
+            cuts = [self._units.find(name, "the split") + 1 for name in names]
+        else:
+            cuts = [size(unit, "a unit after a cut") for unit in listed(split, "the split")]
+        if any(b <= a for a, b in zip([0, *cuts], [*cuts, self.num_units])):
+            raise UsageError(f"the split: expected ascending units from 1 to {self.num_units - 1} "
+                             f"after the cuts, found {cuts}")
+        return cuts
 
     def _arrange(self, asked: Asked) -> Optional["Costs"]:
         """Of a graph the costs in the order in which its best partition is a split; None where
