@@ -78,20 +78,53 @@ class Wheel(unittest.TestCase):
     def install(self, programs, wheels):
         self.pip(programs, "install", "--no-index", "--find-links", wheels, "popliner")
 
-    def test_without_glpk(self):
-        """A wheel that CMake builds from the sources. 3 + 4 | 5 is the smallest largest part."""
-        tree = os.path.join(common.scratch(), "sources")
+    def built(self, name, *arguments):
+        """A wheel that CMake builds from the sources: the folder of programs of an environment that
+        has it, the wheel's files by name, and the library."""
+        tree = os.path.join(common.scratch(), name + "-sources")
         shutil.copytree(common.ROOT, tree, ignore=shutil.ignore_patterns(
             "build", ".git", "golden", "__pycache__"))
-        programs = self.environment("without", "--system-site-packages")
-        arguments = "-DPOPLINER_GLPK=OFF -DCMAKE_BUILD_TYPE=Debug"  # quickly
+        programs = self.environment(name, "--system-site-packages")
+        arguments = [*arguments, "-DCMAKE_BUILD_TYPE=Debug"]  # quickly
         if shutil.which("ccache"):
-            arguments += " -DCMAKE_C_COMPILER_LAUNCHER=ccache"
-        wheels = self.wheel(programs, "wheels-without", tree, POPLINER_CMAKE_ARGUMENTS=arguments)
+            arguments.append("-DCMAKE_C_COMPILER_LAUNCHER=ccache")
+        wheels = self.wheel(programs, "wheels-" + name, tree,
+                            POPLINER_CMAKE_ARGUMENTS=" ".join(arguments))
         shutil.rmtree(tree)
         with zipfile.ZipFile(os.path.join(wheels, *os.listdir(wheels))) as archive:
-            library, = [name for name in archive.namelist() if ".so" in name]
-            self.assertNotIn(b"glpk.so", archive.read(library))
+            names = archive.namelist()
+            library, = [name for name in names if ".so" in name]
+            return programs, names, archive.read(library)
+
+    def test_of_costs_alone(self):
+        """A wheel of the solver: without GLPK, what reads profiles, and the command."""
+        programs, names, library = self.built("costs", "-DPOPLINER_GLPK=OFF",
+                                              "-DPOPLINER_PROFILES=OFF")
+        for other in (b"libglpk", b"libsqlite3", b"libcbor", b"libpcre2"):
+            self.assertNotIn(other, library)
+        self.assertNotIn("popliner/popliner", names)
+        with open(os.path.join(common.scratch(), "abc.csv"), "w", encoding="utf-8") as file:
+            file.write("name,memory,stash,cycles\n0,3,1,3\n1,4,1,4\n2,5,1,5\n")
+        show = ("import popliner; costs = popliner.Costs.read('abc.csv', schedule='popart'); "
+                "answer = costs.solve(num_ipus=2); print(answer.split, answer.peak_bytes, "
+                "answer.is_optimal, answer.emit('vllm').strip(), answer.report().split('.')[0]); "
+                "print(costs.evaluate('0').json()['totals']['memory'], "
+                "len(costs.sweep('num_ipus', [1, 2]).csv().splitlines()), "
+                "len(costs.pareto('memory,ipus')), "
+                "costs.solve_replicas(4, micro_batches=2).best.num_ipus)")
+        # [ 0 | 1 2 ]: 3 + 3 copies of 1, and 9; [ 0 1 | 2 ]: 7 + 3 * 2, and 5
+        self.assertEqual(self.run_in(os.path.join(programs, "python"), "-c", show),
+                         "[ 0 | 1 2 ] 9 True VLLM_PP_LAYER_PARTITION=1,2 Fits on 2 devices\n"
+                         "9 3 3 1\n")
+        refuse = ("import popliner\ntry:\n    popliner.read('abc.pop')\n"
+                  "except popliner.UsageError as error:\n    print(error)")
+        self.assertIn("for costs alone",
+                      self.run_in(os.path.join(programs, "python"), "-c", refuse))
+
+    def test_without_glpk(self):
+        """3 + 4 | 5 is the smallest largest part."""
+        programs, _, library = self.built("without", "-DPOPLINER_GLPK=OFF")
+        self.assertNotIn(b"glpk.so", library)
         with open(os.path.join(common.scratch(), "abc.csv"), "w", encoding="utf-8") as file:
             file.write("name,memory\na,3\nb,4\nc,5\n")
         show = ("import popliner; costs = popliner.Costs.read('abc.csv'); "
