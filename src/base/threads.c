@@ -83,6 +83,8 @@ size_t pl_parallel_run(const pl_parallel *work) {
     helper *helpers = max_helpers == 0 ? NULL : calloc(max_helpers, sizeof *helpers);
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.helper_ended, NULL);
+    if (pl_bounds_ask(work->bounds)) /* helpers may be done before this thread has a task */
+        c.first_failed = 0;
     for (; helpers != NULL && num_helpers < max_helpers; num_helpers++) {
         helper *h = &helpers[num_helpers];
         *h = (helper){.crew = &c, .worker = num_helpers + 1};
