@@ -341,6 +341,9 @@ popliner_format options_format_of(const options *o, const wanted_output *w);
  * cuts fixed. */
 bool options_fix_cuts(const options *o);
 
+/* The most IPUs of --num-ipus, a number or a range; 0: not said. */
+size_t options_num_ipus(const options *o);
+
 /* How many stages each IPU of a pipeline has, with --total-ipus. */
 size_t options_chunks(const options *o);
 

@@ -133,7 +133,7 @@ const option_relation option_relations[] = {
     {RANGES, NEEDS_OWN, "solve", NULL},
     {RANGES, NOT, "output=lp output=mps", "which solves once for each value"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "one range at a time"},
-    {"num-ipus=range", NOT, "device-map", "as the map says how many stages there are"},
+    {"num-ipus=range", NOT, "device-map=list", "which says what IPUs there are"},
     {"device-map=list", NOT, "num-ipus", "which says what IPUs there are"},
     {"total-ipus", NOT, "slack " RANGES " pareto output=lp output=mps",
      "which compares several pipelines"},
@@ -437,12 +437,17 @@ static popliner_status check_map(const options *o, popliner_error *error) {
     const size_t num_rounds = map->interleaved > 0 ? map->interleaved : V_SHAPED;
     if (options_map_name(o) == NULL || (map->interleaved == 0 && !map->is_v))
         return POPLINER_OK;
-    if (o->num_ipus.number == 0 && (o->actions & (SOLVE | EVALUATE)) != 0)
+    const size_t num_ipus = options_num_ipus(o);
+    if (num_ipus == 0 && (o->actions & (SOLVE | EVALUATE)) != 0)
         return fail_usage(error, "--device-map %s: on how many IPUs? Give --num-ipus", map->text);
-    if (o->num_ipus.number > 0 && num_rounds > MOST_STAGES / o->num_ipus.number)
+    if (num_ipus > 0 && num_rounds > MOST_STAGES / num_ipus)
         return fail_usage(error, "--device-map %s: %zu stages on each of %zu IPUs are more than %d",
-                          map->text, num_rounds, o->num_ipus.number, MOST_STAGES);
+                          map->text, num_rounds, num_ipus, MOST_STAGES);
     return POPLINER_OK;
+}
+
+size_t options_num_ipus(const options *o) {
+    return o->sweep != NULL && o->sweep->of_ipus ? (size_t)o->sweep->last : o->num_ipus.number;
 }
 
 size_t options_chunks(const options *o) {

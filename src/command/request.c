@@ -55,6 +55,11 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
                           "--schedule %s: every micro-batch of a step is kept; give "
                           "--micro-batches",
                           o->schedule.text);
+    if (copies->rule == POPLINER_COPIES_INTERLEAVED && o->sweep != NULL && o->sweep->of_ipus)
+        return fail_usage(error,
+                          "--schedule %s: what is kept depends on --num-ipus; give one number, not "
+                          "a range",
+                          o->schedule.text);
     bool is_interleaved = o->total_ipus > 0 ? o->device_map.interleaved > 0
                                             : num_mapped > 0 && copies->num_ipus > 0 &&
                                                   num_mapped % copies->num_ipus == 0;
@@ -174,10 +179,8 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
     }
 }
 
-/* The device map of interleaved:V or v. */
-static popliner_status make_device_map(const options *o, size_t **map, size_t *count,
-                                       popliner_error *error) {
-    size_t num_ipus = o->num_ipus.number;
+popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map, size_t *count,
+                                 popliner_error *error) {
     size_t num_rounds = o->device_map.interleaved > 0 ? o->device_map.interleaved : 2;
     *count = num_rounds * num_ipus;
     *map = new_array(*count, sizeof **map);
@@ -218,7 +221,8 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
         status = parse_device_map(o->device_map.text, &r->device_map, &r->solver.num_mapped_stages,
                                   error);
     else if (options_map_name(o) != NULL)
-        status = make_device_map(o, &r->device_map, &r->solver.num_mapped_stages, error);
+        status = request_make_map(o, options_num_ipus(o), &r->device_map,
+                                  &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
     return status == POPLINER_OK && request_shares_an_ipu(r) ? check_shared(o, error) : status;
 }

@@ -33,6 +33,11 @@ void request_free(request *r);
  * wait. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_check(const options *o, popliner_error *error);
 
+/* Makes the device map interleaved:V or v for so many IPUs. The caller frees *map. Errors:
+ * MEMORY. */
+popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map, size_t *count,
+                                 popliner_error *error);
+
 /* Takes the device map, if the options give one in any way. Errors: USAGE, which names the option
  * that does not go with stages that share an IPU; MEMORY. */
 popliner_status request_take_map(request *r, const options *o, popliner_error *error);

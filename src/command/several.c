@@ -98,12 +98,17 @@ popliner_status sweep_print(session *s, const popliner_costs *costs, const reque
         popliner_solver_options o = r->solver;
         o.without_second_proof = true;
         values[num_solved] = range.first + num_solved * range.step;
+        size_t *map = NULL;
         if (range.of_ipus)
             o.num_ipus = (size_t)values[num_solved];
-        else
+        if (range.of_ipus && o.num_mapped_stages > 0)
+            status = request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error);
+        o.device_map = map != NULL ? map : o.device_map;
+        if (!range.of_ipus)
             status = session_less_reserve(s, values[num_solved], &o.mem_per_tile, error);
         if (status == POPLINER_OK)
             status = popliner_solve(costs, &o, &plans[num_solved], error);
+        free(map);
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
     }
