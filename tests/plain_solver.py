@@ -62,6 +62,7 @@ class Stage:
     cut: int
     link: int = 0
     parameters: int = 0
+    limit: int = None  # of its device
     ways: list = None  # (memory, cycles) of each choice, with --recompute auto
 
 
@@ -81,6 +82,8 @@ class Split:
         cycles = self.by_device(lambda stage: stage.cycles).values()
         memory = [stage.memory for stage in self.stages]
         spread = cycles if has_cycles_before else memory
+        if name == "headroom":  # the least free memory; more is better
+            return -max(0, min(stage.limit - stage.memory for stage in self.stages))
         return {"memory": max(memory), "cycles": max(cycles),
                 "traffic": sum(stage.cut for stage in self.stages),
                 "ipus": len({stage.device for stage in self.stages}),
@@ -248,7 +251,10 @@ def splits(costs, request):
     for number in range(count):
         for cuts in itertools.combinations(range(1, count), number):
             if is_allowed(costs, request, cuts):
-                yield from costs.split(request, cuts)
+                for split in costs.split(request, cuts):
+                    for stage in split.stages:
+                        stage.limit = request.limit(stage.device)
+                    yield split
 
 
 def fits(request, split):
@@ -273,7 +279,7 @@ def best_of(found, objectives, slack=0):
         bounds.append(min(values[i] for values, _ in found))
         most = bounds[i]
         if i + 1 < len(objectives):
-            most += math.floor(bounds[i] * slack / 100)
+            most += math.floor(abs(bounds[i]) * slack / 100)
         found = [f for f in found if f[0][i] <= most]
     values, split = min(found, key=lambda f: (f[1].cuts, [s.cycles for s in f[1].stages]))
     return split, values, bounds
