@@ -207,7 +207,7 @@ static kind kinds[] = {
      20},
     {"headroom_of_shared_ipus",
      {HEADROOM | MEMORY_LIMIT | SHARED_IPUS,
-      CUT_RULES | NUM_UNITS | PLACEMENTS | IPU_LIMITS | SLACK | PIPELINE, 0, 3},
+      CUT_RULES | NUM_UNITS | PAIRS | PLACEMENTS | IPU_LIMITS | SLACK | PIPELINE, 0, 3},
      600,
      40,
      20},
@@ -222,6 +222,12 @@ static kind kinds[] = {
      200,
      0,
      90},
+    /* a unit may be too large for the IPUs that its pairs leave to it */
+    {"pairs_on_shared_ipus_that_are_too_small",
+     {SHARED_IPUS | PAIRS | IPU_LIMITS | MEMORY_LIMIT, TIGHT | PLACEMENTS | PIPELINE, 0, 1},
+     2000,
+     20,
+     30},
 };
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
