@@ -262,6 +262,12 @@ def check_papers(popliner, scratch):
         answer = solve(popliner, path, ["--num-ipus", str(devices), "--objective", "cycles",
                                         "--micro-batches", str(micro), "--schedule", *options])
         assert answer["totals"]["step"]["cycles"] == step, (options, answer["totals"], step)
+        screen = subprocess.run(
+            [popliner, path, "--solve", "--num-ipus", str(devices), "--micro-batches", str(micro),
+             "--objective", "cycles", "--schedule", *options, "--format", "text"],
+            capture_output=True, text=True, check=True)
+        told = f"A step of {micro} micro-batches ({options[0]}) takes {step} units;"
+        assert told in " ".join(screen.stdout.replace(",", "").split()), (screen.stdout, told)
     for options, told in [
             (["1f1b", "--device-map", "v"], "no schedule is known"),
             (["interleaved", "--device-map", "interleaved:4", "--micro-batches", "9"], "multiple of"),

@@ -533,6 +533,8 @@ static void add_order(const pl_certificate *c, pl_text *text) {
 
 void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text) {
     add_order(certificate, text);
+    add_headroom(certificate, text);
+    add_step(certificate, text);
     add_unknown(certificate, text);
 }
 
