@@ -271,7 +271,8 @@ def check_papers(popliner, scratch):
     for options, told in [
             (["1f1b", "--device-map", "v"], "no schedule is known"),
             (["interleaved", "--device-map", "interleaved:4", "--micro-batches", "9"], "multiple of"),
-            (["zero-bubble", "--device-map", "interleaved:4"], "one stage on each device")]:
+            (["zero-bubble", "--device-map", "interleaved:4"], "one stage on each device"),
+            (["popart", "--device-map", "interleaved:4"], "one stage on each device")]:
         answer = solve(popliner, path, ["--num-ipus", "4", "--micro-batches", "8", "--schedule",
                                         *options])
         assert answer["totals"]["step"]["order"] is None, (options, answer["totals"])

@@ -183,6 +183,23 @@ static size_t count_devices(const popliner_plan *plan) {
     return plan->num_ipus == count && plan->num_stages % count == 0 ? count : 0;
 }
 
+/* True if the schedule is known for several stages on each device. */
+static bool goes_round(const run *r) {
+    switch (r->copies->rule) {
+    case POPLINER_COPIES_1F1B:
+    case POPLINER_COPIES_GPIPE:
+    case POPLINER_COPIES_INTERLEAVED:
+        return true;
+    case POPLINER_COPIES_OF_SCHEDULE:
+        return r->schedule == POPLINER_SCHEDULE_NONE;
+    case POPLINER_COPIES_LIST:
+    case POPLINER_COPIES_ZERO_BUBBLE:
+    case POPLINER_NUM_COPIES_RULES:
+        break;
+    }
+    return false;
+}
+
 /* Returns why there is no step to be found; NULL if there is. */
 static const char *find_obstacle(const run *r, const popliner_plan *plan) {
     if (plan->cycles == 0)
@@ -194,8 +211,7 @@ static const char *find_obstacle(const run *r, const popliner_plan *plan) {
     if (r->num_chunks > 1 && r->is_training && r->copies->rule != POPLINER_COPIES_GPIPE &&
         r->num_micro % r->num_devices != 0)
         return "interleaved stages need a multiple of the devices as micro-batches";
-    if (r->num_chunks > 1 &&
-        (r->copies->rule == POPLINER_COPIES_ZERO_BUBBLE || r->copies->rule == POPLINER_COPIES_LIST))
+    if (r->num_chunks > 1 && r->is_training && !goes_round(r))
         return "this schedule is known for one stage on each device";
     return NULL;
 }
