@@ -46,7 +46,7 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--device-map", "v"}, "--device-map v: on how many IPUs? Give --num-ipus"},
         {{"--device-map", "interleaved:40000", "--num-ipus", "2"},
          "--device-map interleaved:40000: 40000 stages on each of 2 IPUs are more than 65536"},
-        {{"--device-map", "interleaved:2", "--num-ipus", "1..2"},
+        {{"--device-map", "0,1,0", "--num-ipus", "1..2"},
          "--device-map: not with a range of --num-ipus"},
         {{"--mem-per-tile", "1,2"}, "--mem-per-tile 1,2: has two values for all of them"},
         {{"--mem-per-tile", "0=1,0=2"}, "--mem-per-tile 0=1,0=2: IPU 0 has a limit already"},
