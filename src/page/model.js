@@ -12,9 +12,6 @@ const Model = (() => {
     const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
     const MAX_CURVE = 64;
     const BOUNDING_SECONDS = 0.2; // no proof comes of more
-    // as the command names them in messages
-    const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
-        constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
     let solver = null; // src/wasm/solver.js, once it is there
     let lastTable = {}; // of the solver
 
@@ -71,6 +68,14 @@ const Model = (() => {
         return result;
     }
 
+    // How the command names options in its messages, and constraints.
+    function optionNames(words) {
+        const bare = (option) => option.replace(/^-+/, '');
+        return { num_ipus: words.num_ipus, mem_per_tile: words.mem_per_tile,
+            constraint_num_ipus: bare(words.num_ipus),
+            constraint_device_map: bare(words.device_map) };
+    }
+
     // Reads the stages from the data of a page.
     function read(data) {
         const model = {
@@ -79,6 +84,7 @@ const Model = (() => {
             parts: data.chain.parts,
             categories: data.categories,
             wishes: data.wishes,
+            optionNames: optionNames(data.words),
             told: { cuts: data.plan, stages: data.plan_stages || [] },
             unitIpus: data.unit_ipus || null,
             pipelines: [],
@@ -489,7 +495,7 @@ const Model = (() => {
             min_units: wishes.min_units, max_units: wishes.max_units,
             counted_units: wishes.counted, pairs, placements: wishes.placements,
             cut_rules: wishes.cut_rules.map((rule) => (rule & 1) !== 0 ? 1 : rule & 2),
-            ipu_limits: limits, texts: OPTION_NAMES,
+            ipu_limits: limits, texts: model.optionNames,
         };
         if (wishes.device_map !== null)
             request.device_map = wishes.device_map;
