@@ -199,7 +199,7 @@ static void stages_choose_what_they_recompute(void **state) {
         {{"--pareto", "memory,cycles"}, "--pareto: not with --recompute auto"},
         {{"--objective", "balance"}, "--objective balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
-         "--recompute auto: stages that share an IPU, as --device-map 0,1,0 has them, do not"},
+         "--recompute auto: not with --device-map 0,1,0, whose stages share IPUs"},
         {{"--bandwidth", "3"}, "--bandwidth: not with --recompute auto"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -358,7 +358,7 @@ function smallModel() {
         variables: { first: Model.starts(zeros) } };
     return {
         parts, chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
-        numUnits: n, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
+        numUnits: n, optionNames: {}, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
         cuts: list(n, 3),
         wishes: { unknown: [], counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),
             min_units: random(2), max_units: random(3) === 0 ? 2 : 0,

@@ -198,14 +198,12 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
         bool is_given;
         const char *text;
     } others[] = {
-        {o->solver == SOLVER_DP, "--solver dp: stages that share an IPU, as %s%s%s has them, are "
-                                 "beyond a dynamic program; auto and ilp solve for them"},
+        {o->solver == SOLVER_DP,
+         "--solver dp: not with %s%s%s, whose stages share IPUs; use auto or ilp"},
         {o->bandwidth.count > 0 || o->bandwidth.all.bytes > 0,
-         "--bandwidth: stages cannot share an IPU, as %s%s%s has "
-         "them, where links have bandwidths; leave out one of both"},
+         "--bandwidth: not with %s%s%s, whose stages share IPUs; leave out one"},
         {o->recompute.way == POPLINER_RECOMPUTE_AUTO,
-         "--recompute auto: stages that share an IPU, as %s%s%s has them, do not choose; leave out "
-         "one of both, or say one way, like --recompute full"},
+         "--recompute auto: not with %s%s%s, whose stages share IPUs; name one way"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
