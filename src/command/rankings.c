@@ -15,11 +15,18 @@ static const struct {
     const char *name; /* the column that names a row */
     const char *kind; /* the column of what it is; NULL: a tile */
     const char *words;
+    bool has_limit;    /* the bytes are shown as a share of it */
+    const char *after; /* what the bytes are */
 } rankings[] = {
-    {POPLINER_SECTION_LAYERS, "largest_tile_bytes", "unit", "kind",
-     "is the largest: as a stage of its own it needs"},
-    {POPLINER_SECTION_TILES, "live_bytes", "tile", NULL, "is the fullest: it has"},
+    {POPLINER_SECTION_LAYERS, "largest_tile_bytes", "unit", "kind", "is the largest: it needs",
+     false,
+     " on its fullest tile. All bytes here are without layout, what compiling a stage alone adds "
+     "and what a pipeline stores, which --evaluate counts."},
+    {POPLINER_SECTION_TILES, "live_bytes", "tile", NULL, "is the fullest: it has", true,
+     ", without gaps."},
 };
+
+enum { SHARE_SIZE = WORDS_NUMBER_SIZE + 40 };
 
 typedef struct row {
     const char *text; /* with its line end */
@@ -83,30 +90,39 @@ static bool sort(char **table, size_t place) {
     return done;
 }
 
-/* Writes "Layer 3 is the largest: as a stage of its own it needs 33,478 of 638,976 bytes (5 %)". */
+/* Writes " of 638,976 bytes (5 %)", of the requested limit. */
+static void write_share(const session *s, uint64_t value, char text[SHARE_SIZE]) {
+    const uint64_t asked = s->options.mem_per_tile.all.bytes;
+    const uint64_t limit = asked > 0 ? asked : session_profile(s).bytes_per_tile;
+    char limit_text[WORDS_NUMBER_SIZE];
+    words_number(limit_text, limit);
+    snprintf(text, SHARE_SIZE, " of %s bytes (%.0f %%)", limit_text,
+             limit == 0 ? 0 : 100 * (double)value / (double)limit);
+}
+
+/* Writes "Tile 3 is the fullest: it has 33,478 of 638,976 bytes (5 %), without gaps." */
 static void write_headline(const session *s, size_t i, const char *table, char *text, size_t size) {
     const char *first = strchr(table, '\n') + 1;
     const char *name = field_at(first, place_of(table, rankings[i].name));
     const size_t kind_place =
         rankings[i].kind == NULL ? SIZE_MAX : place_of(table, rankings[i].kind);
     const char *kind = kind_place == SIZE_MAX ? "" : field_at(first, kind_place);
-    const uint64_t limit = session_profile(s).bytes_per_tile;
     const uint64_t value = strtoull(field_at(first, place_of(table, rankings[i].by)), NULL, 10);
     char bytes[WORDS_NUMBER_SIZE];
-    char limit_text[WORDS_NUMBER_SIZE];
+    char share[SHARE_SIZE] = " bytes";
     words_number(bytes, value);
-    words_number(limit_text, limit);
-    snprintf(text, size, "%s%.*s %s %s of %s bytes (%.0f %%).",
+    if (rankings[i].has_limit)
+        write_share(s, value, share);
+    snprintf(text, size, "%s%.*s %s %s%s%s",
              rankings[i].kind == NULL         ? "Tile "
              : strncmp(kind, "layer", 5) == 0 ? "Layer "
                                               : "",
-             (int)strcspn(name, "\t\n"), name, rankings[i].words, bytes, limit_text,
-             limit == 0 ? 0 : 100 * (double)value / (double)limit);
+             (int)strcspn(name, "\t\n"), name, rankings[i].words, bytes, share, rankings[i].after);
 }
 
 popliner_status screen_section(session *s, popliner_section section, char **text,
                                popliner_error *error) {
-    char headline[300];
+    char headline[500];
     size_t i = 0;
     while (i < sizeof rankings / sizeof *rankings && rankings[i].section != section)
         i++;
