@@ -1762,10 +1762,21 @@ static void sweeps_are_tables(void **state) {
         char text[1000];
         snprintf(text, sizeof text, expected, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d,
                  d, d);
-        RUN(&run, ADDITIVE, "--solve", "--num-ipus", "1..3", "--format", i == 0 ? "tsv" : "csv");
+        RUN(&run, ADDITIVE, i == 0 ? "--solve" : "--no-quiet", "--num-ipus", "1..3", "--format",
+            i == 0 ? "tsv" : "csv"); /* a range implies --solve */
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, text);
     }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--mem-per-tile", "100..200:100");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "\n200\tinfeasible\t");
+    /* but not where something else is requested */
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--num-ipus", "1..2", "--diagnose");
+    assert_refused(&run, 2, "a range of --num-ipus: needs --solve");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--mem-per-tile", "100..200:100", "--output", "tiles");
+    assert_refused(&run, 2, "a range of --mem-per-tile: needs --solve");
+    RUN(&run, ADDITIVE, "-q", "--num-ipus", "1..2", "--evaluate", "a");
+    assert_refused(&run, 2, "a range of --num-ipus: needs --solve");
     /* a contradiction has no numbers */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "1..1", "--require", "cut:1");
     assert_int_equal(run.status, 1);

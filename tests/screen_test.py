@@ -28,13 +28,13 @@ QUESTIONS = [SOLVE, TOO_FEW, EVALUATE, CONTRADICTION, ["--solve", "--num-ipus", 
              SOLVE + ["--memory-model", "popliner"], ["--evaluate", "whole"],
              SOLVE + ["--recompute", "auto"], []]
 # Tables: each fits the terminal, and its numbers are those of a pipe.
-RANGE = ["--solve", "--num-ipus", "1..5", "--schedule", "popart"]
+RANGE = ["--num-ipus", "1..5", "--schedule", "popart"]
 TABLES = [["--output", "layers"], SOLVE + ["--output", "plan"], ["--output", "operations"],
           ["--output", "tiles"], ["--output", "variables"], ["--output", "checks"],
           ["--output", "programs"], ["--output", "liveness"], ["--output", "summary"]]
 # Several splits: each with its memory against the limit, and its verdict.
 SPLITS = [RANGE, ["--solve", "--pareto", "memory,cycles", "--schedule", "popart"],
-          ["--solve", "--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"],
+          ["--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"],
           ["--solve", "--total-ipus", "4", "--batch", "8", "--schedule", "popart"]]
 ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = " ▏▎▍▌▋▊▉█"

@@ -130,7 +130,6 @@ const option_relation option_relations[] = {
     {"pareto", NOT, "slack", "whose compromises are exact"},
     {"pareto", NOT, RANGES, "whose compromises are of one value"},
     {"pareto", NOT, "output=lp output=mps", "which has an integer program for each compromise"},
-    {RANGES, NEEDS_OWN, "solve", NULL},
     {RANGES, NOT, "output=lp output=mps", "which solves once for each value"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "one range at a time"},
     {"num-ipus=range", NOT, "device-map=list", "which says what IPUs there are"},
@@ -139,6 +138,7 @@ const option_relation option_relations[] = {
      "which compares several pipelines"},
     {"total-ipus", NOT, "device-map=list device-map=v",
      "as each pipeline has its own number of IPUs"},
+    {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
@@ -664,6 +664,17 @@ static void leave_out_unused(options *o) {
     o->outputs.count = count;
 }
 
+/* Where nothing else is requested, a range of values requests a solve for each of them. */
+static void imply_solve(options *o) {
+    const char *word;
+    size_t length;
+    if (o->actions != 0 || o->outputs.count != 0 ||
+        find_given(o, RANGES, true, &word, &length) == NULL)
+        return;
+    o->given.is[place_of(offsetof(options, solve))] = true;
+    o->actions |= SOLVE;
+}
+
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
     popliner_status status = recognise_input(o, error);
@@ -681,6 +692,7 @@ static popliner_status settle(options *o, popliner_error *error) {
     }
     for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
         o->actions |= o->given.is_own[i] ? option_table[i].implied : 0;
+    imply_solve(o);
     /* a split of costs is solved for with all its cuts fixed */
     if (options_fix_cuts(o) && (o->actions & SOLVE) == 0)
         o->actions ^= SOLVE | EVALUATE;
