@@ -401,6 +401,8 @@ def check_split(line, row, limit, verdict, what):
     check(not row["split"] or cells[-2] == cuts_of(row["split"]), what, line, row)
     for name in ("num-ipus", "mem-per-tile", "stages", "memory"):
         check(name not in row or grouped(int(row[name])) in cells, what, name, line, row)
+    if row["split"] and row.get("used"):  # before the memory
+        check(row["used"] in cells[:cells.index(grouped(int(row["memory"])))], what, line, row)
     if "memory" in row:
         percent = next(int(cell[:-2]) for cell in cells if cell.endswith(" %"))
         share = 100 * int(row["memory"]) / limit

@@ -36,16 +36,46 @@ static uint64_t limit_at(session *s, const popliner_sweep *sweep, size_t i) {
     return limit_bytes;
 }
 
+/* The texts of a row before its memory. */
+typedef struct row_texts {
+    char value[WORDS_NUMBER_SIZE];
+    char used[WORDS_NUMBER_SIZE];
+} row_texts;
+
+/* Writes how many IPUs a split uses; NULL: there is no split. */
+static const char *write_used(const popliner_plan *plan, char text[WORDS_NUMBER_SIZE]) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        size_t k = 0;
+        while (plan->stages[k].ipu != plan->stages[i].ipu)
+            k++;
+        count += k == i; /* the first stage on its IPU */
+    }
+    words_number(text, count);
+    return count == 0 ? NULL : text;
+}
+
+/* Whether the table has a column of the IPUs as an objective. */
+static bool has_ipus(const popliner_certificate_input *names) {
+    const popliner_solver_options *o = names->options;
+    for (size_t i = 0; i < o->num_objectives; i++)
+        if (o->objectives[i] == POPLINER_OBJECTIVE_IPUS)
+            return true;
+    return false;
+}
+
 static popliner_status show_sweep(session *s, const several *own, const char *headline,
                                   size_t first, char **text, popliner_error *error) {
     const popliner_sweep *sweep = own->sweep;
-    char(*values)[WORDS_NUMBER_SIZE] = calloc(sweep->num_values, sizeof *values);
+    const bool has_used = !has_ipus(own->names);
+    row_texts *texts = calloc(sweep->num_values, sizeof *texts);
     popliner_split_row *rows = calloc(sweep->num_values, sizeof *rows);
     popliner_status status =
-        values == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
-        words_number(values[i], sweep->values[i]);
-        rows[i].cells[0] = values[i];
+        words_number(texts[i].value, sweep->values[i]);
+        rows[i].cells[0] = texts[i].value;
+        rows[i].cells[1] = has_used ? write_used(sweep->plans[i], texts[i].used) : NULL;
         rows[i].plan = sweep->plans[i];
         rows[i].limit_bytes = limit_at(s, sweep, i);
         status = screen_verdict(s, own->r, 0, &rows[i], i, error);
@@ -55,12 +85,13 @@ static popliner_status show_sweep(session *s, const several *own, const char *he
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
     table.headline = headline;
     table.names[0] = s->options.sweep->of_ipus ? session_devices(s, 2) : "limit";
+    table.names[1] = !has_used ? NULL : s->options.sweep->of_ipus ? "used" : session_devices(s, 2);
     table.rows = rows;
     table.num_rows = sweep->num_values;
     table.marked_row = first < sweep->num_values ? first : SIZE_MAX;
     if (status == POPLINER_OK)
         status = screen_splits(s, &table, own->names, text, error);
-    free(values);
+    free(texts);
     free(rows);
     return status;
 }
@@ -173,19 +204,25 @@ static void tell_points(session *s, const popliner_pareto *summary) {
 static popliner_status show_points(session *s, const several *own, const char *headline,
                                    char **text, popliner_error *error) {
     const popliner_pareto *pareto = own->pareto;
+    const bool has_used = !has_ipus(own->names);
+    row_texts *texts = calloc(pareto->num_points + 1, sizeof *texts);
     popliner_split_row *rows = calloc(pareto->num_points + 1, sizeof *rows);
-    popliner_status status = rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+    popliner_status status =
+        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < pareto->num_points; i++) {
         rows[i].plan = pareto->plans[i];
+        rows[i].cells[0] = has_used ? write_used(pareto->plans[i], texts[i].used) : NULL;
         status = screen_verdict(s, own->r, 0, &rows[i], i, error);
     }
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
     table.headline = headline;
+    table.names[0] = has_used ? session_devices(s, 2) : NULL;
     table.rows = rows;
     table.num_rows = pareto->num_points;
     table.marked_row = pareto->num_points > 0 ? 0 : SIZE_MAX;
     if (status == POPLINER_OK)
         status = screen_splits(s, &table, own->names, text, error);
+    free(texts);
     free(rows);
     return status;
 }
