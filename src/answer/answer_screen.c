@@ -104,12 +104,16 @@ static bool has_layers_everywhere(const pl_certificate *c) {
            memchr(o->counted_units, 0, c->input.num_units) != NULL;
 }
 
+static void add_conditions(const pl_certificate *c, pl_text *text) {
+    pl_text_add(text, is_constrained(c) ? " with these constraints" : "");
+    pl_text_add(text, c->input.options->num_mapped_stages > 0 ? " with this device map" : "");
+}
+
 /* Which splits a proof is about. */
 static void add_splits(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
-    pl_text_format(text, "%s%s%s", pl_certificate_splits(c),
-                   is_constrained(c) ? " with these constraints" : "",
-                   o->num_mapped_stages > 0 ? " with this device map" : "");
+    pl_text_add(text, pl_certificate_splits(c));
+    add_conditions(c, text);
     if (o->num_mapped_stages == 0)
         pl_text_format(text, " over %s%zu %s", o->num_ipus > c->plan.num_ipus ? "at most " : "",
                        o->num_ipus, pl_certificate_devices(c, o->num_ipus));
@@ -120,6 +124,19 @@ static void add_stopped(const pl_certificate *c, pl_text *text) {
     pl_text_add(text, "stopped");
     if (seconds > 0)
         pl_text_format(text, " after %g s", seconds);
+}
+
+/* "Proven: no split that fits uses fewer IPUs (up to 16 considered)." */
+static void add_fewest_proof(const pl_certificate *c, pl_text *text) {
+    const popliner_solver_options *o = c->input.options;
+    pl_text_format(text, "Proven: no %s", pl_certificate_splits(c));
+    add_conditions(c, text);
+    pl_text_format(text, " that fits uses fewer %s", pl_certificate_devices(c, 2));
+    if (o->slack_percent > 0)
+        pl_text_format(text, " by more than %g %%", o->slack_percent);
+    if (o->num_mapped_stages == 0 && o->num_ipus > c->plan.num_ipus)
+        pl_text_format(text, " (up to %zu considered)", o->num_ipus);
+    pl_text_add(text, ".");
 }
 
 /* "Proven: no split over 4 IPUs has a lower peak." */
@@ -134,6 +151,8 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, "; at best another split has %.1f %% %s.",
                        100 * (double)pl_plan_value_apart(first) / (double)first->value,
                        first->bound < first->value ? "less" : "more");
+    } else if (first->objective == POPLINER_OBJECTIVE_IPUS) {
+        add_fewest_proof(c, text);
     } else {
         pl_text_add(text, "Proven: no ");
         add_splits(c, text);
@@ -243,10 +262,13 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
     } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
                c->input.options->num_ipu_limits == 0) {
-        pl_text_add(plain, "Proven: every ");
-        add_splits(c, plain);
+        const bool is_whole =
+            c->input.options->num_ipus == 1 && c->input.options->num_mapped_stages == 0;
+        pl_text_add(plain, is_whole ? "Proven: the whole model" : "Proven: every ");
+        if (!is_whole)
+            add_splits(c, plain);
         pl_text_format(plain, "%s needs ",
-                       has_layers_everywhere(c) ? " with a layer in each stage" : "");
+                       !is_whole && has_layers_everywhere(c) ? " with a layer in each stage" : "");
         pl_text_add_grouped(plain, why->enough_bytes_bound);
         pl_text_format(plain, " bytes or more on some %s.",
                        c->input.profile != NULL ? "tile" : "device");

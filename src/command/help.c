@@ -20,9 +20,9 @@ const char help_on_profiles[] =
 
 const char help_on_exit[] =
     "0  done\n"
-    "1  no split fits (the best effort is printed), a stage of --evaluate does not,\n"
-    "   no layer was found, --diagnose or --compare find what --fail-on names,\n"
-    "   --diagnose finds a contradiction, or the work was not done in time\n"
+    "1  no split fits (the best effort is printed), a stage given to --evaluate does\n"
+    "   not fit, no layer was found, --diagnose or --compare find what --fail-on\n"
+    "   names, --diagnose finds a contradiction, or the work was not done in time\n"
     "2  wrong usage\n"
     "3  an input cannot be read or is not supported, a file cannot be written, or\n"
     "   with --fail-on contradiction a profile is inconsistent\n"
@@ -221,12 +221,12 @@ static const struct shown_option {
     {"evaluate", "CUTS", "show what a split of your own needs"},
     {"diagnose", NULL, "compare the analysis with the compiler's totals"},
     {"compare", "OLD", "show what changed since an earlier report"},
-    {"num-ipus", "N", "most IPUs to use; a range 1..8 makes a table"},
+    {"num-ipus", "N", "use at most N IPUs; a range 1..8 makes a table"},
     {"mem-per-tile", "BYTES", "memory of a tile, like 600K or 624KiB"},
     {"schedule", "NAME", "popart, tf-grouped, 1f1b, inference, ..."},
-    {"need", "at-most", "count the most that a stage may need: the safe side"},
+    {"need", "at-most", "require that even the high estimate fits"},
     {"require", "RULE", "a constraint: cut:3, together:1,3, layers:1..4, ..."},
-    {"objective", "NAME,...", "what is best: memory, cycles, traffic, headroom, ..."},
+    {"objective", "NAME,...", "what to minimise or balance: memory, cycles, ..."},
     {"recompute", "auto", "recompute activations where that helps"},
     {"layer-name-regex", "REGEX", "how layers are found in the names of operations"},
     {"output", "WHAT[=FILE]", "a table, page, trace, or plan for a framework"},

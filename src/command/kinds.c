@@ -102,7 +102,7 @@ KIND_OF_WORDS(kind_solver,
 KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL, "all that the compiler counts", NULL},
               {"popliner", MODEL_POPLINER, "as PopLiner 1.0.0: less than is needed", NULL});
 KIND_OF_WORDS(kind_need,
-              {"at-most", POPLINER_NEED_MOST, "the upper end of the estimate: the safe side", NULL},
+              {"at-most", POPLINER_NEED_MOST, "require that even the high estimate fits", NULL},
               {"expected", POPLINER_NEED_EXPECTED, "the estimate itself", NULL},
               {"at-least", POPLINER_NEED_LEAST, "the lower end of the estimate", NULL});
 KIND_OF_WORDS(kind_layer_order,
@@ -114,7 +114,7 @@ KIND_OF_WORDS(kind_color, {"auto", COLOUR_AUTO, "on a terminal, unless NO_COLOR 
 KIND_OF_WORDS(kind_format, {"text", POPLINER_FORMAT_TEXT, "a report for people, with bars", NULL},
               {"tsv", POPLINER_FORMAT_TSV, "tables with tabs; JSON where there is no table", NULL},
               {"csv", POPLINER_FORMAT_CSV, "tables with commas", NULL},
-              {"json", POPLINER_FORMAT_JSON, "JSON: of a split with its proof", NULL},
+              {"json", POPLINER_FORMAT_JSON, "JSON; for a split, including its proof", NULL},
               {"plot", FORMAT_PLOT, "a plot of the outputs tiles, liveness and plan", NULL});
 
 /* ---- texts ---- */
@@ -539,7 +539,8 @@ const value_kind kind_schedule = {
         {"none", POPLINER_SCHEDULE_NONE, "no stage stores activations", NULL},
         {"inference", POPLINER_SCHEDULE_INFERENCE, "there is no backward pass", NULL},
         {"sequential", POPLINER_SCHEDULE_SEQUENTIAL, "one micro-batch at a time", NULL},
-        {"popart", POPLINER_SCHEDULE_POPART, "of PopART and PopTorch: 2d + 1 copies", NULL},
+        {"popart", POPLINER_SCHEDULE_POPART,
+         "of PopART and PopTorch: 2d + 1 copies, d = stages after it", NULL},
         {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED, "of TensorFlow and Keras, grouped", NULL},
         {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED, "of TensorFlow, interleaved", NULL},
         {"1f1b", SCHEDULE_RULE, "one forward, one backward: d copies with d stages after it", NULL},
@@ -627,9 +628,10 @@ static bool parse_range_of_layers(const char *text, const option *row, void *fie
 const value_kind kind_layers = {
     .parse = parse_range_of_layers,
     .expected = "layers like 2..5, 2.. or ..5, or all",
-    .words = (const kind_word[]){{"all", 0, "all layers", NULL},
-                                 {"only", 0, "leave out operations in no layer", "only:A..B"},
-                                 {.name = NULL}}};
+    .words =
+        (const kind_word[]){{"all", 0, "all layers", NULL},
+                            {"only", 0, "also ignore operations outside all layers", "only:A..B"},
+                            {.name = NULL}}};
 
 /* One member has the {} of a layer's name. */
 static bool parse_modules(const char *text, const option *row, void *field, problem *why) {
