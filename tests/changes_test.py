@@ -344,7 +344,7 @@ def check_bounds(command, expected, solving, where):
         if over and of not in ("largest-tile", "cycles"):
             check(f"{named}{len(over)} of {count} grew by more, most " in log, log)
         if over:
-            check(f"from {over[0]['before']} to {over[0]['now']} " in log or
+            check(f"from {over[0]['before']:,} to {over[0]['now']:,} " in log or
                   over[0]["before"] == 0, log)
     plain_status = subprocess.run(command, capture_output=True, check=False).returncode
     run([*command, "--fail-on", ",".join(bounds)],
@@ -416,7 +416,7 @@ def check_growth(popliner, before, now, deciding, solving=()):
                           (millionths + 1, 0)):
         _, log = run([*command, "--fail-on", f"growth={Decimal(parts) / 10**6}%"], (status,))
         if status == 1:
-            check(f"from {old} to {new} bytes" in log and "--fail-on growth=" in log, log)
+            check(f"from {old:,} to {new:,} bytes" in log and "--fail-on growth=" in log, log)
         else:
             check(log == "", log)
     # the other way round nothing grew, and what is less fits any bound

@@ -12,6 +12,7 @@
 #include "command/input.h"
 #include "command/outputs.h"
 #include "command/screen.h"
+#include "command/words.h"
 #include "popliner/screen.h"
 
 /* ---- the other side ---- */
@@ -110,18 +111,21 @@ static void tell_growth(session *s, const popliner_changes *changes,
     const char *what = strcmp(d->what, "plan") == 0 ? "what the fullest tile of all stages needs"
                                                     : "the live memory of the fullest tile";
     char causes[400];
+    char before[WORDS_NUMBER_SIZE];
+    char now[WORDS_NUMBER_SIZE];
     list_causes(changes, causes, sizeof causes);
+    words_number(before, (uint64_t)d->before);
+    words_number(now, (uint64_t)d->now);
     const double percent =
         d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
     if (d->before > 0)
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--fail-on growth=%g%%: %s grew by %.6g%%, from %lld to %lld bytes.%s",
-                    bound->max_percent, what, percent, (long long)d->before, (long long)d->now,
-                    causes);
+                    "--fail-on growth=%g%%: %s grew by %.6g %%, from %s to %s bytes.%s",
+                    bound->max_percent, what, percent, before, now, causes);
     else
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--fail-on growth=%g%%: %s grew from nothing to %lld bytes.%s",
-                    bound->max_percent, what, (long long)d->now, causes);
+                    "--fail-on growth=%g%%: %s grew from nothing to %s bytes.%s",
+                    bound->max_percent, what, now, causes);
 }
 
 /* Some of what a bound is for grew by more. */
@@ -131,8 +135,12 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
     const char *unit = r->bound.of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
     char share[40] = "from nothing";
     char most[200] = "";
+    char before[WORDS_NUMBER_SIZE];
+    char now[WORDS_NUMBER_SIZE];
+    words_number(before, (uint64_t)d->before);
+    words_number(now, (uint64_t)d->now);
     if (d->before > 0)
-        snprintf(share, sizeof share, "by %.6g%%",
+        snprintf(share, sizeof share, "by %.6g %%",
                  ((double)d->now - (double)d->before) / (double)d->before * 100);
     if (r->bound.of != POPLINER_GROWTH_CYCLES)
         snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ", r->num_exceeded,
@@ -143,9 +151,8 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
                  : strcmp(d->what, "tile") == 0     ? "tile "
                                                     : "",
                  d->name);
-    log_message(&s->log, POPLINER_LEVEL_ERROR,
-                "--fail-on growth.%s=%g%%: %s%s, from %lld to %lld %s.", of, r->bound.max_percent,
-                *most == '\0' ? "they grew " : most, share, (long long)d->before, (long long)d->now,
+    log_message(&s->log, POPLINER_LEVEL_ERROR, "--fail-on growth.%s=%g%%: %s%s, from %s to %s %s.",
+                of, r->bound.max_percent, *most == '\0' ? "they grew " : most, share, before, now,
                 unit);
 }
 
