@@ -346,8 +346,7 @@ static void claims_nothing_of_other_orders(void **state) {
     RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\"order\": \"");
-    assert_contains(run.err,
-                    "WARNING No contiguous partition of the graph over at most 1 devices fits.");
+    assert_contains(run.err, "WARNING No contiguous partition of the graph over 1 device fits.");
     snprintf(text, sizeof text, graph,
              ", {\"sourceId\": 1, \"destId\": 2, \"cost\": 1}, {\"sourceId\": 2, \"destId\": 3, "
              "\"cost\": 1},"
@@ -356,7 +355,7 @@ static void claims_nothing_of_other_orders(void **state) {
     RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\"order\": null,");
-    assert_contains(run.err, "WARNING No split over at most 1 devices fits.");
+    assert_contains(run.err, "WARNING No split over 1 device fits.");
 }
 
 /* ---- Mistyped names ------------------------------------------------------------------------- */

@@ -1372,7 +1372,8 @@ static void says_what_forbids_a_split(void **state) {
     assert_int_equal(run.status, 1);
     assert_contains(run.err,
                     "No split is possible with require place:0=2 (6 units, 4 of them layers).\n");
-    assert_contains(run.err, "Stage k runs on IPU k: 1 unit before 0 cannot fill 2 IPUs. ");
+    assert_contains(run.err,
+                    "Stage k runs on IPU k: before '0' there is only 1 unit, too few for 2 IPUs. ");
 
     /* tile 1 holds a to b and b to c, but neither all nor what is larger than itself */
     static const struct {

@@ -456,6 +456,17 @@ static void add_unit_peak(const pl_certificate *c, pl_text *text) {
     }
 }
 
+static void add_capacity(const pl_certificate *c, pl_text *text) {
+    const popliner_solver_options *o = c->input.options;
+    const bool is_mapped = o->num_mapped_stages > 0;
+    const size_t count = is_mapped ? c->plan.num_ipus : o->num_ipus;
+    pl_text_format(text, "No %s over %s%zu %s fits.\n", pl_certificate_splits(c),
+                   is_mapped    ? count == 1 ? "this " : "these "
+                   : count == 1 ? ""
+                                : "at most ",
+                   count, pl_certificate_devices(c, count));
+}
+
 static void add_obstacle(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const uint8_t *counted = c->input.options->counted_units;
@@ -492,11 +503,7 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
             pl_text_add(text, "This split does not fit.\n");
             break;
         }
-        pl_text_format(text, "No %s over %s%zu %s fits.\n", pl_certificate_splits(c),
-                       c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
-                       c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
-                                                               : c->input.options->num_ipus,
-                       pl_certificate_devices(c, 2));
+        add_capacity(c, text);
         break;
     }
     add_remedies(c, text);

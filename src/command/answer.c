@@ -215,11 +215,12 @@ static popliner_status tell_contradiction(session *s, const request *r,
     bool is_known = false;
     const bool is_single = why->num_constraints < 2 && r->solver.num_mapped_stages == 0;
     if (is_single && c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
-        return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                           "Stage k runs on IPU k: %zu unit%s before %s cannot fill %zu IPU%s. "
-                           "--device-map gives stages other IPUs.",
-                           c->unit, c->unit == 1 ? "" : "s", r->unit_names[c->unit], c->ipu,
-                           c->ipu == 1 ? "" : "s");
+        return session_say(
+            s, certificate, error, POPLINER_LEVEL_WARNING,
+            "Stage k runs on IPU k: before '%s' there %s %zu unit%s, too few for %zu "
+            "IPU%s. --device-map gives stages other IPUs.",
+            r->unit_names[c->unit], c->unit == 1 ? "is only" : "are only", c->unit,
+            c->unit == 1 ? "" : "s", c->ipu, c->ipu == 1 ? "" : "s");
     }
     /* of a profile's stages none is forbidden in a way that the user could change */
     if (s->options.costs == NULL || costs == NULL || !why->needs_costs)
@@ -350,7 +351,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     if (status == POPLINER_OK && share * 100 > MAX_UNEXPLAINED_PERCENT)
         status =
             session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                        "%.0f%% of the peak is in no operation and counted in every stage; see "
+                        "%.0f %% of the peak is in no operation and counted in every stage; see "
                         "--diagnose.",
                         share * 100);
     return status;

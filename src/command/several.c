@@ -185,14 +185,19 @@ static popliner_status tell_why(session *s, const request *r,
     return status;
 }
 
+static const char *all_of(const popliner_pareto *summary) {
+    return summary->num_points == 1 ? "there is no other" : "these are all";
+}
+
 /* Tells how many points there are, and whether there may be more. */
 static void tell_points(session *s, const popliner_pareto *summary) {
     const char *first = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]);
     const char *second = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]);
     if (summary->is_complete)
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "SUCCESS: %zu Pareto-optimal split%s of %s and %s. Proven: these are all.",
-                    summary->num_points, summary->num_points == 1 ? "" : "s", first, second);
+                    "SUCCESS: %zu Pareto-optimal split%s of %s and %s. Proven: %s.",
+                    summary->num_points, summary->num_points == 1 ? "" : "s", first, second,
+                    all_of(summary));
     else
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
@@ -232,11 +237,12 @@ static popliner_status make_points(session *s, const void *of, popliner_format f
     const several *own = of;
     const popliner_pareto *summary = own->pareto;
     char headline[160];
-    snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s. %s",
+    snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s. %s%s.",
              summary->num_points, summary->num_points == 1 ? "" : "s",
              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
-             summary->is_complete ? "Proven: these are all." : "There may be more.");
+             summary->is_complete ? "Proven: " : "",
+             summary->is_complete ? all_of(summary) : "There may be more");
     return format == POPLINER_FORMAT_TEXT
                ? show_points(s, own, headline, text, error)
                : popliner_report_pareto(own->pareto, own->names, format, text, error);
