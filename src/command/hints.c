@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "command/output_table.h"
 #include "command/words.h"
 #include "popliner/utilities.h"
 
@@ -361,8 +362,10 @@ static popliner_status add_need(session *s, const request *r,
                         list, error);
 }
 
-/* A plan that needs no other option. */
+/* A plan that needs no other option, unless a plan is written already. */
 static void add_output(const session *s, const request *r, hint_list *list) {
+    if (options_wanted(&s->options, OUTPUT_FRAMEWORK) != NULL)
+        return;
     if (s->analysis != NULL && r->solver.num_mapped_stages == 0)
         add(list, "Try", "--output optimum", "the plan for Optimum (--help frameworks: others)");
     else
@@ -388,8 +391,12 @@ static popliner_status add_more(session *s, const request *r, const popliner_cos
 }
 
 /* The condition of a hint that changes the memory. */
-static const char *with_such(const session *s) {
-    return s->analysis != NULL ? "if there were such tiles" : "if there were such devices";
+static const char *with_such(const session *s, uint64_t bytes, hint_list *list) {
+    if (s->analysis == NULL)
+        return "if there were such devices";
+    const uint64_t own_bytes = session_profile(s).bytes_per_tile;
+    return bytes > own_bytes ? "if there were such tiles"
+                             : keep(list, "the device has %s", grouped(own_bytes).text);
 }
 
 static void add_memory(session *s, const request *r, const popliner_infeasibility *why,
@@ -400,11 +407,12 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
     if (reserve->bytes > 0 || reserve->percent_hundredths > 0)
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            keep(list, "plus what %s keeps free, %s", s->names.reserve, with_such(s)));
+            keep(list, "plus what %s keeps free, %s", s->names.reserve,
+                 with_such(s, UINT64_MAX, list)));
     else
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            with_such(s));
+            with_such(s, why->enough_bytes, list));
 }
 
 /* Reads a file of costs again with what its stages may choose, and adds that if it is enough. */
@@ -527,7 +535,7 @@ static void add_remedy(const session *s, const popliner_remedy *remedy, hint_lis
         add(list, "Enough",
             keep(list, "%s %zu=%llu", s->names.mem_per_tile, remedy->ipu,
                  (unsigned long long)remedy->bytes),
-            with_such(s));
+            with_such(s, remedy->bytes, list));
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
         add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, remedy->number),
             keep(list, "without --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));

@@ -250,9 +250,11 @@ static void add_facts_for_people(const cost_facts *f, growing_text *text) {
         snprintf(line, sizeof line, "%s on one device: all units together need %s of %s bytes.\n",
                  f->whole_bytes <= f->limit_bytes ? "Fits" : "Does not fit", need, limit);
     text_add(text, is_possible ? line : "");
-    snprintf(line, sizeof line, "\nUnits       %zu, %zu of them layers\n", f->num_units,
-             f->num_layers);
+    snprintf(line, sizeof line, "\nUnits       %zu", f->num_units);
     text_add(text, line);
+    snprintf(line, sizeof line, ", %zu of them layers", f->num_layers);
+    text_add(text, f->num_layers < f->num_units ? line : ""); /* else no unit is marked */
+    text_add(text, "\n");
     text_add(text, f->has_kept ? "Try         --solve --schedule 1f1b    where to cut\n"
                                : "Try         --solve    where to cut\n");
 }
