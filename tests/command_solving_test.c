@@ -597,8 +597,7 @@ static void short_maps_are_device_maps(void **state) {
         "-q");
     assert_refused(&run, 2, "--evaluate 0,1: has 3 stages, but --device-map interleaved:2 has 4");
     RUN(&run, REGIONS, "--solve", "--solver=dp", "--device-map=v", "--num-ipus=2", "-q");
-    assert_refused(&run, 2,
-                   "--solver dp: not with --device-map v, whose stages share IPUs");
+    assert_refused(&run, 2, "--solver dp: not with --device-map v, whose stages share IPUs");
     RUN(&run, REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--device-map=v", "--num-ipus=2",
         "-q");
     assert_refused(&run, 2, "--device-map v: not with --total-ipus");
