@@ -466,8 +466,7 @@ static void ipus_are_sayable_or_not(void **state) {
                           .ends = {2, 5},
                           .ipus = {1, 0}};
     assert_refuses(&turned, &o, POPLINER_EMIT_VLLM,
-                   "vllm: needs stage k on IPU k; this plan has 1,0; change or drop device_map, "
-                   "or use a format like pipeline");
+                   "vllm: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
     const split one = {.num_units = 6,
                        .names = usual_names,
                        .counted = usual_counted,
@@ -758,9 +757,7 @@ static void options_are_checked(void **state) {
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_OK);
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(
-        error.message,
-        "vllm: needs stage k on IPU k; this plan has 1,0; change or drop device_map, "
-        "or use a format like pipeline");
+        error.message, "vllm: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);

@@ -556,17 +556,15 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
     if (row->ipus == IPUS_IN_ORDER && !is_in_order(e))
         rule = "needs stage k on IPU k";
     else if (row->ipus == IPUS_IN_TURN && !is_in_turn(e))
-        rule = "needs stages on two or more IPUs in turn, like 0,1,0,1";
+        rule = "needs two or more IPUs in turn";
     else if (row->ipus == IPUS_IN_TURN_OR_V && !is_in_turn(e) && !is_v(e))
-        rule = "needs stages on two or more IPUs in turn, like 0,1,0,1, or V-shaped, like "
-               "0,1,1,0";
+        rule = "needs two or more IPUs in turn, or as a V";
     else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
-        rule = "needs stage 0 on IPU 0, and no unused IPU below the last";
+        rule = "needs stage 0 on IPU 0 and no IPU left out";
     if (rule != NULL)
-        return pl_emit_refuse(
-            e, error, "%s; this plan has %s; change or drop %s, or use a format like pipeline",
-            rule, word_ipus(e, list, sizeof list),
-            e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
+        return pl_emit_refuse(e, error, "%s, not %s; change %s, or use pipeline", rule,
+                              word_ipus(e, list, sizeof list),
+                              e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
     if (row->needs_two_ipus && e->num_ipus < 2)
         return pl_emit_refuse(e, error,
                               "needs two IPUs or more; this plan is on one, which needs no "
