@@ -708,7 +708,8 @@ class Check:
         if "plot" in options and options["plot"] != "plan":
             return None
         if "plot" in options:
-            lines = re.findall(r"^>? +\d+ +(\d+)  (\S+)(?: to (\S+))?", text, re.M)
+            plain = re.sub("\x1b\\[[0-9;]*m", "", text)  # --color always
+            lines = re.findall(r"^>? +\d+ +(\d+)  (\S+)(?: to (\S+))?", plain, re.M)
             return "plot", [{"ipu": ipu, "from": first, "to": last or first}
                             for ipu, first, last in lines]
         if options.get("format") == "json":
