@@ -2176,6 +2176,24 @@ static void stops_when_time_is_up(void **state) {
 
 /* ---- What makes no sense together ----------------------------------------------------------- */
 
+/* 3 micro-batches on one device: 3 * (1.25 + 2.5) millionths; 3 * 1,110.3333333, which is 3,331 when
+ * it is rounded to six digits; 3 * 1,110.5. */
+static void times_have_their_digits(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"name,memory,time\na,3,0.00000125\nb,4,0.0000025\n", " in 0.00001125 units, "},
+        {"name,memory,time\na,3,1110\nb,4,0.3333333\n", " in 3,331 units, "},
+        {"name,memory,time\na,3,1110\nb,4,0.5\n", " in 3,331.5 units, "},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *file = in_scratch("times.csv");
+        test_write_bytes(file, texts[i][0], strlen(texts[i][0]));
+        RUN(&run, file, "--total-ipus=4", "--micro-batches=3", "--format=text", "-q");
+        assert_int_equal(run.status, 0);
+        assert_contains(run.out, texts[i][1]);
+    }
+}
+
 /* Two stages a b | c d keep 100 bytes of stash on the first one, or 5 if they recompute. */
 static void recomputing_may_be_enough_for_costs(void **state) {
     (void)state;
@@ -2317,6 +2335,7 @@ int main(void) {
         SCRATCH_TEST(tells_the_compromises_that_are_known),
         SCRATCH_TEST(stops_when_time_is_up),
         cmocka_unit_test(refuses_options_that_would_be_ignored),
+        SCRATCH_TEST(times_have_their_digits),
         SCRATCH_TEST(recomputing_may_be_enough_for_costs),
     };
     return cmocka_run_group_tests(tests, measure_sample, free_sample);

@@ -72,6 +72,7 @@ typedef struct trial {
     session *s;
     const request *r;
     const popliner_costs *costs; /* NULL: measured once more */
+    const popliner_plan *given;  /* to be measured; NULL: to be found */
     popliner_request asked;
     popliner_solver_options solver;
     bool fits;
@@ -113,13 +114,11 @@ static void take_certificate(trial *t, const popliner_certificate *certificate) 
     t->verdict = hints_worst_verdict(certificate);
 }
 
-/* Measures the stages of a split on their IPUs. */
-static popliner_status measure_plan(session *s, const popliner_request *asked,
-                                    const popliner_solver_options *limits,
-                                    const popliner_plan *plan, popliner_certificate **certificate,
-                                    popliner_error *error) {
-    popliner_request own = *asked;
-    popliner_solver_options solver = *limits;
+/* Measures the stages of a split on their IPUs, to find out how sure it is that it fits. */
+static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
+    popliner_request asked = t->asked;
+    popliner_solver_options solver = t->solver;
+    popliner_certificate *certificate = NULL;
     size_t *first_units = calloc(2 * plan->num_stages, sizeof *first_units);
     size_t *map = first_units == NULL ? NULL : first_units + plan->num_stages;
     if (first_units == NULL)
@@ -131,49 +130,19 @@ static popliner_status measure_plan(session *s, const popliner_request *asked,
     }
     solver.device_map = map;
     solver.num_mapped_stages = plan->num_stages;
-    own.solver = &solver;
-    own.copies.num_stages = plan->num_stages;
-    popliner_status status = popliner_analysis_evaluate(s->analysis, &own, first_units,
-                                                        plan->num_stages - 1, certificate, error);
+    asked.solver = &solver;
+    asked.copies.num_stages = plan->num_stages;
+    popliner_status status = popliner_analysis_evaluate(t->s->analysis, &asked, first_units,
+                                                        plan->num_stages - 1, &certificate, error);
+    if (status == POPLINER_OK)
+        take_certificate(t, certificate);
+    popliner_certificate_free(certificate);
     free(first_units);
     return status;
 }
 
-/* Finds out how sure it is that a split fits that was solved by a table. */
-static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
-    popliner_certificate *certificate = NULL;
-    popliner_status status = measure_plan(t->s, &t->asked, &t->solver, plan, &certificate, error);
-    if (status == POPLINER_OK)
-        take_certificate(t, certificate);
-    popliner_certificate_free(certificate);
-    return status;
-}
-
-popliner_status hints_measure_verdict(session *s, const request *r, const popliner_split_row *row,
-                                      size_t micro_batches, bool *has_verdict,
-                                      popliner_verdict *verdict, popliner_error *error) {
-    popliner_request asked = r->asked;
-    popliner_solver_options limits = r->solver;
-    popliner_certificate *certificate = NULL;
-    popliner_error own = {0};
-    *has_verdict = false;
-    limits.mem_per_tile = row->limit_bytes > 0 ? row->limit_bytes : limits.mem_per_tile;
-    asked.copies.num_micro_batches =
-        micro_batches > 0 ? micro_batches : asked.copies.num_micro_batches;
-    const popliner_level level = s->log.least_level;
-    s->log.least_level = POPLINER_LEVEL_ERROR + 1;
-    popliner_status status = measure_plan(s, &asked, &limits, row->plan, &certificate, &own);
-    s->log.least_level = level;
-    if (status == POPLINER_OK) {
-        *has_verdict = certificate->verdicts != NULL;
-        *verdict = hints_worst_verdict(certificate);
-    }
-    popliner_certificate_free(certificate);
-    if (status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
-        return POPLINER_OK;
-    if (status != POPLINER_OK)
-        *error = own;
-    return status;
+static popliner_status measure_given(trial *t, popliner_error *error) {
+    return measure(t, t->given, error);
 }
 
 static popliner_status solve_by_costs(trial *t, popliner_error *error) {
@@ -211,23 +180,49 @@ static bool is_cheap(const request *r) {
             r->solver.method == POPLINER_METHOD_DYNAMIC_PROGRAMMING);
 }
 
-/* Answers the question, if that is cheap. A question that cannot be asked has no answer. */
-static popliner_status solve(trial *t, popliner_error *error) {
+/* Solves by the table, or by the profile: the table may lack what is above the limits. */
+static popliner_status solve_somehow(trial *t, popliner_error *error) {
+    popliner_status status = t->costs == NULL ? POPLINER_OK : solve_by_costs(t, error);
+    return status == POPLINER_OK && !t->is_known && t->s->analysis != NULL
+               ? solve_by_profile(t, error)
+               : status;
+}
+
+/* Asks without a message in the log. A question that cannot be asked has no answer. */
+static popliner_status ask(trial *t, popliner_status (*how)(trial *t, popliner_error *error),
+                           popliner_error *error) {
     popliner_error own = {0};
-    t->asked.solver = &t->solver;
-    if (!is_cheap(t->r) || (t->costs == NULL && t->s->analysis == NULL))
-        return POPLINER_OK;
     const popliner_level level = t->s->log.least_level;
     t->s->log.least_level = POPLINER_LEVEL_ERROR + 1;
-    popliner_status status = t->costs == NULL ? POPLINER_OK : solve_by_costs(t, &own);
-    /* the table may lack what is above the limits */
-    if (status == POPLINER_OK && !t->is_known && t->s->analysis != NULL)
-        status = solve_by_profile(t, &own);
+    popliner_status status = how(t, &own);
     t->s->log.least_level = level;
     if (status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
         return POPLINER_OK;
     if (status != POPLINER_OK)
         *error = own;
+    return status;
+}
+
+/* Answers the question, if that is cheap. */
+static popliner_status solve(trial *t, popliner_error *error) {
+    t->asked.solver = &t->solver;
+    if (!is_cheap(t->r) || (t->costs == NULL && t->s->analysis == NULL))
+        return POPLINER_OK;
+    return ask(t, solve_somehow, error);
+}
+
+popliner_status hints_measure_verdict(session *s, const request *r, const popliner_split_row *row,
+                                      size_t micro_batches, bool *has_verdict,
+                                      popliner_verdict *verdict, popliner_error *error) {
+    trial t = begin(s, r, NULL);
+    t.given = row->plan;
+    if (row->limit_bytes > 0)
+        t.solver.mem_per_tile = row->limit_bytes;
+    if (micro_batches > 0)
+        t.asked.copies.num_micro_batches = micro_batches;
+    popliner_status status = ask(&t, measure_given, error);
+    *has_verdict = t.has_verdict;
+    *verdict = t.verdict;
     return status;
 }
 

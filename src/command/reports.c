@@ -561,11 +561,11 @@ static popliner_status make_together(session *s, const void *of, popliner_format
     char headline[160] = "No split of all reports was found.";
     popliner_verdict worst = POPLINER_FITS;
     bool lacks_schedule = false;
-    for (size_t i = 0; i < together->num_reports; i++)
+    for (size_t i = 0; i < together->num_reports; i++) {
         if (together->num_stages > 0 && hints_worst_verdict(together->evaluations[i]) > worst)
             worst = hints_worst_verdict(together->evaluations[i]);
-    for (size_t i = 0; i < together->num_reports; i++)
         lacks_schedule = lacks_schedule || (together->are_training[i] && screen_lacks_schedule(s));
+    }
     if (together->num_stages > 0) {
         snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s%s.",
                  popliner_name_of(POPLINER_NAMED_VERDICT, worst),

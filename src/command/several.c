@@ -44,15 +44,8 @@ typedef struct row_texts {
 
 /* Writes how many IPUs a split uses; NULL: there is no split. */
 static const char *write_used(const popliner_plan *plan, char text[WORDS_NUMBER_SIZE]) {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->num_stages; i++) {
-        size_t k = 0;
-        while (plan->stages[k].ipu != plan->stages[i].ipu)
-            k++;
-        count += k == i; /* the first stage on its IPU */
-    }
-    words_number(text, count);
-    return count == 0 ? NULL : text;
+    words_number(text, plan->num_ipus);
+    return plan->num_stages == 0 ? NULL : text;
 }
 
 /* Whether the table has a column of the IPUs as an objective. */

@@ -74,12 +74,21 @@ void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number) {
 }
 
 void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t cycles_per_unit) {
-    char fraction[16];
+    char fraction[24]; /* six digits that are not leading zeros */
     const double rest = (double)(cycles % cycles_per_unit) / (double)cycles_per_unit;
-    words_number(result, cycles / cycles_per_unit);
-    snprintf(fraction, sizeof fraction, "%.6g", rest);
-    if (fraction[0] == '0' && fraction[1] == '.')
-        snprintf(result + strlen(result), WORDS_NUMBER_SIZE - strlen(result), "%s", fraction + 1);
+    int decimals = 6;
+    for (double r = rest; r > 0 && r < 0.1 && decimals < 15; r *= 10)
+        decimals++;
+    snprintf(fraction, sizeof fraction, "%.*f", decimals, rest);
+    for (size_t end = strlen(fraction) - 1; fraction[end] == '0' || fraction[end] == '.'; end--) {
+        const bool is_point = fraction[end] == '.';
+        fraction[end] = '\0';
+        if (is_point)
+            break;
+    }
+    words_number(result,
+                 cycles / cycles_per_unit + (fraction[0] == '1')); /* it may be rounded up */
+    snprintf(result + strlen(result), WORDS_NUMBER_SIZE - strlen(result), "%s", fraction + 1);
 }
 
 /* ---- Lines of a log ---- */
