@@ -794,7 +794,7 @@ class Check:
         expect(told["totals"]["ipus"], split.value("ipus"), "totals.ipus")
         # ways of running with as many cycles may need other memory
         expect(told["totals"]["memory"], split.value("memory") if self.request.recompute != "auto"
-               else max(own["mem"]["max_tile_mem"] for own in told["stages"]), "totals.memory")
+               else max(map(self.memory_of, told["stages"])), "totals.memory")
         expect(told["infeasibility"], None, "infeasibility")
 
     def layers_named(self, split):
@@ -806,13 +806,16 @@ class Check:
                 is_layer = dict(zip(self.costs.names, self.costs.is_layer))
                 yield ipu, first if is_layer[first] else None, last if is_layer[last] else None
 
+    def memory_of(self, stage):
+        """Of the estimate that was asked for."""
+        return stage["mem"]["max_tile_mem"] if stage["needs"] is None else \
+            stage["needs"][NEEDS[self.options.get("need", "expected")]]
+
     def stage_numbers(self, told, split):
         chosen = self.choices(split)
         for k, (own, stage) in enumerate(zip(told, split.stages)):
             expect(own["cut_bytes"], stage.cut, f"cut_bytes of stage {k}")
-            memory = own["mem"]["max_tile_mem"]
-            if own["needs"] is not None:
-                memory = own["needs"][NEEDS[self.options.get("need", "expected")]]
+            memory = self.memory_of(own)
             cycles = parts(own["cycles"] or 0, self.costs.scale)
             if (memory, cycles) not in chosen[k]:
                 raise AssertionError(f"stage {k}: {memory} bytes and {cycles} cycles, expected one "
