@@ -121,7 +121,7 @@ static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *v
         if (k > 0 && times != NULL)
             r->has_passes = true;
         for (size_t i = 0; k < 2 && i < r->num_samples; ++i)
-            forward[i] = has_cycles ? own[i] / 3 : own[i];
+            forward[i] = has_cycles ? pl_forward_third(own[i]) : own[i];
     }
     place = pl_place("units[%zu].%s", unit, keys[has_cycles ? 0 : 1]);
     return status == POPLINER_OK

@@ -155,7 +155,7 @@ static bool divide(run *r, const popliner_plan *plan, const popliner_solver_opti
         const popliner_plan_stage *stage = &plan->stages[i];
         const uint64_t link_cycles =
             stage->link_cycles + (i > 0 ? plan->stages[i - 1].link_cycles : 0);
-        uint64_t forward = stage->cycles / 3;
+        uint64_t forward = pl_forward_third(stage->cycles);
         if (has_passes)
             forward =
                 pl_speed_cycles(pl_speed_of(options, stage->ipu),
