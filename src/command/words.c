@@ -75,11 +75,11 @@ void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number) {
 
 void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t cycles_per_unit) {
     char fraction[24]; /* six digits that are not leading zeros */
-    const double rest = (double)(cycles % cycles_per_unit) / (double)cycles_per_unit;
+    const uint64_t rest = cycles % cycles_per_unit;
     int decimals = 6;
-    for (double r = rest; r > 0 && r < 0.1 && decimals < 15; r *= 10)
+    for (uint64_t tenth = cycles_per_unit / 10; rest > 0 && rest < tenth; tenth /= 10)
         decimals++;
-    snprintf(fraction, sizeof fraction, "%.*f", decimals, rest);
+    snprintf(fraction, sizeof fraction, "%.*f", decimals, (double)rest / (double)cycles_per_unit);
     for (size_t end = strlen(fraction) - 1; fraction[end] == '0' || fraction[end] == '.'; end--) {
         const bool is_point = fraction[end] == '.';
         fraction[end] = '\0';
