@@ -51,6 +51,10 @@ bool test_takes_random_case(size_t index, size_t quick_every, size_t full_every)
     return chosen == FULL ? index % full_every == 0 : test_takes_case(index, quick_every);
 }
 
+size_t test_chosen(size_t quick, size_t full, size_t nightly) {
+    return chosen == NIGHTLY ? nightly : test_takes_all() ? full : quick;
+}
+
 bool test_replays(const char *kind, uint64_t *seed) {
     if (replayed_kind == NULL || strcmp(replayed_kind, kind) != 0)
         return false;

@@ -29,6 +29,9 @@ bool test_takes_case(size_t index, size_t every);
  * nightly run takes all. The test needs a form for the nightly run. */
 bool test_takes_random_case(size_t index, size_t quick_every, size_t full_every);
 
+/* How many there are to be in this run; the test needs a form for the nightly run. */
+size_t test_chosen(size_t quick, size_t full, size_t nightly);
+
 /* Whether the test was started for a single instance, of this kind; then its seed is told. */
 bool test_replays(const char *kind, uint64_t *seed);
 

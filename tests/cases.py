@@ -28,6 +28,11 @@ def some(cases, step):
     return cases if takes_all() else cases[::step]
 
 
+def chosen(quick, full, nightly):
+    """The one that belongs to the run; the test needs a form for the nightly run."""
+    return nightly if is_nightly() else full if takes_all() else quick
+
+
 def joined(log):
     """A log with each message on one line: those of more than 100 columns go on in further ones."""
     indent = "\n" + 17 * " "

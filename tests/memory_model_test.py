@@ -335,7 +335,7 @@ def main():
     trained = [folder for folder in folders if folder.endswith("-train")]
     if not every:
         folders = folders[4::3]
-    number = 5 if every else 2
+    number = cases.chosen(2, 3, 5)
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, folder, seed, number, features)

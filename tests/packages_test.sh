@@ -1,7 +1,7 @@
 #!/bin/sh
-# The Debian packages: built twice in different folders they are the same, byte for byte; lintian
-# finds no error in them; and unpacked, or (nightly) installed in a minimal Debian, they serve the
-# command's users and programs. Arguments: the source folder, cmake, the compiler.
+# The Debian packages: lintian finds no error in them, and unpacked they serve the command's users
+# and programs. In the nightly run, built twice in different folders they are the same, byte for
+# byte, and they are installed in a minimal Debian, too. Arguments: the source folder, cmake, the compiler.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
@@ -31,15 +31,16 @@ build_in() { # folder
 }
 
 build_in "$scratch/here"
-build_in "$scratch/a/folder/elsewhere"
-num_packages=0
-for package in "$scratch"/here/*.deb; do
-    cmp "$package" "$scratch/a/folder/elsewhere/${package##*/}"
-    num_packages=$((num_packages + 1))
-    dpkg-deb --contents "$package" >>"$scratch/contents"
-done
+num_packages=$(find "$scratch/here" -name '*.deb' | wc -l)
 [ "$num_packages" -ge 4 ]
-echo "$num_packages packages, the same from two folders"
+echo "$num_packages packages"
+if [ "$cases" = nightly ]; then
+    build_in "$scratch/a/folder/elsewhere"
+    for package in "$scratch"/here/*.deb; do
+        cmp "$package" "$scratch/a/folder/elsewhere/${package##*/}"
+    done
+    echo "the same from two folders"
+fi
 quietly lintian --allow-root --fail-on error "$scratch"/here/*.changes
 grep '^W:' "$scratch/log" || true
 

@@ -533,7 +533,7 @@ static pid_t start_writer(const char *path, bool comes_and_goes, int seconds) {
 
 static void expect_one_state_or_refusal(const char *directory, const char *mode,
                                         bool comes_and_goes) {
-    const size_t num_runs = test_takes_all() ? 40 : 6;
+    const size_t num_runs = test_chosen(6, 15, 40);
     char *path = make_profile(directory, mode);
     pl_read_options options = {.num_threads = 4};
     popliner_profile *profile = NULL;

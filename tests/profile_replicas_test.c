@@ -427,7 +427,7 @@ static void every_split_of_made_profiles(void **state) {
             make_profile(directory,
                          "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 --execution %s",
                          models[i]);
-            ask_about(directory, test_takes_all() ? 30 : 2, &random);
+            ask_about(directory, test_chosen(2, 10, 30), &random);
         }
         free(directory);
     }

@@ -480,7 +480,7 @@ static void every_split_with_every_number_of_replicas(void **state) {
         {.always = SPEEDS | LINKS, .sometimes = SOMETIMES, .most_objectives = 2},
     };
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        try_instances(&wishes[i], (test_takes_all() ? 12000u : 600u) / (i == 0 ? 1 : 3), 1);
+        try_instances(&wishes[i], test_chosen(600, 4000, 12000) / (i == 0 ? 1 : 3), 1);
 }
 
 static void every_split_in_chunks(void **state) {
@@ -488,7 +488,7 @@ static void every_split_in_chunks(void **state) {
     static const instance_wish wish = {.sometimes = MEMORY_LIMIT | CUT_RULES | COUNTED_UNITS |
                                                     PAIRS | PLACEMENTS | PIPELINE,
                                        .most_objectives = 2};
-    try_instances(&wish, test_takes_all() ? 12000 : 900, 3);
+    try_instances(&wish, test_chosen(900, 4000, 12000), 3);
 }
 
 /* Copies that depend on stages and micro-batches come from the callback. */
@@ -708,7 +708,7 @@ static void weights_hold_where_splits_are_many(void **state) {
     size_t num_limited = 0;
     for (size_t i = 0; i < LONG_STAGES; i++)
         map[i] = i % LONG_IPUS;
-    for (uint64_t seed = 1; seed <= (test_takes_all() ? 40 : 4); seed++) {
+    for (uint64_t seed = 1; seed <= test_chosen(4, 13, 40); seed++) {
         static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES};
         long_chain c = {.max_weight = UINT64_MAX, .fewest = UINT64_MAX};
         uint64_t random = 31 * seed;

@@ -67,7 +67,7 @@ popliner_script(profile_tour profile_tour_test.sh
 popliner_script(golden golden_test.sh ARGUMENTS ${popliner} CASES quick full)
 
 # The full memory model against a second implementation, for many splits.
-popliner_script(memory_model memory_model_test.py CASES quick full
+popliner_script(memory_model memory_model_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${golden}/popart-inf-outline ${golden}/popart-inf
     ${golden}/popart-wide ${golden}/poptorch-inf ${golden}/popart-train ${golden}/tensorflow-inf
     ${golden}/tensorflow-train ${golden}/popart-train-outline ${golden}/poptorch-train-outline
@@ -108,7 +108,7 @@ popliner_script(changes_of_profiles changes_test.py ARGUMENTS ${popliner} ${mkpr
 
 # One split of several reports against every split, evaluated in each by itself.
 popliner_script(reports reports_test.py
-  ARGUMENTS ${popliner} ${mkprofile} ${docs}/reports.schema.json CASES quick full)
+  ARGUMENTS ${popliner} ${mkprofile} ${docs}/reports.schema.json CASES quick full nightly)
 
 # What stages of profiles recompute against every split with every choice.
 popliner_script(recompute_choices recompute_choices_test.py ARGUMENTS ${popliner} ${mkprofile}
@@ -127,7 +127,7 @@ popliner_script(page_tiles page_tiles_test.py CASES quick full
     ${golden}/popart-train ${golden}/tensorflow-train)
 popliner_script(page_places page_places_test.js
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_places ${golden} ${sample})
-popliner_script(page_model page_model_test.js CASES quick full
+popliner_script(page_model page_model_test.js CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_model ${golden} ${sample})
 popliner_script(page_browser page_browser_test.js FROM full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_browser ${sample}
@@ -141,7 +141,7 @@ popliner_script(wasm wasm_test.js CASES quick full
   ARGUMENTS ${popliner} "${POPLINER_WASM_MODULE}" ${CMAKE_CURRENT_BINARY_DIR}/wasm)
 
 # Plans for frameworks, read back by second implementations of what reads them there.
-popliner_script(emit_read_back emit_test.py CASES quick full
+popliner_script(emit_read_back emit_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${docs}/plan.schema.json ${sample} ${golden}/popart-inf
     ${golden}/popart-inf-outline ${golden}/popart-train ${golden}/popart-train-outline
     ${golden}/popart-wide ${golden}/poptorch-inf ${golden}/poptorch-train-outline
@@ -212,7 +212,7 @@ if(NOT POPLINER_SANITIZE AND NOT POPLINER_FUZZ)
   endif()
 endif()
 
-# The Debian packages, which it builds twice.
+# The Debian packages, which it builds; in the nightly run twice.
 popliner_script(packages packages_test.sh CASES full nightly
   ARGUMENTS ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
 
@@ -232,7 +232,7 @@ list(FILTER sanitizers INCLUDE REGEX "^-fsanitize")
 popliner_script(installed installed_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${PROJECT_VERSION}
     ${sanitizers})
-popliner_script(embedded embedded_test.sh FROM full
+popliner_script(embedded embedded_test.sh CASES full nightly
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER} ${PROJECT_VERSION})
 popliner_script(examples examples_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/examples ${sample}

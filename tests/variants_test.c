@@ -362,7 +362,7 @@ static void check_enough_ipus(const question *q, const popliner_plan *plan) {
 static void every_split_with_every_choice(void **state) {
     (void)state;
     static const char *const copies[] = {"0,1,...", "1,2,...", "0", "2", "1f1b+1"};
-    size_t num_instances = test_takes_all() ? 20000 : 2500;
+    size_t num_instances = test_chosen(2500, 7000, 20000);
     size_t num_solved = 0;
     size_t num_chosen = 0;
     size_t num_enough = 0;

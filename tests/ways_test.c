@@ -239,7 +239,7 @@ static void check_answer(const question *q) {
 }
 
 static void every_choice_was_tried(void **state) {
-    size_t num_cases = test_takes_all() ? 20000 : 2500;
+    size_t num_cases = test_chosen(2500, 7000, 20000);
     uint64_t random = 77;
     (void)state;
     for (size_t i = 0; i < num_cases; i++) {

@@ -83,7 +83,7 @@ FAULTS = {
     **faults_of("chmod chown", "EPERM"),
 }
 WAIT_SECONDS = 60
-MEMORY_STEP = 16
+MEMORY_STEP = 32
 
 
 def kind_of(what):

@@ -88,8 +88,8 @@ class Wheel(unittest.TestCase):
         arguments = [*arguments, "-DCMAKE_BUILD_TYPE=Debug"]  # quickly
         if shutil.which("ccache"):
             arguments.append("-DCMAKE_C_COMPILER_LAUNCHER=ccache")
-        wheels = self.wheel(programs, "wheels-" + name, tree,
-                            POPLINER_CMAKE_ARGUMENTS=" ".join(arguments))
+        wheels = self.wheel(programs, "wheels-" + name, tree, CCACHE_BASEDIR=tree,
+                            CCACHE_NOHASHDIR="1", POPLINER_CMAKE_ARGUMENTS=" ".join(arguments))
         shutil.rmtree(tree)
         with zipfile.ZipFile(os.path.join(wheels, *os.listdir(wheels))) as archive:
             names = archive.namelist()
