@@ -453,7 +453,7 @@ class Model:
         tiles = []
         for tile in range(self.num_tiles):
             result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
-                      "variables": 0, "buffers": 0, "layout": 0,
+                      "variables": 0, "always_live": 0, "buffers": 0, "layout": 0,
                       "copies": count, "copy": kept[tile], "stash": count * kept[tile]}
             for group in GROUPS:
                 truth = self.truth[group][tile]
@@ -467,6 +467,7 @@ class Model:
                     for g in LOW_GROUPS))
             for (touch, trained, is_variable), size in self.always[tile].items():
                 result["variables"] += size if touch & mask else 0
+                result["always_live"] += size if touch & mask else 0
                 result["parameters"] += size if is_variable and touch & mask else 0
                 result["unexplained_always_live"] += size if not touch else 0
                 result["accumulators"] += share * size if is_variable and trained & mask else 0
@@ -558,8 +559,14 @@ class Model:
         return {
             "total_bytes": sum(tile["total"] for tile in tiles),
             "tile": worst, "tile_bytes": tiles[worst]["total"], "step": tiles[worst]["step"],
-            "tile_unexplained": tiles[worst]["unexplained"],
-            "tile_stash": tiles[worst]["stash"], "tile_layout": tiles[worst]["layout"],
+            "tile_parts": {
+                "always_live_bytes": tiles[worst]["always_live"],
+                "live_bytes": tiles[worst]["variables"] - tiles[worst]["always_live"],
+                "code_bytes": sum(tiles[worst][group] for group in GROUPS),
+                "buffer_bytes": tiles[worst]["buffers"],
+                "accumulator_bytes": tiles[worst]["accumulators"],
+                "unexplained_bytes": tiles[worst]["unexplained"],
+                "stash_bytes": tiles[worst]["stash"], "layout_bytes": tiles[worst]["layout"]},
             "mem": {name: sum(tile[name] for tile in tiles) for name in names},
             "needs": {
                 "at_least_bytes": self.at_least(stages, schedule, recompute, effects,

@@ -140,7 +140,7 @@ class Comparison:
             stage = f"{where}: {other['from']} to {other['to']}"
             self.equal("units", stage, (one["unit_from"], one["unit_to"]),
                        (other["from"], other["to"]))
-            for name in ("total_bytes", "tile", "tile_bytes", "step"):
+            for name in ("total_bytes", "tile", "tile_bytes", "tile_parts", "step"):
                 self.equal(name, stage, one[name], other[name])
             self.equal("headroom_bytes", stage, one["headroom_bytes"],
                        self.model.bytes_per_tile - other["tile_bytes"])
@@ -172,10 +172,9 @@ class Comparison:
         self.equal("max_tile_mem", where, one["mem"]["max_tile_mem"], other["tile_bytes"])
         for name in SUMS:
             self.equal(name, where, one["mem"].get(name, 0), other["mem"][name])
-        for key, name in (("tile", "tile"), ("step", "step"), ("bytes", "tile_bytes"),
-                          ("stash_bytes", "tile_stash"), ("layout_bytes", "tile_layout"),
-                          ("unexplained_bytes", "tile_unexplained")):
-            self.equal(f"peak {key}", where, one["peak"][key], other[name])
+        for key, own in (("tile", other["tile"]), ("step", other["step"]),
+                         ("bytes", other["tile_bytes"]), *other["tile_parts"].items()):
+            self.equal(f"peak {key}", where, one["peak"][key], own)
         self.equal("parameter_bytes", where, one["parameter_bytes"], other["mem"]["parameters"])
         self.equal("cut_bytes", where, one["cut_bytes"], other["cut_bytes"])
 

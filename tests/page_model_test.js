@@ -114,6 +114,8 @@ function checkPasting() {
 
 // ---- splits ----
 
+const sorted = (members) => Object.entries(members).sort();
+
 function compareStage(own, told, chain, where) {
     const same = (a, b, what) => assert.deepStrictEqual(a, b, `${where}: ${what}`);
     same(chain.labels[own.first], told.unit_from, 'unit_from');
@@ -122,6 +124,8 @@ function compareStage(own, told, chain, where) {
         same(own.total_bytes, told.total_bytes, 'total_bytes');
     for (const name of ['tile', 'tile_bytes', 'step', 'headroom_bytes', 'fits'])
         same(own[name], told[name], name);
+    if (own.tile_parts !== null)
+        same(sorted(own.tile_parts), sorted(told.tile_parts), 'tile_parts');
     same(own.variables, told.largest_variables.map((v) =>
         ({ name: v.name, category: v.category, size_bytes: v.size_bytes })), 'variables');
     if (told.needs) {
@@ -345,7 +349,7 @@ function smallModel() {
         .fill(1)), bytes: list(numIntervals, 4), stash_bytes: list(numIntervals, 2) };
     const zeros = new Float64Array(numIntervals);
     for (const name of ['tile', 'step', 'unexplained_bytes', 'layout_bytes', 'copy_layout_bytes',
-        'freed_bytes'])
+        'freed_bytes', 'always_live_bytes', 'code_bytes', 'buffer_bytes', 'accumulator_bytes'])
         tiles[name] = zeros;
     const sums = new Proxy({}, { get: () => zeros });
     const parts = ['stash', 'layout'].map((name) => ({ name, column: `${name}_bytes` }));

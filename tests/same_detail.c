@@ -12,6 +12,11 @@ void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_det
     assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);
     assert_int_equal(a->tile_stash_bytes, b->tile_stash_bytes);
     assert_int_equal(a->tile_layout_bytes, b->tile_layout_bytes);
+    assert_int_equal(a->tile_always_live_bytes, b->tile_always_live_bytes);
+    assert_int_equal(a->tile_live_bytes, b->tile_live_bytes);
+    assert_int_equal(a->tile_code_bytes, b->tile_code_bytes);
+    assert_int_equal(a->tile_buffer_bytes, b->tile_buffer_bytes);
+    assert_int_equal(a->tile_accumulator_bytes, b->tile_accumulator_bytes);
     assert_int_equal(a->step, b->step);
     assert_int_equal(a->num_variables, b->num_variables);
     for (size_t i = 0; i < a->num_variables; i++) {

@@ -115,6 +115,29 @@ def table_rows(text):
     return [line for line in text.splitlines() if re.match(r"[> ]\s+\d+\s+\d+  \S", line)]
 
 
+# What the parts of a fullest tile are called.
+TILE_PARTS = {"always_live_bytes": "always-live variables", "live_bytes": "other variables",
+              "code_bytes": "code and vertex state", "unexplained_bytes": "of no operation",
+              "stash_bytes": "kept for the backward pass", "buffer_bytes": "sent and received",
+              "accumulator_bytes": "gradient accumulators", "layout_bytes": "unused by the layout"}
+
+
+def check_parts(text, size, limit, parts, variables, what):
+    """The parts of a tile that is too full, largest first, which add up to it."""
+    _, start, told = " ".join(text.split()).partition(
+        f"{grouped(size)} bytes, {grouped(size - limit)} above the limit: ")
+    check(start, what, text)
+    found = [(int(number.replace(",", "")), name) for number, name in
+             re.findall(f"([\\d,]+) ({'|'.join(TILE_PARTS.values())})", told)]
+    check(sum(number for number, _ in found) == size, what, found, size)
+    check(found == sorted(found, key=lambda part: -part[0]), what, found)
+    check({name: number for number, name in found} ==
+          {TILE_PARTS[key]: value for key, value in parts.items()
+           if key in TILE_PARTS and value > 0}, what, found, parts)
+    shown = re.findall(r"^ {12} *([\d,]+)  [a-z ]+  ", text, re.MULTILINE)
+    check(shown == [grouped(v["size_bytes"]) for v in variables[:3]], what, shown, text)
+
+
 def check_solve(text, answer, limit, is_ascii, what):
     needs = [stage["peak"]["bytes"] for stage in answer["stages"]]
     rows = table_rows(text)
@@ -142,6 +165,8 @@ def check_solve(text, answer, limit, is_ascii, what):
           in text, what, text)
     for bound in ("at_least", "expected", "at_most"):
         check(grouped(most["needs"][bound + "_bytes"]) in text, what, text)
+    if not fits:
+        check_parts(text, max(needs), limit, peak, peak["largest_variables"], what)
 
 
 def check_evaluation(text, stages, what):
@@ -153,6 +178,11 @@ def check_evaluation(text, stages, what):
     tight = max(stages, key=lambda stage: stage["tile_bytes"])
     check(rows[stages.index(tight)][0] == ">", what, text)
     check(f"{grouped(tight['tile_bytes'])} of " in " ".join(text.split()), what, text)
+    is_too_large = tight["headroom_bytes"] < 0
+    check(("Bottleneck" in text) == is_too_large, what, text)
+    if is_too_large:
+        check_parts(text, tight["tile_bytes"], tight["tile_bytes"] + tight["headroom_bytes"],
+                    tight["tile_parts"], tight["largest_variables"], what)
 
 
 def check_diagnosis(text, found, what):
@@ -265,6 +295,26 @@ def check_numbers(popliner, report):
     found = json.loads(in_pipe([popliner, report, "--diagnose", "--format", "json"]))
     text, _, _ = on_terminal([popliner, report, "-q", "--diagnose"], 100, NO_COLOR="1")
     check_diagnosis(text, found, "--diagnose")
+
+
+def check_costs(popliner, scratch):
+    """A table of layers tells what a stage keeps, and its largest layers: reckoned by hand."""
+    path = os.path.join(scratch, "layers.csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,memory,stash\nfirst,1500,100\nsecond,600,200\nthird,700,200\nlast,1100,\n")
+    for question, words in (
+            (["--evaluate", "second", "--schedule", "1f1b"],
+             "stage 0: 2,400 bytes, 500 above the limit; 300 are kept for the backward pass; "
+             "largest alone: first 1,600, second 800 "),
+            (["--evaluate", "whole"], "stage 0: 3,900 bytes, 2,000 above the limit; largest alone: "
+             "first 1,500, last 1,100, third 700 "),
+            (["--evaluate", "first", "--device-map", "0,0"], "device 0 with 2 stages: 3,900 bytes, "
+             "2,000 above the limit; largest alone: first 1,500 ")):
+        for width, locale in ((60, "C"), (80, "C.UTF-8"), (100, "C.UTF-8")):
+            text, _, _ = on_terminal([popliner, path, "-q", *question, "-m", "1900"], width,
+                                     NO_COLOR="1", LC_ALL=locale)
+            check(f"Bottleneck {words}" in " ".join(text.split()) + " ", question, text)
+            check(max(map(len, text.splitlines())) <= width, question, text)
 
 
 # ---- tables ------------------------------------------------------------------------------------
@@ -630,6 +680,7 @@ def main():
         stored = os.path.join(scratch, "stored")
         subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
         check_numbers(popliner, stored)
+        check_costs(popliner, scratch)
         check_terminals(popliner, stored)
         check_tables(popliner, stored)
         check_splits(popliner, stored)

@@ -83,6 +83,9 @@ typedef struct popliner_stage_memory {
     uint64_t *need_bytes[POPLINER_NUM_NEEDS];
     uint64_t *peak_step;       /* a step, not bytes: the peak of the variables */
     int64_t *correction_bytes; /* added by a calibration, without layout; may be negative */
+    /* the part of VARIABLES that is always-live; 0 in PopLiner's model, which does not tell it
+     * apart */
+    uint64_t *always_live_bytes;
 } popliner_stage_memory;
 
 /* A variable of a stage; the number is that of popliner/profile.h. The texts live as long as the
@@ -104,8 +107,14 @@ typedef struct popliner_stage_detail {
     uint64_t part_bytes[POPLINER_NUM_PARTS];
     size_t tile; /* the fullest one, the first of equals */
     uint64_t tile_bytes;
+    /* The parts of tile_bytes, which add up to it except for a calibration's correction. */
+    uint64_t tile_always_live_bytes; /* of variables; 0 in PopLiner's model */
+    uint64_t tile_live_bytes;        /* of other variables, live at `step` */
+    uint64_t tile_code_bytes;        /* the four kinds of code and state */
     uint64_t tile_unexplained_bytes;
     uint64_t tile_stash_bytes;
+    uint64_t tile_buffer_bytes;
+    uint64_t tile_accumulator_bytes;
     uint64_t tile_layout_bytes;
     size_t step; /* of its peak */
     size_t num_variables;

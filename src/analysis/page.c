@@ -303,6 +303,9 @@ static void put_plan_stage(pl_json *json, const pl_certificate *c, size_t i) {
     pl_put_number(json, "step", d->step);
     pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
     pl_put_text(json, "verdict", pl_verdict_text(c->verdicts[i]));
+    pl_put_open(json, "tile_parts", '{');
+    pl_report_tile_parts_json(d, json);
+    pl_put_close(json);
     pl_put_open(json, "variables", '[');
     for (size_t k = 0; k < d->num_variables; k++) {
         pl_put_open(json, NULL, '{');

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "memory/chain_data.h"
+#include "memory/parts.h"
 #include "model/operations.h"
 #include "popliner/screen.h"
 #include "solve/constraint.h"
@@ -16,6 +17,8 @@
 #include "solve/plan.h"
 
 enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
+
+enum { VARIABLES_IF_TOO_LARGE = 3 };
 
 /* ---- what is said of all stages ---- */
 
@@ -49,21 +52,11 @@ static bool is_first_of_ipu(const pl_certificate *c, size_t stage) {
     return true;
 }
 
-/* The stage with the least room, as a share of its limit; of verdicts that differ, the worst. */
-static size_t tightest(const pl_certificate *c) {
-    size_t worst = 0;
-    double most = -1;
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        const uint64_t limit = limit_of(c, i);
-        const double share = (double)need_of(c, i) / (double)(limit == 0 ? 1 : limit);
-        const bool is_worse = has_verdicts(c) && c->verdicts[i] > c->verdicts[worst];
-        const bool is_as_bad = !has_verdicts(c) || c->verdicts[i] == c->verdicts[worst];
-        if (is_worse || (is_as_bad && share > most)) {
-            worst = i;
-            most = share;
-        }
-    }
-    return worst;
+/* Returns the stage that the screen marks: where nothing fits, the one with the least room. */
+static size_t marked_stage(const pl_certificate *c) {
+    return c->is_evaluation || c->plan.status == POPLINER_PLAN_INFEASIBLE
+               ? pl_certificate_tightest(c)
+               : c->bottleneck;
 }
 
 static bool has_one_limit(const pl_certificate *c) {
@@ -165,7 +158,7 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
 
 /* Adds the verdict on a split that fits. */
 static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text *bold) {
-    const size_t worst = tightest(c);
+    const size_t worst = pl_certificate_tightest(c);
     const popliner_verdict verdict = has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
     add_verdict(verdict, bold);
     pl_text_format(bold, " on %zu %s", c->plan.num_ipus,
@@ -200,7 +193,7 @@ static popliner_verdict verdict_of_failure(const pl_certificate *c) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     popliner_verdict verdict = POPLINER_FITS_NOT;
     if (has_verdicts(c) && c->plan.num_stages > 0)
-        verdict = c->verdicts[tightest(c)];
+        verdict = c->verdicts[pl_certificate_tightest(c)];
     else if (has_verdicts(c) &&
              (why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE))
         verdict = popliner_verdict_of(&c->unit, why->limit_bytes, NULL);
@@ -281,7 +274,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
 /* Adds the verdict on a split of --evaluate. */
 static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
                               pl_text *plain) {
-    const size_t worst = tightest(c);
+    const size_t worst = pl_certificate_tightest(c);
     const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
                                      : need_of(c, worst) > limit_of(c, worst) ? POPLINER_FITS_NOT
                                                                               : POPLINER_FITS;
@@ -424,6 +417,7 @@ static void write_stages(const pl_certificate *c, const char *head, pl_layout *l
     const char *const time =
         strcmp(c->input.time_unit, "cycles") == 0 ? "cycles" : c->input.time_unit;
     const bool has_limits = !has_one_limit(c);
+    const size_t marked = marked_stage(c);
     const pl_grid_column columns[] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0},
         {"stage", PL_GRID_RIGHT, 0, 0, 0},
@@ -439,7 +433,7 @@ static void write_stages(const pl_certificate *c, const char *head, pl_layout *l
     };
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
     for (size_t i = 0; i < c->plan.num_stages; i++) {
-        add_stage(c, i, c->bottleneck, &grid);
+        add_stage(c, i, marked, &grid);
         add_need(c, i, &grid);
         if (is_first_of_ipu(c, i))
             pl_grid_bars(&grid, (pl_grid_bar){need_of(c, i), 0, limit_of(c, i)});
@@ -448,7 +442,7 @@ static void write_stages(const pl_certificate *c, const char *head, pl_layout *l
         pl_grid_made(&grid, cycles_text(c, i));
         pl_grid_made(&grid, cut_text(c, i));
         add_choice(c, i, &grid);
-        if (i == c->bottleneck)
+        if (i == marked)
             pl_grid_mark_row(&grid);
     }
     write_rows(c, &grid, layout);
@@ -469,7 +463,7 @@ static void write_needs(const pl_certificate *c, const char *head, pl_layout *la
         {"verdict", PL_GRID_WORDS, 2, 0, 0},
         {"recompute", PL_GRID_NAME, 3, MOST_LAYERS, 0},
     };
-    const size_t marked = tightest(c);
+    const size_t marked = pl_certificate_tightest(c);
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
     for (size_t i = 0; i < c->plan.num_stages; i++) {
         const uint64_t *need = c->details[i].need_bytes;
@@ -556,20 +550,31 @@ static void write_table(const pl_certificate *c, pl_layout *layout) {
 
 /* ---- the bottleneck ---- */
 
+/* Adds "stage 1", or its IPU with several stages. */
+static void add_place(const pl_certificate *c, size_t stage, pl_text *text) {
+    const size_t ipu = c->plan.stages[stage].ipu;
+    size_t num_sharing = 0;
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        num_sharing += c->plan.stages[i].ipu == ipu;
+    if (num_sharing > 1)
+        pl_text_format(text, "%s %zu with %zu stages", pl_certificate_devices(c, 1), ipu,
+                       num_sharing);
+    else
+        pl_text_format(text, "stage %zu", stage);
+}
+
 /* Where it is, and for what operation. */
 static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *d,
                           const pl_layout *layout) {
     enum { LEAST_NAME = 24 };
-    const popliner_plan_stage *s = &c->plan.stages[c->bottleneck];
     const size_t operation = popliner_chain_operation_at(c->input.chain, d->step);
-    size_t num_sharing = 0;
     pl_text text = {0};
-    for (size_t i = 0; i < c->plan.num_stages; i++)
-        num_sharing += c->plan.stages[i].ipu == s->ipu;
-    if (num_sharing > 1)
-        pl_text_format(&text, "IPU %zu with %zu stages", s->ipu, num_sharing);
+    if (c->plan.num_stages > 0)
+        add_place(c, marked_stage(c), &text);
     else
-        pl_text_format(&text, "stage %zu", c->bottleneck);
+        pl_text_format(&text, "%s%s",
+                       kind_of(c, c->plan.infeasibility.unit, c->plan.infeasibility.unit),
+                       c->input.unit_names[c->plan.infeasibility.unit]);
     pl_text_format(&text, ", tile %zu, step %zu", d->tile, d->step);
     if (operation == SIZE_MAX || text.failed)
         return text;
@@ -582,33 +587,19 @@ static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *
     return text;
 }
 
-/* False for a split of --evaluate, whose table shows the bottleneck. */
-static bool has_bottleneck(const pl_certificate *c) {
-    return c->is_measured && c->plan.num_stages > 0 && !c->is_evaluation;
+/* Returns what is shown as the bottleneck: a stage, or the unit that is too large; else NULL. The
+ * table of a split of --evaluate that fits shows it. */
+static const popliner_stage_detail *bottleneck_of(const pl_certificate *c) {
+    if (!c->is_measured || (c->is_evaluation && c->plan.status != POPLINER_PLAN_INFEASIBLE))
+        return NULL;
+    return c->plan.num_stages > 0   ? &c->details[marked_stage(c)]
+           : c->unit.tile_bytes > 0 ? &c->unit
+                                    : NULL;
 }
 
-static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
-    if (!has_bottleneck(c))
-        return;
-    const popliner_stage_detail *d = &c->details[c->bottleneck];
-    const popliner_stage_variable *v = d->variables;
-    pl_text place = place_text(c, d, layout);
-    pl_text needs = {0};
-    pl_text_add(&needs, "at least ");
-    pl_text_add_grouped(&needs, d->need_bytes[POPLINER_NEED_LEAST]);
-    pl_text_add(&needs, ", expected ");
-    pl_text_add_grouped(&needs, d->need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_text_add(&needs, ", at most ");
-    pl_text_add_grouped(&needs, d->need_bytes[POPLINER_NEED_MOST]);
-    pl_text_add(&needs, " bytes");
-    pl_layout_empty_line(layout);
-    layout->text.failed = layout->text.failed || place.failed || needs.failed;
-    if (!layout->text.failed) {
-        pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
-        if (has_verdicts(c))
-            pl_layout_entry(layout, "", "", 0, needs.data);
-    }
-    if (!layout->text.failed && d->num_variables > 0) {
+static void write_variables(const popliner_stage_detail *d, size_t count, pl_layout *layout) {
+    for (size_t i = 0; i < d->num_variables && i < count; i++) {
+        const popliner_stage_variable *v = &d->variables[i];
         const size_t before = layout->text.length;
         pl_text size = {0};
         pl_text_add_grouped(&size, v->size_bytes);
@@ -621,8 +612,104 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
         pl_text_add(&layout->text, "\n");
         free(size.data);
     }
+}
+
+/* "at least 28,551, expected 34,127, at most 40,749 bytes" */
+static pl_text needs_text(const popliner_stage_detail *d) {
+    pl_text text = {0};
+    pl_text_add(&text, "at least ");
+    pl_text_add_grouped(&text, d->need_bytes[POPLINER_NEED_LEAST]);
+    pl_text_add(&text, ", expected ");
+    pl_text_add_grouped(&text, d->need_bytes[POPLINER_NEED_EXPECTED]);
+    pl_text_add(&text, ", at most ");
+    pl_text_add_grouped(&text, d->need_bytes[POPLINER_NEED_MOST]);
+    pl_text_add(&text, " bytes");
+    return text;
+}
+
+/* "34,127 bytes, 3,127 above the limit: 13,876 code and vertex state, …", the
+ * largest part first. */
+static pl_text parts_text(const popliner_stage_detail *d, uint64_t limit_bytes) {
+    bool is_told[PL_NUM_TILE_PARTS] = {false};
+    pl_text text = {0};
+    pl_text_add_grouped(&text, d->tile_bytes);
+    pl_text_add(&text, " bytes");
+    if (d->tile_bytes > limit_bytes) {
+        pl_text_add(&text, ", ");
+        pl_text_add_grouped(&text, d->tile_bytes - limit_bytes);
+        pl_text_add(&text, " above the limit");
+    }
+    for (size_t i = 0; i < PL_NUM_TILE_PARTS; i++) {
+        size_t most = PL_NUM_TILE_PARTS;
+        for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
+            if (!is_told[part] && (most == PL_NUM_TILE_PARTS ||
+                                   pl_tile_part_bytes(d, part) > pl_tile_part_bytes(d, most)))
+                most = part;
+        is_told[most] = true;
+        if (pl_tile_part_bytes(d, most) == 0)
+            break;
+        pl_text_add(&text, i == 0 ? ": " : ", ");
+        pl_text_add_grouped(&text, pl_tile_part_bytes(d, most));
+        pl_text_format(&text, " %s", pl_tile_parts[most].text);
+    }
+    return text;
+}
+
+/* Writes the largest units of a stage that does not fit, where the costs are of no profile. */
+static void write_large_units(const pl_certificate *c, pl_layout *layout) {
+    if (c->num_large_units == 0)
+        return;
+    const size_t stage = marked_stage(c);
+    pl_text text = {0};
+    add_place(c, stage, &text);
+    pl_text_add(&text, ": ");
+    pl_text_add_grouped(&text, need_of(c, stage));
+    pl_text_add(&text, " bytes, ");
+    pl_text_add_grouped(&text, need_of(c, stage) - limit_of(c, stage));
+    pl_text_add(&text, " above the limit");
+    if (c->large_stash_bytes > 0) {
+        pl_text_add(&text, "; ");
+        pl_text_add_grouped(&text, c->large_stash_bytes);
+        pl_text_add(&text, " are kept for the backward pass");
+    }
+    for (size_t i = 0; i < c->num_large_units; i++) {
+        pl_text_add(&text, i == 0 ? "; largest alone: " : ", ");
+        pl_layout_add_name(layout, &text, c->input.unit_names[c->large_units[i].unit], MOST_LAYERS);
+        pl_text_add(&text, " ");
+        pl_text_add_grouped(&text, c->large_units[i].bytes);
+    }
+    pl_layout_empty_line(layout);
+    layout->text.failed = layout->text.failed || text.failed;
+    if (!text.failed)
+        pl_layout_entry(layout, "Bottleneck", "", 0, text.data);
+    free(text.data);
+}
+
+static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
+    const popliner_stage_detail *d = bottleneck_of(c);
+    if (d == NULL) {
+        write_large_units(c, layout);
+        return;
+    }
+    const bool is_too_large = c->plan.status == POPLINER_PLAN_INFEASIBLE;
+    const uint64_t limit_bytes =
+        c->plan.num_stages > 0 ? limit_of(c, marked_stage(c)) : c->plan.infeasibility.limit_bytes;
+    pl_text place = place_text(c, d, layout);
+    pl_text needs = needs_text(d);
+    pl_text parts = parts_text(d, limit_bytes);
+    pl_layout_empty_line(layout);
+    layout->text.failed = layout->text.failed || place.failed || needs.failed || parts.failed;
+    if (!layout->text.failed) {
+        pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
+        if (has_verdicts(c) && !c->is_evaluation)
+            pl_layout_entry(layout, "", "", 0, needs.data);
+        if (is_too_large)
+            pl_layout_entry(layout, "", "", 0, parts.data);
+        write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);
+    }
     free(place.data);
     free(needs.data);
+    free(parts.data);
 }
 
 /* ---- what would help ---- */
@@ -758,7 +845,7 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);
-    if (num_hints > 0 && !has_bottleneck(certificate))
+    if (num_hints > 0 && bottleneck_of(certificate) == NULL && certificate->num_large_units == 0)
         pl_layout_empty_line(&layout);
     write_hints(certificate, hints, num_hints, &layout);
     write_notes(certificate, &layout);

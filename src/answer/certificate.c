@@ -332,6 +332,52 @@ static bool has_less_room(const popliner_solver_options *o, const popliner_plan_
            pl_add_or_never(least->peak_bytes, pl_limit_of(o, own->ipu, o->mem_per_tile));
 }
 
+size_t pl_certificate_tightest(const pl_certificate *c) {
+    const bool has_verdicts = c->is_measured && c->input.chain->model->follows_account;
+    size_t worst = 0;
+    double most = -1;
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const uint64_t limit = pl_certificate_limit(c, c->plan.stages[i].ipu);
+        const double share =
+            (double)c->plan.stages[i].peak_bytes / (double)(limit == 0 ? 1 : limit);
+        const bool is_worse = has_verdicts && c->verdicts[i] > c->verdicts[worst];
+        const bool is_as_bad = !has_verdicts || c->verdicts[i] == c->verdicts[worst];
+        if (is_worse || (is_as_bad && share > most)) {
+            worst = i;
+            most = share;
+        }
+    }
+    return worst;
+}
+
+/* Finds the largest units of a stage that does not fit, where no profile tells its parts. */
+static void find_large_units(pl_certificate *c, const popliner_costs *costs) {
+    const size_t stage = pl_certificate_tightest(c);
+    if (c->plan.status != POPLINER_PLAN_INFEASIBLE || c->is_measured || costs == NULL ||
+        c->plan.num_stages == 0 || pl_certificate_fit_of(c, stage) != PL_FITS_NOT ||
+        c->input.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        return;
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    const size_t place = pl_costs_place(costs, c->plan.num_stages, stage);
+    for (size_t unit = own->first_unit; unit <= own->last_unit; unit++) {
+        const uint64_t bytes = popliner_costs_peak(costs, unit, unit, place);
+        const bool has_room = c->num_large_units < PL_LARGE_UNITS;
+        size_t at = has_room ? c->num_large_units : PL_LARGE_UNITS;
+        if (bytes == 0 || bytes == UINT64_MAX) /* forbidden alone */
+            continue;
+        c->num_large_units += has_room;
+        for (; at > 0 && c->large_units[at - 1].bytes < bytes; at--)
+            if (at < PL_LARGE_UNITS)
+                c->large_units[at] = c->large_units[at - 1];
+        if (at < PL_LARGE_UNITS)
+            c->large_units[at] = (pl_large_unit){unit, bytes};
+    }
+    /* the last stage keeps nothing for later micro-batches */
+    if (costs->copies != NULL && !costs->follows_split && costs->copies[0] == 0)
+        c->large_stash_bytes =
+            own->peak_bytes - popliner_costs_peak(costs, own->first_unit, own->last_unit, 1);
+}
+
 /* Finds the stage that is worst by the first objective. */
 static size_t find_bottleneck(const popliner_plan *plan, const popliner_solver_options *options) {
     bool by_room = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_HEADROOM;
@@ -442,6 +488,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                      .verdicts = c->verdicts,
                                      .headroom_tokens = UINT64_MAX};
     find_headroom(c);
+    find_large_units(c, input->costs);
     if (status == POPLINER_OK)
         status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
                               &c->info.step, error);

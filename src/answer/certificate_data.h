@@ -53,6 +53,13 @@ typedef struct pl_certificate_input {
     const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
 } pl_certificate_input;
 
+/* A unit of a stage that is too large, by itself in its place of the pipeline. */
+typedef struct pl_large_unit {
+    size_t unit;
+    uint64_t bytes;
+} pl_large_unit;
+enum { PL_LARGE_UNITS = 3 };
+
 typedef struct pl_certificate {
     popliner_certificate info;  /* first: it is what the caller has */
     pl_certificate_input input; /* its options and texts are the next ones */
@@ -76,6 +83,11 @@ typedef struct pl_certificate {
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
     size_t bottleneck; /* the stage with the fullest tile, or with most cycles if they are
                                  the first objective */
+    /* If nothing fits and the costs are of no profile: the largest units of the stage with the
+     * least room, and what this stage stores for later micro-batches. */
+    pl_large_unit large_units[PL_LARGE_UNITS];
+    size_t num_large_units;
+    uint64_t large_stash_bytes;
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;
@@ -123,6 +135,10 @@ uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
 
 /* The cycles of all stages on an IPU. */
 uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);
+
+/* Returns the stage with the least room, as a share of its limit; of verdicts that differ, the
+ * worst. */
+size_t pl_certificate_tightest(const pl_certificate *certificate);
 
 /* Makes the list of all that is to be said. Errors: MEMORY. */
 popliner_status pl_certificate_make_messages(pl_certificate *certificate, popliner_error *error);
@@ -201,6 +217,9 @@ void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_by
 
 /* The list `messages`: what the log has. */
 void pl_report_messages_json(const pl_messages *messages, pl_json *json);
+
+/* The parts of the fullest tile, as members of the open object. */
+void pl_report_tile_parts_json(const popliner_stage_detail *detail, pl_json *json);
 
 /* The list `largest_variables`. */
 void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json);

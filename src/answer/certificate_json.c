@@ -86,6 +86,11 @@ void pl_report_messages_json(const pl_messages *messages, pl_json *json) {
     pl_put_close(json);
 }
 
+void pl_report_tile_parts_json(const popliner_stage_detail *detail, pl_json *json) {
+    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
+        pl_put_number(json, pl_tile_parts[part].key, pl_tile_part_bytes(detail, part));
+}
+
 void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json) {
     pl_put_open(json, "largest_variables", '[');
     for (size_t i = 0; i < detail->num_variables; i++) {
@@ -178,9 +183,7 @@ static void put_peak(const pl_certificate *c, const popliner_stage_detail *d, pl
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "step", d->step);
     pl_put_number(json, "bytes", d->tile_bytes);
-    pl_put_number(json, "stash_bytes", d->tile_stash_bytes);
-    pl_put_number(json, "layout_bytes", d->tile_layout_bytes);
-    pl_put_number(json, "unexplained_bytes", d->tile_unexplained_bytes);
+    pl_report_tile_parts_json(d, json);
     pl_put_text(json, "operation",
                 operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name);
     pl_put_text(json, "program", program.name);

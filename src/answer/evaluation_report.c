@@ -100,6 +100,9 @@ static void put_stage(const pl_certificate *c, size_t number, pl_json *json) {
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "tile_bytes", d->tile_bytes);
     pl_put_number(json, "step", d->step);
+    pl_put_open(json, "tile_parts", '{');
+    pl_report_tile_parts_json(d, json);
+    pl_put_close(json);
     pl_put_signed(json, "headroom_bytes", (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
     pl_certificate_put_fit(pl_certificate_fit_of(c, number), json);
     pl_report_variables_json(d, json);

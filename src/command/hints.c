@@ -370,6 +370,12 @@ static void add_output(const session *s, const request *r, hint_list *list) {
 
 /* ---- where it does not ---- */
 
+/* The report that shows all of a tile that is too full. */
+static void add_page(const session *s, hint_list *list) {
+    if (s->analysis != NULL)
+        add(list, "Try", "--output page=page.html", "each tile: its parts and its variables");
+}
+
 static popliner_status add_more(session *s, const request *r, const popliner_costs *costs,
                                 const popliner_infeasibility *why, hint_list *list,
                                 popliner_error *error) {
@@ -594,6 +600,8 @@ popliner_status hints_for_solve(session *s, const request *r,
             status = add_recompute(s, r, list, error);
         if (status == POPLINER_OK)
             status = add_constraints(s, r, costs, &own->infeasibility, list, error);
+        if (own->num_stages > 0)
+            add_page(s, list);
         return finish(list, status, error);
     }
     if (status == POPLINER_OK)
@@ -634,5 +642,7 @@ popliner_status hints_for_evaluate(session *s, const request *r,
         add(list, "Try", keep(list, "--solve %s %zu", s->names.num_ipus, num_stages),
             is_of_memory ? keep(list, "the best split: %s bytes", grouped(t.bytes).text)
                          : "the best split");
+    if (plan->status == POPLINER_PLAN_INFEASIBLE)
+        add_page(s, list);
     return finish(list, status, error);
 }

@@ -353,6 +353,7 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     const pass_peak *buffered = larger_of(&forward, &backward, true);
     const pass_peak *expected = has_buffers ? buffered : plain;
     uint64_t unexplained_bytes = unexplained_at(meter, tile, expected);
+    memory->always_live_bytes[tile] = always_live_bytes;
     memory->part_bytes[POPLINER_PART_VARIABLES][tile] =
         always_live_bytes + expected->bytes - unexplained_bytes;
     memory->part_bytes[POPLINER_PART_UNEXPLAINED][tile] = unexplained_bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/parts.h"
 
+#include <stddef.h>
+
 #include "profile/profile_data.h"
 
 enum {
@@ -40,6 +42,24 @@ const pl_part_row pl_parts[POPLINER_NUM_PARTS] = {
     [POPLINER_PART_LAYOUT] = {"layout", "layout_bytes", "unused by the layout", PL_CATEGORY_OTHER,
                               0, PL_PART_FULL},
 };
+
+#define TILE_PART(name, text)                                                                      \
+    { #name, text, offsetof(popliner_stage_detail, tile_##name) }
+const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS] = {
+    TILE_PART(always_live_bytes, "always-live variables"),
+    TILE_PART(live_bytes, "other variables"),
+    TILE_PART(code_bytes, "code and vertex state"),
+    TILE_PART(unexplained_bytes, "of no operation"),
+    TILE_PART(stash_bytes, "kept for the backward pass"),
+    TILE_PART(buffer_bytes, "sent and received"),
+    TILE_PART(accumulator_bytes, "gradient accumulators"),
+    TILE_PART(layout_bytes, "unused by the layout"),
+};
+
+uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part) {
+    const char *place = (const char *)detail + pl_tile_parts[part].place;
+    return *(const uint64_t *)(const void *)place;
+}
 
 const popliner_part pl_operation_parts[PL_NUM_OPERATION_PARTS] = {
     POPLINER_PART_VERTEX_CODE,  POPLINER_PART_VERTEX_STATE, POPLINER_PART_EXCHANGE_CODE,

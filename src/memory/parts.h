@@ -60,6 +60,19 @@ static inline void pl_part_add(popliner_stage_memory *memory, popliner_part part
             memory->need_bytes[need][tile] += bytes;
 }
 
+/* A part of the fullest tile of a stage. */
+typedef struct pl_tile_part {
+    const char *key;  /* "code_bytes", as in JSON */
+    const char *text; /* for people: "code and vertex state" */
+    size_t place;     /* of the bytes in popliner_stage_detail */
+} pl_tile_part;
+
+enum { PL_NUM_TILE_PARTS = 8 };
+extern const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS];
+
+/* Returns a member of pl_tile_parts. */
+uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part);
+
 /* True if the part is within another part. */
 static inline bool pl_part_is_within(int part) {
     return (POPLINER_PARTS_WITHIN >> part & 1) != 0;

@@ -9,6 +9,7 @@
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
+#include "memory/parts.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
@@ -244,6 +245,13 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
         d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
     if (n == 0)
         return d;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        d.tile_code_bytes += memory->part_bytes[PL_FIRST_CODE + group][d.tile];
+    d.tile_always_live_bytes = memory->always_live_bytes[d.tile];
+    d.tile_live_bytes =
+        memory->part_bytes[POPLINER_PART_VARIABLES][d.tile] - d.tile_always_live_bytes;
+    d.tile_buffer_bytes = memory->part_bytes[POPLINER_PART_BUFFERS][d.tile];
+    d.tile_accumulator_bytes = memory->part_bytes[POPLINER_PART_ACCUMULATORS][d.tile];
     d.tile_unexplained_bytes = memory->part_bytes[POPLINER_PART_UNEXPLAINED][d.tile];
     d.tile_stash_bytes = memory->part_bytes[POPLINER_PART_STASH][d.tile];
     d.tile_layout_bytes = memory->part_bytes[POPLINER_PART_LAYOUT][d.tile];
@@ -453,6 +461,13 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     d.tile_stash_bytes =
         copies * (largest->stash_bytes - largest->copy_layout_bytes) - largest->freed_bytes;
     d.tile_layout_bytes = largest->layout_bytes + copies * largest->copy_layout_bytes;
+    d.tile_always_live_bytes = largest->always_live_bytes;
+    d.tile_code_bytes = largest->code_bytes;
+    d.tile_buffer_bytes = largest->buffer_bytes;
+    d.tile_accumulator_bytes = largest->accumulator_bytes;
+    d.tile_live_bytes = d.tile_bytes - d.tile_always_live_bytes - d.tile_code_bytes -
+                        d.tile_unexplained_bytes - d.tile_stash_bytes - d.tile_buffer_bytes -
+                        d.tile_accumulator_bytes - d.tile_layout_bytes;
     d.step = largest->step;
     const pl_detail_variables *variables = &details->variables[largest - expected->pieces];
     d.num_variables = variables->count;

@@ -31,6 +31,10 @@ typedef struct pl_peak_piece {
     uint64_t layout_bytes;      /* part of bytes: layout overhead */
     uint64_t copy_layout_bytes; /* part of stash_bytes */
     uint64_t freed_bytes;       /* no longer in `bytes` if there are copies */
+    uint64_t always_live_bytes; /* parts of bytes: of variables that operations touch */
+    uint64_t code_bytes;        /* of all groups */
+    uint64_t buffer_bytes;
+    uint64_t accumulator_bytes;
     uint32_t tile;
     uint32_t step;        /* of the peak */
     uint32_t from_copies; /* the piece is the maximum from this number up to the next piece */

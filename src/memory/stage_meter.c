@@ -19,6 +19,7 @@ void pl_stage_memory_clear(popliner_stage_memory *memory) {
         free(memory->need_bytes[need]);
     free(memory->peak_step);
     free(memory->correction_bytes);
+    free(memory->always_live_bytes);
     *memory = (popliner_stage_memory){0};
 }
 
@@ -36,7 +37,8 @@ static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_ti
     if (memory->num_tiles != num_tiles)
         pl_stage_memory_clear(memory);
     memory->num_tiles = num_tiles;
-    bool made = begin_array(&memory->peak_step, num_tiles);
+    bool made = begin_array(&memory->peak_step, num_tiles) &&
+                begin_array(&memory->always_live_bytes, num_tiles);
     for (int part = 0; made && part < POPLINER_NUM_PARTS; part++)
         made =
             part == POPLINER_PART_PARAMETERS || begin_array(&memory->part_bytes[part], num_tiles);

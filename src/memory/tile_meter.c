@@ -264,6 +264,10 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak 
         .layout_bytes = line.bytes - line.live_bytes,
         .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
         .freed_bytes = need == POPLINER_NEED_EXPECTED ? s->freed_bytes : 0,
+        .always_live_bytes = s->data_bytes,
+        .code_bytes = s->all_code_bytes,
+        .buffer_bytes = peak->buffer_bytes,
+        .accumulator_bytes = s->accumulator_bytes,
         .tile = (uint32_t)s->tile,
         .step = peak->step,
     };

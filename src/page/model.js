@@ -82,6 +82,7 @@ const Model = (() => {
             chain: data.chain,
             numUnits: data.chain.labels.length,
             parts: data.chain.parts,
+            tileParts: data.chain.tile_parts,
             categories: data.categories,
             wishes: data.wishes,
             optionNames: optionNames(data.words),
@@ -228,6 +229,20 @@ const Model = (() => {
             : needs.least <= limit ? 'may not fit' : 'does not fit';
     }
 
+    // The parts of a fullest tile; what is left is of variables that are live at its step.
+    function tileParts(tiles, piece, copies, all) {
+        const layout = tiles.copy_layout_bytes[piece];
+        const parts = { always_live_bytes: 0, live_bytes: 0 };
+        for (const name of ['always_live_bytes', 'code_bytes', 'unexplained_bytes',
+            'buffer_bytes', 'accumulator_bytes'])
+            parts[name] = tiles[name][piece];
+        parts.stash_bytes = copies * (tiles.stash_bytes[piece] - layout) -
+            tiles.freed_bytes[piece];
+        parts.layout_bytes = tiles.layout_bytes[piece] + copies * layout;
+        parts.live_bytes = all - Object.values(parts).reduce((sum, value) => sum + value, 0);
+        return parts;
+    }
+
     // A stage, counted from 0 by `number`: what pl_stage_details_get tells of it.
     function stage(model, settings, first, last, number, placed) {
         const pipeline = model.pipelines[settings.pipeline];
@@ -275,18 +290,15 @@ const Model = (() => {
             cycles: model.hasCycles ? atSpeed(speedOf(model, ipu), pipeline.cycles[i]) + onLinks
                 : null,
             cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
-            tile: 0, tile_bytes: 0, step: 0, variables: [],
+            tile: 0, tile_bytes: 0, tile_parts: null, step: 0, variables: [],
         };
         if (piece >= 0)
             Object.assign(result, {
                 tile: tiles.tile[piece],
                 tile_bytes: needs.expected,
                 step: tiles.step[piece],
-                tile_unexplained_bytes: tiles.unexplained_bytes[piece],
-                tile_stash_bytes: copies * (tiles.stash_bytes[piece] -
-                    tiles.copy_layout_bytes[piece]) - tiles.freed_bytes[piece],
-                tile_layout_bytes: tiles.layout_bytes[piece] +
-                    copies * tiles.copy_layout_bytes[piece],
+                tile_parts: model.wishes.is_calibrated ? null
+                    : tileParts(tiles, piece, copies, needs.expected),
                 variables: variablesOf(model, pipeline.stages, piece),
             });
         return result;
@@ -316,7 +328,7 @@ const Model = (() => {
                 ipu: own.ipu, limit_bytes: own.limit_bytes, need_bytes: own.need_bytes,
                 needs: { least: own.least, expected: own.expected, most: own.most },
                 fits: own.fits, verdict: own.verdict, step: own.step,
-                tile: own.tile, tile_bytes: own.expected,
+                tile: own.tile, tile_bytes: own.expected, tile_parts: own.tile_parts,
                 headroom_bytes: own.limit_bytes - own.need_bytes,
                 margin_spreads: own.expected > 0
                     ? (own.limit_bytes - own.expected) / (SPREAD * own.expected) : 0,

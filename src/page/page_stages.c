@@ -67,10 +67,18 @@ static void put_sums(pl_json *json, const pl_stage_details *details) {
  * not the expected one nobody asks where. */
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
     static const column columns[] = {
-        PIECE(from_copies, true),   PIECE(bytes, false),
-        PIECE(stash_bytes, false),  PIECE(unexplained_bytes, false),
-        PIECE(layout_bytes, false), PIECE(copy_layout_bytes, false),
-        PIECE(freed_bytes, false),  PIECE(tile, true),
+        PIECE(from_copies, true),
+        PIECE(bytes, false),
+        PIECE(stash_bytes, false),
+        PIECE(unexplained_bytes, false),
+        PIECE(layout_bytes, false),
+        PIECE(copy_layout_bytes, false),
+        PIECE(freed_bytes, false),
+        PIECE(always_live_bytes, false),
+        PIECE(code_bytes, false),
+        PIECE(buffer_bytes, false),
+        PIECE(accumulator_bytes, false),
+        PIECE(tile, true),
         PIECE(step, true),
     };
     pl_packed counts = {0};
@@ -227,6 +235,10 @@ void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *cha
         pl_put_text(json, "text", info->text);
         pl_put_close(json);
     }
+    pl_put_close(json);
+    pl_put_open(json, "tile_parts", '{');
+    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
+        pl_put_text(json, pl_tile_parts[part].key, pl_tile_parts[part].text);
     pl_put_close(json);
     pl_put_text(json, "memory_model", chain->model->name);
     pl_put_flag(json, "follows_account", chain->model->follows_account);

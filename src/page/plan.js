@@ -482,6 +482,8 @@ class PlanView {
         const s = this.split.stages[this.chosenStage];
         const parts = this.model.parts.filter(({ name }) => s.mem[name] !== 0);
         const atStep = this.page.operationAt(s.step);
+        const onTile = Object.entries(this.model.tileParts)
+            .filter(([key]) => s.tile_parts !== null && s.tile_parts[key] !== 0);
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`),
             facts([
@@ -510,6 +512,10 @@ class PlanView {
                 [['part', false], ['bytes', true], ['share', true]],
                     parts.map(({ name, text }) => [text, grouped(s.mem[name]),
                         `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
+                s.tile_parts === null ? null : smallTable(`On the fullest tile, ${s.tile}`,
+                    [['part', false], ['bytes', true], ['share', true]],
+                    onTile.map(([key, text]) => [text, grouped(s.tile_parts[key]),
+                        `${(s.tile_parts[key] / s.tile_bytes * 100).toFixed(1)} %`])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
                     [['bytes', true], ['category', false], ['name', false]],
                     s.variables.map((v) => [grouped(v.size_bytes), v.category,

@@ -313,8 +313,13 @@ class StageDetail(NamedTuple):
     unexplained_always_live_bytes: int
     tile: int  #: the largest one
     tile_bytes: int
+    tile_always_live_bytes: int  #: of variables
+    tile_live_bytes: int  #: of other variables, live at `step`
+    tile_code_bytes: int
     tile_unexplained_bytes: int
     tile_stash_bytes: int
+    tile_buffer_bytes: int
+    tile_accumulator_bytes: int
     tile_layout_bytes: int
     step: int  #: of its peak
     variables: Tuple[StageVariable, ...]  #: the largest there and then
