@@ -640,6 +640,18 @@ def check_replicas(popliner, report):
         check(locale != "C" or text.isascii(), text)
         check(sum(line.startswith(">") for line in text.partition("\n\n")[2].split("\n\n")[0]
                   .splitlines()) == 1, text)
+    # where nothing fits, each row has the lowest peak on that number of IPUs
+    limit = ["--mem-per-tile", "100000", "--schedule", "popart"]
+    text, _, _ = on_terminal([popliner, report, "-q", "--total-ipus", "4", "--batch", "4", *limit],
+                             100, NO_COLOR="1")
+    for ipus in range(1, 5):
+        stages = json.loads(in_pipe([popliner, report, "-q", "--solve", "--num-ipus", str(ipus),
+                                     *limit, "--format", "json"]))["stages"]
+        peak = max(stage["mem"]["max_tile_mem"] for stage in stages)
+        check(len(stages) == ipus and peak > 100000, stages)
+        row = next(line for line in text.splitlines() if line.startswith(f"     {ipus}  "))
+        check(row.split()[1] == grouped(peak) and row.split()[2] == str(round(peak / 1000)) and
+              row.endswith("does not fit"), row, peak, text)
 
 
 def check_together(popliner, report, other, scratch):

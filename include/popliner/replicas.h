@@ -84,6 +84,9 @@ typedef struct popliner_replicas_candidate {
     const popliner_plan *plan;
     /* [stages of the plan] parameter bytes of each; NULL without a pipeline or parameters */
     const uint64_t *stage_parameter_bytes;
+    /* If no candidate fits: an INFEASIBLE plan that has the smallest peak of such pipelines; else
+     * NULL, as with without_reasons */
+    const popliner_plan *best_effort;
 } popliner_replicas_candidate;
 
 /* The answer. Owned by the caller, who reads it and changes nothing; free with

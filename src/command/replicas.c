@@ -167,7 +167,10 @@ static popliner_status show_candidates(session *s, const candidates *own, const 
     for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++) {
         const popliner_replicas_candidate *c = &summary->candidates[i];
         words_number(texts[i].stages, c->num_ipus);
-        rows[i] = (popliner_split_row){.cells = {texts[i].stages}, .plan = c->plan};
+        rows[i] = (popliner_split_row){
+            .cells = {texts[i].stages},
+            .plan = c->best_effort != NULL ? c->best_effort : c->plan,
+        };
         if (c->num_replicas > 0) {
             words_number(texts[i].replicas, c->num_replicas);
             words_number(texts[i].micro_batches, c->micro_batches);

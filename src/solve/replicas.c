@@ -499,9 +499,11 @@ static uint64_t fewest_micro_batches(const search *s, size_t num_ipus) {
     return share_of_batch(s, num_replicas);
 }
 
-/* Finds the excess of pipelines of num_ipus IPUs over the limits; UINT64_MAX if there are none. */
-static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_bytes,
-                                   popliner_error *error) {
+/* Finds the excess of a candidate's pipelines over the limits, and the plan that has it; UINT64_MAX
+ * if there are none. */
+static popliner_status find_excess(search *s, popliner_replicas_candidate *c,
+                                   uint64_t *excess_bytes, popliner_error *error) {
+    const size_t num_ipus = c->num_ipus;
     static const popliner_objective memory[] = {POPLINER_OBJECTIVE_MEMORY};
     walk w = {.num_ipus = num_ipus};
     popliner_plan *plan = NULL;
@@ -516,9 +518,13 @@ static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_
     o.num_ipu_limits = 0;
     if (status == POPLINER_OK)
         status = solve_in_time(s, &o, &plan, error);
-    if (plan != NULL && plan->num_stages > 0)
-        *excess_bytes = excess_of(s, plan);
-    popliner_plan_free(plan);
+    if (plan == NULL || plan->num_stages == 0) {
+        popliner_plan_free(plan);
+        return status;
+    }
+    *excess_bytes = excess_of(s, plan);
+    plan->status = POPLINER_PLAN_INFEASIBLE;
+    c->best_effort = plan;
     return status;
 }
 
@@ -528,7 +534,7 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && !s->is_stopped && i < answer->num_candidates; ++i) {
         uint64_t bytes;
-        status = find_excess(s, i + 1, &bytes, error);
+        status = find_excess(s, &answer->candidates[i], &bytes, error);
         if (bytes < least_bytes)
             answer->closest = i;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
@@ -606,6 +612,7 @@ void popliner_replicas_free(popliner_replicas *replicas) {
         return;
     for (size_t i = 0; i < replicas->num_candidates; ++i) {
         popliner_plan_free((popliner_plan *)replicas->candidates[i].plan);
+        popliner_plan_free((popliner_plan *)replicas->candidates[i].best_effort);
         free((uint64_t *)replicas->candidates[i].stage_parameter_bytes);
     }
     popliner_plan_free(replicas->reason);
