@@ -113,6 +113,14 @@ static void numbers_are_grouped_or_short(void **state) {
     pl_text_add_size(&text, 1000);
     pl_text_add_size(&text, 9.5 * 1024 * 1024);
     assert_string_equal(text.data, "95015.56 M cycles6.00 ms16 KiB1000 B9.5 MiB");
+    const double growths[] = {0,     0.000012, 0.108, 0.99951, 9.994,
+                              99.94, 99.96,    999.6, -33.37,  12345.67};
+    text.length = 0;
+    for (size_t i = 0; i < sizeof growths / sizeof *growths; i++) {
+        pl_text_add_significant(&text, growths[i]);
+        pl_text_add(&text, " ");
+    }
+    assert_string_equal(text.data, "0 0.000012 0.108 1.00 9.99 99.9 100 1,000 -33.4 12,346 ");
     free(text.data);
 }
 

@@ -6,6 +6,7 @@
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import json
+import math
 import os
 import re
 import subprocess
@@ -324,6 +325,11 @@ def is_shown(field, shown):
     """Whether a cell shows a field: numbers have commas, long texts lack their middle."""
     parts = re.split(r"…|\.\.\.", shown)
     plain = re.sub(r"(?<=\d),(?=\d{3})", "", shown)
+    if re.fullmatch(r"-?\d+\.\d+", field) and len(field.lstrip("-")) > 4:  # three digits of it
+        size = abs(float(field))
+        step = 10.0 ** min(0, math.floor(math.log10(size)) - 2) if size > 0 else 1
+        return abs(float(plain) - float(field)) <= 0.5001 * step and \
+            len(plain.lstrip("-0.").replace(".", "")) <= max(3, len(str(int(size))))
     return field in (shown, plain) or (len(parts) == 2 and len(field) > len(shown) - 2 and
                                        field.startswith(parts[0]) and field.endswith(parts[1]))
 
@@ -601,7 +607,7 @@ def check_comparison(popliner, mkprofile, report, scratch):
         check(status == 1 and max(map(len, text.splitlines())) <= width, width, text)
         check(locale != "C" or text.isascii(), text)
         words = " ".join(text.split())
-        check(words.startswith(f"Larger by {growth['percent']:.2f} %: the fullest tile has {now} "
+        check(words.startswith(f"Larger by {growth['percent']:.1f} %: the fullest tile has {now} "
                                f"live bytes, before {before}."), growth, text)
         row = next(line for line in text.splitlines() if re.match(r" *[\d,]+ +[-+\d]", line))
         check(f"{now} " in row and row.endswith("fullest tile, live"), growth, text)

@@ -222,6 +222,21 @@ void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *
     pl_text_format(text, "%s%s", *unit == '\0' ? "" : " ", unit);
 }
 
+void pl_text_add_significant(pl_text *text, double number) {
+    const double size = number < 0 ? -number : number;
+    int decimals = 2;
+    pl_text_add(text, number < 0 ? "-" : "");
+    if (size >= 999.5 && size < 1e18) {
+        pl_text_add_grouped(text, (uint64_t)(size + 0.5));
+        return;
+    }
+    decimals -= (size >= 9.995) + (size >= 99.95);
+    decimals = number == 0 ? 0 : decimals;
+    for (double most = 0.9995; decimals < 6 && size > 0 && size < most; most /= 10)
+        decimals++;
+    pl_text_format(text, "%.*f", decimals, size);
+}
+
 void pl_text_add_size(pl_text *text, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     size_t unit = 0;

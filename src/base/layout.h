@@ -58,6 +58,9 @@ void pl_text_add_grouped(pl_text *text, uint64_t number); /* "638,976" */
 /* "15.56 M" and the unit; below 1000 "15", or "15.00" where numbers are not whole. */
 void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit);
 
+/* "12.6", "0.108", "1,235": three significant digits, or the whole number. */
+void pl_text_add_significant(pl_text *text, double number);
+
 void pl_text_add_size(pl_text *text, double bytes); /* "16 KiB" */
 
 /* Adds a name of the compiler in words: "hostExchangeCode" as "host exchange code". */

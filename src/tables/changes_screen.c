@@ -46,8 +46,11 @@ static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
     } else {
         pl_change_percent(d, &percent);
         pl_text_add(bold, d->now > d->before ? "Larger" : "Smaller");
-        if (d->before > 0)
-            pl_text_format(bold, " by %.2f %%", percent < 0 ? -percent : percent);
+        if (d->before > 0) {
+            pl_text_add(bold, " by ");
+            pl_text_add_significant(bold, percent < 0 ? -percent : percent);
+            pl_text_add(bold, " %");
+        }
     }
     add_ipus(c, bold);
     pl_text_add(bold, ":");
@@ -141,8 +144,11 @@ static void add_row(const pl_changes *c, const popliner_change *d, pl_grid *grid
     if (d->has_now)
         add_signed(&numbers[1], d->now, false);
     add_signed(&numbers[2], pl_change_of(d), true);
-    if (pl_change_percent(d, &percent))
-        pl_text_format(&numbers[3], "%+.2f %%", percent);
+    if (pl_change_percent(d, &percent)) {
+        pl_text_add(&numbers[3], percent > 0 ? "+" : "");
+        pl_text_add_significant(&numbers[3], percent);
+        pl_text_add(&numbers[3], " %");
+    }
     for (size_t i = 0; i < 4; i++)
         pl_grid_made(grid, numbers[i]);
     pl_grid_made(grid, name_text(c, d));

@@ -97,7 +97,22 @@ static void add_fact(pl_text *text, const char *field, size_t length) {
         pl_text_append(text, field[i] == '_' ? " " : field + i, 1);
 }
 
-/* Adds the value of a field: a number with commas between thousands. */
+/* Reads "-10.89" in any locale. */
+static double decimal_of(const char *field, size_t length) {
+    double whole = 0;
+    double divisor = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (field[i] >= '0' && field[i] <= '9') {
+            whole = 10 * whole + (field[i] - '0');
+            divisor *= 10;
+        }
+        divisor = field[i] == '.' ? 1 : divisor;
+    }
+    return (*field == '-' ? -whole : whole) / (divisor > 0 ? divisor : 1);
+}
+
+/* Adds the value of a field: a number with commas between thousands, and decimals as far as three
+ * digits show them. */
 static void add_value(pl_text *text, const column *c, const char *field, size_t length) {
     const size_t sign = length > 0 && *field == '-';
     const size_t digits = strspn(field + sign, "0123456789");
@@ -113,6 +128,10 @@ static void add_value(pl_text *text, const column *c, const char *field, size_t 
     }
     if ((c->is_text && !is_one) || c->is_id || digits == 0 || digits > 18) {
         pl_text_append(text, field, length);
+        return;
+    }
+    if (sign + digits < length && length - sign > 4) { /* more than three digits and a point */
+        pl_text_add_significant(text, decimal_of(field, length));
         return;
     }
     pl_text_append(text, field, sign);
