@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import plain_step
+
 RULES = ("1f1b", "gpipe", "zero-bubble", "interleaved")
 
 
@@ -310,6 +312,29 @@ def front_of(costs, request):
     return points
 
 
+def step_of(request, split, num_ipus):
+    """The time of a step, of whose undivided cycles a third is forward; None if no order is known."""
+    rule, ahead = request.copies, None
+    if request.copies is None:
+        rule = request.schedule
+    elif request.copies not in RULES:
+        plain = Request(**{**vars(request), "more_copies": 0})
+        rule, count = "list", len(split.stages)
+        if copies_of(plain, 0, count, num_ipus) is None:
+            return None
+        ahead = lambda d: copies_of(plain, count - 1 - d, count, num_ipus)
+    lists = plain_step.lists_of(rule, len(split.stages), num_ipus, request.micro_batches, ahead)
+    if lists is None:
+        return None
+    cost = []
+    for stage in split.stages:
+        forward = stage.cycles if rule == "inference" else stage.cycles // 3
+        back = stage.cycles - forward
+        weights = back // 2 if rule == "zero-bubble" else 0
+        cost.append({"F": forward, "B": back - weights, "W": weights})
+    return plain_step.longest_path(lists, cost, len(split.stages) - 1)
+
+
 def candidates_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth):
     """--total-ipus: for each number of IPUs of a pipeline the best (throughput, fewest IPUs,
     objectives, earliest cuts, step in parts, split), or None."""
@@ -336,7 +361,9 @@ def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwid
                 continue
             cycles = split.value("cycles")
             weight = max(split.by_device(lambda stage: stage.parameters).values())
-            step = math.ceil((batches + Fraction(num_ipus - 1, chunks)) * cycles)
+            step = step_of(own, split, num_ipus)
+            if step is None:
+                step = math.ceil((batches + Fraction(num_ipus - 1, chunks)) * cycles)
             if bandwidth is not None:
                 step += math.ceil(Fraction(2 * (replicas - 1) * weight, replicas) *
                                   costs.scale / bandwidth)

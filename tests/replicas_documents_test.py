@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """--total-ipus for files of costs against plain_solver.py: every split, interleaved or not, with
-every number of replicas.
+every number of replicas, and a step that is the longest path through its passes.
 
     replicas_documents_test.py POPLINER
 
@@ -36,6 +36,9 @@ def draw(rng):
     if rng.random() < 0.7:
         asked["copies"] = rng.choice(RULES if asked["chunks"] > 1 else RULES[:3])
         asked["more"] = rng.randint(0, 1)
+    else:
+        asked["schedule"] = rng.choice(["none", "none", "popart", "tf-grouped", "sequential",
+                                        "inference"])
     key = rng.choice(["micro-batches", "batch"])
     asked[key] = rng.randint(1, 12)
     return costs, asked
@@ -45,6 +48,7 @@ def request_of(asked):
     return plain_solver.Request(
         num_ipus=asked["total"], memory=asked["memory"], copies=asked["copies"],
         more_copies=asked["more"], micro_batches=asked.get("micro-batches"),
+        schedule=asked.get("schedule", "none"),
         objectives=("throughput", "memory", "traffic"))
 
 
@@ -62,6 +66,8 @@ def ask(popliner, costs, asked, directory):
             command.append(f"--{option}={asked[key]}")
     if asked["copies"] is not None:
         command += ["--schedule", asked["copies"] + ("+1" if asked["more"] else "")]
+    elif asked["schedule"] != "none":
+        command += ["--schedule", asked["schedule"]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise AssertionError(f"{command}: {done.stderr}")

@@ -19,82 +19,7 @@ from fractions import Fraction
 from math import ceil
 
 import cases
-
-
-def list_1f1b(s, num_stages, num_micro, ahead):
-    """So many forward passes, then one forward and one backward, then the rest backward (PipeDream)."""
-    warm = min(ahead(num_stages - 1 - s), num_micro)
-    order = [("F", m, s) for m in range(warm)]
-    for m in range(num_micro - warm):
-        order += [("F", warm + m, s), ("B", m, s)]
-    return order + [("B", m, s) for m in range(num_micro - warm, num_micro)]
-
-
-def list_gpipe(d, num_devices, num_micro, chunks):
-    """All forward passes, then all backward passes (Huang et al., 2019); of several stages, those
-    of a group of micro-batches through one stage before the next."""
-    turns = [(group + i, c * num_devices + d) for group in range(0, num_micro, num_devices)
-             for c in range(chunks) for i in range(min(num_devices, num_micro - group))]
-    back = [(group + i, c * num_devices + d) for group in range(0, num_micro, num_devices)
-            for c in reversed(range(chunks)) for i in range(min(num_devices, num_micro - group))]
-    return [("F", *it) for it in turns] + [("B", *it) for it in back]
-
-
-def list_interleaved(d, num_devices, num_micro, chunks):
-    """Narayanan et al., 2021: turn k is of chunk (k mod P V) div P; 2 (P - d - 1) + (V - 1) P
-    forward passes come first."""
-    count = num_micro * chunks
-    warm = min(count, 2 * (num_devices - d - 1) + (chunks - 1) * num_devices)
-
-    def turn(k, forward):
-        chunk = k % (num_devices * chunks) // num_devices
-        micro = k // (num_devices * chunks) * num_devices + k % num_devices
-        return ("F" if forward else "B", micro,
-                (chunk if forward else chunks - 1 - chunk) * num_devices + d)
-
-    order = [turn(k, True) for k in range(warm)]
-    for k in range(count - warm):
-        order += [turn(warm + k, True), turn(k, False)]
-    return order + [turn(k, False) for k in range(count - warm, count)]
-
-
-def list_zero_bubble(s, num_stages, num_micro):
-    """ZB-H1 (Qi et al., 2023): 1F1B, but the gradient of the weights of a micro-batch comes after
-    that of the inputs of the one s later, so that all stages hold as many micro-batches."""
-    order, halves = [], []
-    for kind, micro, stage in list_1f1b(s, num_stages, num_micro, lambda d: d):
-        order.append((kind, micro, stage))
-        if kind == "B":
-            halves.append(("W", micro, stage))
-            if len(halves) > s:
-                order.append(halves.pop(0))
-    return order + halves
-
-
-def longest_path(lists, cost, last):
-    """When the last pass ends, if each begins as soon as it can."""
-    ends = {}
-    before = {}
-    for order in lists:
-        for earlier, own in zip([None] + order, order):
-            kind, micro, stage = own
-            needs = [] if earlier is None else [earlier]
-            if kind == "F" and stage > 0:
-                needs.append(("F", micro, stage - 1))
-            if kind == "B":
-                needs.append(("F", micro, stage))
-                if stage < last:
-                    needs.append(("B", micro, stage + 1))
-            before[own] = needs
-            ends[own] = cost[stage][kind]
-    changed = True
-    while changed:
-        changed = False
-        for own, needs in before.items():
-            end = max((ends[it] for it in needs), default=0) + cost[own[2]][own[0]]
-            if end > ends[own]:
-                ends[own], changed = end, True
-    return max(ends.values())
+from plain_step import list_1f1b, lists_of, longest_path
 
 
 class Drawn:
@@ -190,20 +115,10 @@ class Drawn:
         return {"F": forward, "B": whole - forward}
 
     def lists(self, num_stages):
-        last = num_stages - 1
-        ahead = {"popart": lambda d: 2 * d, "tf-grouped": lambda d: 2 * d, "sequential": lambda d: 0,
-                 "0": lambda d: 0, "3": lambda d: 3}.get(self.rule, lambda d: d)
-        if self.rule == "inference":
-            return [[("F", m, s) for m in range(self.micro)] for s in range(num_stages)]
-        if self.rule.startswith("gpipe"):
-            return [list_gpipe(d, num_stages // self.chunks, self.micro, self.chunks)
-                    for d in range(num_stages // self.chunks)]
-        if self.chunks > 1:
-            return [list_interleaved(d, num_stages // self.chunks, self.micro, self.chunks)
-                    for d in range(num_stages // self.chunks)]
-        if self.rule == "zero-bubble":
-            return [list_zero_bubble(s, num_stages, self.micro) for s in range(num_stages)]
-        return [list_1f1b(s, last + 1, self.micro, ahead) for s in range(num_stages)]
+        rule = "none" if self.rule == "gpipe-interleaved" else self.rule.removesuffix("+1")
+        rule = {"0,1,...": "1f1b", "gpipe-interleaved": "gpipe"}.get(self.rule, rule)
+        ahead = {"0": lambda d: 0, "3": lambda d: 3}.get(self.rule)
+        return lists_of(rule, num_stages, num_stages // self.chunks, self.micro, ahead)
 
 
 def solve(popliner, path, options):
@@ -244,6 +159,42 @@ def check_random(popliner, scratch, count):
                                          drawn.rule != "inference"), (i, step)
         assert f"({step['order']}) takes {truth} cycles" in told[0], (i, told, truth)
         seen[drawn.rule] = seen.get(drawn.rule, 0) + (len(stages) > 1)
+    return seen
+
+
+def check_rows(popliner, scratch, count):
+    """Each row of a range, and each point of a front, has the step of its split."""
+    rng = random.Random(58)
+    path = os.path.join(scratch, "costs.json")
+    seen = 0
+    for i in range(count):
+        drawn = Drawn(rng)
+        if drawn.rule == "interleaved":  # its copies depend on the number of stages
+            continue
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(drawn.document(), file)
+        options = [it for it in drawn.options() if it not in ("--objective", "cycles")]
+        options = options[:options.index("--num-ipus")] + options[options.index("--num-ipus") + 2:]
+        most = str(drawn.num_ipus)
+        asked = (["--num-ipus", "1.." + most, "--objective", "cycles"] if drawn.num_ipus > 1 and i % 2
+                 else ["--num-ipus", most, "--pareto", "memory,cycles"])
+        for row in solve(popliner, path, options + asked)["results"]:
+            stages, step = row["stages"], row["step"]
+            assert step["micro_batches"] == drawn.micro, (i, row)
+            if step["cycles"] is None:
+                none = all(drawn.passes(0, drawn.count, d)["B"] == 0 for d in (0, 1))
+                assert none or not stages, (i, row)
+                continue
+            ends = [int(stage["to"][1:]) + 1 for stage in stages]
+            cost = [drawn.passes(first, end, stage["ipu"])
+                    for first, end, stage in zip([0] + ends, ends, stages)]
+            if drawn.rule == "zero-bubble":
+                cost = [{"F": it["F"], "W": it["B"] // 2, "B": it["B"] - it["B"] // 2}
+                        for it in cost]
+            truth = longest_path(drawn.lists(len(stages)), cost, len(stages) - 1)
+            assert step["cycles"] == truth, (i, drawn.rule, row, truth, drawn.document())
+            seen += 1
+    assert seen > count
     return seen
 
 
@@ -314,7 +265,8 @@ def main():
         equal = check_papers(popliner, scratch)
         check_graphs(popliner, scratch)
         seen = check_random(popliner, scratch, count)
-    print(f"{count} instances, several stages: {seen}; {equal} bubbles of papers")
+        rows = check_rows(popliner, scratch, count)
+    print(f"{count} instances, several stages: {seen}; {rows} rows; {equal} bubbles of papers")
 
 
 if __name__ == "__main__":

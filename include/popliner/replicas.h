@@ -4,7 +4,9 @@
  * micro-batches, and then the replicas add up the gradients of their parameters. With C the cycles
  * of the slowest stage, V chunks on each IPU, and W the parameter bytes of the IPU that has most,
  *
- *   the pipeline takes   (M + (S - 1) / V) * C   cycles: M micro-batches, and a bubble of S - 1
+ *   the pipeline takes   what a simulation of the schedule takes (docs/costs.md). Where none is
+ *                        wanted, or no order is known:
+ *                        (M + (S - 1) / V) * C   cycles: M micro-batches, and a bubble of S - 1
  *                        (divided by V, if interleaved) (Narayanan et al., arXiv 2104.04473, 2.2)
  *   the all-reduce       2 * (R - 1) / R * W / bandwidth: a ring's, on all stages at one time
  *                        (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69, 2009)
@@ -24,6 +26,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
+#include "popliner/pipeline.h"
 #include "popliner/solver.h"
 
 #ifdef __cplusplus
@@ -62,10 +65,17 @@ typedef struct popliner_replicas_options {
      * Replaces parameter_bytes, which are added up; NULL: parameter_bytes. */
     popliner_weight_function parameters;
     void *parameters_user;
+    /* Its schedule and copies' rule have the order of the passes of a simulated step; other members
+     * are ignored. popliner_analysis_solve_replicas uses those of its request instead. NULL: no
+     * step is simulated, the formula counts. */
+    const popliner_pipeline *pipeline;
 } popliner_replicas_options;
 
 #define POPLINER_REPLICAS_OPTIONS_INIT                                                             \
-    { sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL }
+    {                                                                                              \
+        sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL,   \
+            NULL                                                                                   \
+    }
 
 /* The best number of replicas for pipelines of one number of IPUs. */
 typedef struct popliner_replicas_candidate {
@@ -87,6 +97,12 @@ typedef struct popliner_replicas_candidate {
     /* If no candidate fits: an INFEASIBLE plan that has the smallest peak of such pipelines; else
      * NULL, as with without_reasons */
     const popliner_plan *best_effort;
+    /* The simulated step. Without one its cycles are 0, and pipeline_cycles are those of the
+     * formula; if one was wanted, step.obstacle says why there is none. */
+    popliner_pipeline_step step;
+    /* How much more throughput another pipeline of as many IPUs might have: 0.02 is 2 %. 0 if none
+     * has more. */
+    double gap;
 } popliner_replicas_candidate;
 
 /* The answer. Owned by the caller, who reads it and changes nothing; free with
@@ -111,8 +127,9 @@ typedef struct popliner_replicas {
 } popliner_replicas;
 
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
- * solves each exactly: no split has a larger throughput. `options` must not be NULL; costs must
- * have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost:
+ * solves each exactly: no split has a larger throughput. With simulated steps this is a branch and
+ * bound, which ends after a fixed amount of work (some seconds): then is_proven is false, and the
+ * gap says how much is open. `options` must not be NULL; costs must have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost:
  * for each number of stages, one solve for cycles for each split that has fewer parameters on its
  * fullest IPU and might be better (usually one or two), and one solve for the other objectives for
  * each of these with the best throughput (usually one). If nothing fits, another solve each for

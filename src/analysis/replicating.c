@@ -100,6 +100,8 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
                         ? pl_trained_parameters_bytes
                         : NULL;
     o->parameters_user = &s->trained;
+    if (o->pipeline != NULL)
+        o->pipeline = &t->pipeline;
     bool follows = t->pipeline.copies.rule != POPLINER_COPIES_OF_SCHEDULE &&
                    t->pipeline.copies.rule != POPLINER_COPIES_LIST;
     o->costs = follows ? find_replicas_costs : NULL;

@@ -157,6 +157,9 @@ uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_obje
 /* A number in the unit that a divisor stands for. */
 void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
 
+/* Writes the member "step", unless the request has no micro-batches. */
+void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divisor, pl_json *json);
+
 /* Adds the messages besides the verdict and the bottleneck, a line each. */
 void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text);
 

@@ -515,15 +515,13 @@ static void put_options(const pl_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-/* The step, where the request has a number of micro-batches. */
-static void put_step(const pl_certificate *c, pl_json *json) {
-    const popliner_pipeline_step *step = &c->info.step;
+void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divisor, pl_json *json) {
     if (step->num_micro_batches == 0)
         return;
     pl_put_open(json, "step", '{');
     pl_put_number(json, "micro_batches", step->num_micro_batches);
     pl_put_text(json, "order", step->order);
-    put_known(json, "cycles", step->order != NULL, step->cycles, c->input.cycles_per_time_unit);
+    put_known(json, "cycles", step->order != NULL, step->cycles, divisor);
     if (step->order != NULL)
         pl_put_real(json, "idle_share", step->idle_share);
     else
@@ -545,7 +543,7 @@ static void put_totals(const pl_certificate *c, pl_json *json) {
     if (c->kv_bytes != NULL)
         put_known(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
                   c->info.headroom_tokens, 1);
-    put_step(c, json);
+    pl_certificate_step_json(&c->info.step, in->cycles_per_time_unit, json);
     pl_put_close(json);
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "popliner/replicas.h"
 #include "solve/objective.h"
+#include "solve/step.h"
 
 /* The plan as a certificate of which nothing is measured. */
 static pl_certificate of_plan(const pl_certificate_input *names, const popliner_plan *plan) {
@@ -30,6 +31,18 @@ static pl_text split_text(const pl_certificate_input *names, const popliner_plan
     return line;
 }
 
+/* Returns the step of a plan; without an order if it is unknown. */
+static popliner_pipeline_step step_of(const pl_certificate_input *names,
+                                      const popliner_plan *plan) {
+    popliner_pipeline_step step = {.num_micro_batches = names->pipeline.copies.num_micro_batches};
+    popliner_error ignored;
+    if (plan->num_stages > 0 && plan->status != POPLINER_PLAN_INFEASIBLE &&
+        pl_step_find(plan, names->options, &names->pipeline, names->costs, &step, &ignored) !=
+            POPLINER_OK)
+        step.order = NULL;
+    return step;
+}
+
 /* The columns of a plan; of what it has no values, nothing is known. */
 static void add_plan(const pl_certificate_input *names, const popliner_plan *plan,
                      pl_sheet *sheet) {
@@ -48,6 +61,11 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
                   is_known ? pl_certificate_divisor(&c, own->objective) : 1);
     }
     PL_COLUMN(sheet, number, "used", plan->num_ipus);
+    if (names->pipeline.copies.num_micro_batches > 0) {
+        const popliner_pipeline_step step = step_of(names, &c.plan);
+        PL_COLUMN(sheet, known_ratio, "step", step.order != NULL, step.cycles,
+                  names->cycles_per_time_unit);
+    }
     PL_COLUMN(sheet, made, "split", split_text(names, plan));
 }
 
@@ -65,6 +83,8 @@ static void put_plan(const pl_certificate_input *names, const popliner_plan *pla
     pl_put_text(json, "status", status_of(plan));
     pl_certificate_objectives_json(&c, json);
     pl_put_number(json, "used", plan->num_ipus);
+    const popliner_pipeline_step step = step_of(names, plan);
+    pl_certificate_step_json(&step, names->cycles_per_time_unit, json);
     pl_put_open(json, "stages", '[');
     for (size_t i = 0; i < plan->num_stages; i++) {
         pl_put_open(json, NULL, '{');
@@ -201,6 +221,14 @@ static double throughput(const popliner_replicas_candidate *c, uint64_t divisor)
                : (double)c->num_replicas * (double)c->micro_batches / step;
 }
 
+/* Returns a share with four digits; nothing if it is unknown. */
+static pl_text share_text(double share, bool is_known) {
+    pl_text text = {0};
+    if (is_known)
+        pl_text_format(&text, "%.4f", share);
+    return text;
+}
+
 /* Returns the status of a number of stages, unknown if it was not tried. */
 static const char *tried_status(const popliner_replicas_candidate *c) {
     return c->plan == NULL        ? "unknown"
@@ -236,6 +264,9 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     PL_COLUMN(sheet, known_ratio, "all_reduce", is_had, c->reduce_cycles, divisor);
     PL_COLUMN(sheet, known_ratio, "step_cycles", is_had, c->step_cycles, divisor);
     PL_COLUMN(sheet, made, "throughput", shown);
+    PL_COLUMN(sheet, made, "idle_share",
+              c == NULL ? (pl_text){0} : share_text(c->step.idle_share, c->step.order != NULL));
+    PL_COLUMN(sheet, made, "gap", c == NULL ? (pl_text){0} : share_text(c->gap, is_had));
     PL_COLUMN(sheet, made, "split", is_had ? split_text(names, c->plan) : (pl_text){0});
 }
 
@@ -254,6 +285,8 @@ static void put_candidate(const popliner_replicas_candidate *c, const pl_certifi
     pl_certificate_number_json(json, "all_reduce_cycles", c->reduce_cycles, divisor);
     pl_certificate_number_json(json, "step_cycles", c->step_cycles, divisor);
     pl_put_real(json, "throughput", throughput(c, divisor));
+    pl_put_real(json, "gap", c->gap);
+    pl_certificate_step_json(&c->step, divisor, json);
     pl_put_open(json, "split", '[');
     for (size_t i = 0; i < num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan->stages[i];

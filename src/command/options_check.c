@@ -473,11 +473,6 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
     if (o->device_map.interleaved > 1 && o->total_ipus > 0 && o->solver == SOLVER_DP)
         return fail_usage(error, "--solver dp: not with --device-map %s, whose stages share IPUs",
                           o->device_map.text);
-    if (o->micro_batches > 0 && o->schedule.copies == NULL &&
-        (o->pareto != NULL || o->sweep != NULL))
-        return fail_usage(error,
-                          "--micro-batches: of several plans, needs a --schedule with copies, "
-                          "like 1f1b");
     if (o->compiled != NULL && o->schedule.copies != NULL)
         return fail_usage(error,
                           "--schedule %s: not with --compiled, whose copies are those of a "

@@ -16,10 +16,12 @@
 
 /* The request, except for costs and parameters. The bandwidth was checked. */
 static popliner_replicas_options ask(const session *s, const request *r,
+                                     const popliner_pipeline *pipeline,
                                      uint64_t cycles_per_time_unit) {
     const options *o = &s->options;
     popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
     asked.solver = &r->solver;
+    asked.pipeline = pipeline;
     asked.total_ipus = o->total_ipus;
     asked.micro_batches = o->micro_batches;
     asked.batch =
@@ -109,6 +111,24 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
 
 enum { HEADLINE_SIZE = 200 };
 
+/* Returns how much more throughput than the best any pipeline might have; negative if unknown. */
+static double find_gap(const popliner_replicas *summary) {
+    const popliner_replicas_candidate *best = &summary->candidates[summary->best];
+    double gap = summary->is_stopped ? -1 : 0;
+    for (size_t i = 0; i < summary->num_candidates && !summary->is_stopped; i++) {
+        const popliner_replicas_candidate *c = &summary->candidates[i];
+        double more = 0;
+        if (c->num_replicas > 0 && c->step_cycles > 0)
+            more =
+                (1 + c->gap) * (double)(c->num_replicas * c->micro_batches) *
+                    (double)best->step_cycles /
+                    ((double)(best->num_replicas * best->micro_batches) * (double)c->step_cycles) -
+                1;
+        gap = more > gap ? more : gap;
+    }
+    return gap;
+}
+
 /* Writes the throughput of the best number of stages and replicas. */
 static void write_headline(const session *s, const popliner_replicas *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
@@ -118,13 +138,18 @@ static void write_headline(const session *s, const popliner_replicas *summary,
     }
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
     char time[WORDS_NUMBER_SIZE];
+    char end[64] = "";
+    const double gap = find_gap(summary);
     words_time(time, best->step_cycles, names->cycles_per_time_unit);
+    if (summary->is_proven || (gap >= 0 && gap < 1e-9))
+        snprintf(end, sizeof end, ", which is the best");
+    else if (gap >= 0)
+        snprintf(end, sizeof end, "; another has at most %.2g %% more throughput", 100 * gap);
     snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %s %s%s.",
              best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
              session_devices(s, best->num_ipus),
              (unsigned long long)best->num_replicas * best->micro_batches, time,
-             names->time_unit == NULL ? "cycles" : names->time_unit,
-             summary->is_proven ? ", which is the best" : "");
+             names->time_unit == NULL ? "cycles" : names->time_unit, end);
 }
 
 static popliner_status tell(session *s, const request *r, popliner_replicas *replicas,
@@ -139,6 +164,15 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     char headline[HEADLINE_SIZE];
     write_headline(s, replicas, names, headline);
     log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
+    const popliner_pipeline_step *step = &best->step;
+    if (step->order != NULL)
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    "In a step (%s) devices wait %.1f %% of the time%s.", step->order,
+                    100 * step->idle_share,
+                    step->is_third_assumed ? ", if a third of it is forward" : "");
+    else if (step->obstacle != NULL)
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    "The step is computed by a formula and not simulated: %s.", step->obstacle);
     return POPLINER_OK;
 }
 
@@ -263,7 +297,8 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
                                popliner_error *error) {
     const options *o = &s->options;
     source own = {s, r, read, NULL};
-    popliner_replicas_options asked = ask(s, r, info->cycles_per_time_unit);
+    const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
+    popliner_replicas_options asked = ask(s, r, &pipeline, info->cycles_per_time_unit);
     popliner_replicas *replicas = NULL;
     asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r) && strcmp(o->costs, "-") == 0)
@@ -304,7 +339,8 @@ static bool has_parameters(const popliner_replicas *replicas) {
 }
 
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error) {
-    const popliner_replicas_options asked = ask(s, r, 1);
+    const popliner_pipeline pipeline = {.copies = POPLINER_COPIES_UNSET};
+    const popliner_replicas_options asked = ask(s, r, &pipeline, 1);
     popliner_replicas *replicas = NULL;
     popliner_certificate_input names = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_costs *costs = NULL;

@@ -13,9 +13,14 @@
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
+#include "solve/step.h"
+#include "solve/step_search.h"
 
 /* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
+
+/* How much work the simulations of all pipelines may take, in units of pl_step_search: some seconds. */
+#define MAX_WORK (UINT64_C(1) << 27)
 
 /* The best splits of a pipeline: each has fewer parameters on its fullest IPU than the split before
  * it, and at least as many cycles. */
@@ -31,7 +36,8 @@ typedef struct walk {
     size_t count;
     size_t capacity;
     bool is_at_end;
-    bool is_stopped; /* the points may not be optimal */
+    bool is_stopped;      /* the points may not be optimal */
+    popliner_plan *first; /* the plan of the first point, for simulations to begin with */
 } walk;
 
 typedef struct search {
@@ -50,6 +56,8 @@ typedef struct search {
     popliner_interval *together; /* [num_units] */
     double deadline_seconds;
     bool is_stopped;
+    popliner_pipeline pipeline; /* if steps are simulated: with the current micro-batches */
+    uint64_t work;              /* that simulations may still do */
 } search;
 
 /* ---- the formulas ---- */
@@ -202,6 +210,10 @@ static popliner_status extend(search *s, walk *w, popliner_error *error) {
         else
             status = pl_fail_memory(error, "the numbers of replicas");
     }
+    if (w->count == 1 && w->first == NULL) {
+        w->first = plan;
+        return status;
+    }
     popliner_plan_free(plan);
     return status;
 }
@@ -212,6 +224,8 @@ static popliner_status reach(search *s, walk *w, size_t i, popliner_error *error
 }
 
 static void begin_walk(const search *s, walk *w) {
+    popliner_plan_free(w->first);
+    w->first = NULL;
     w->count = 0;
     w->is_at_end = w->is_stopped = false;
     w->least_bytes = 0;
@@ -349,36 +363,166 @@ static popliner_status complete(search *s, walk *w, popliner_replicas_candidate 
     return status;
 }
 
-/* Finds the best number of replicas of pipelines of num_ipus IPUs. */
-static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
-                                      popliner_error *error) {
-    walk w = {.num_ipus = num_ipus};
-    popliner_status status = POPLINER_OK;
-    bool fits = num_ipus <= s->num_units / s->options.chunks;
-    *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
-    begin_walk(s, &w);
-    for (size_t r = 1; fits && status == POPLINER_OK && r <= s->options.total_ipus / num_ipus;
-         ++r) {
-        popliner_replicas_candidate own;
-        uint64_t micro_batches = share_of_batch(s, r);
-        if (micro_batches == 0)
-            continue;
-        status = find_costs(s, &w, micro_batches, error);
-        if (status == POPLINER_OK)
-            status = try_replicas(s, &w, r, micro_batches, &own, error);
-        if (status == POPLINER_OK && compare_throughput(&own, best) > 0)
-            *best = own;
-        if (s->is_stopped)
-            break;
+/* ---- simulated steps ---- */
+
+/* The all-reduce of a number of replicas. */
+typedef struct reduction {
+    const search *s;
+    size_t num_replicas;
+} reduction;
+
+/* Returns the all-reduce of an IPU with these stages. */
+static uint64_t reduce_stages(void *user, const popliner_interval *stages, size_t num_stages) {
+    const reduction *r = user;
+    return reduce_cycles(r->s, r->num_replicas,
+                         r->s->parameters(r->s->parameters_user, stages, num_stages));
+}
+
+/* Returns a candidate without a split that has as much throughput as `cycles` give. */
+static popliner_replicas_candidate bound_of(size_t num_replicas, uint64_t micro_batches,
+                                            uint64_t cycles) {
+    return (popliner_replicas_candidate){
+        .num_replicas = num_replicas, .micro_batches = micro_batches, .step_cycles = cycles};
+}
+
+/* Finds the best split for a number of replicas by simulations, if it has at least the throughput
+ * of `best`. Its step is at least M times the slowest stage: most numbers of replicas need no more.
+ * Raises *open to a bound of what was not ruled out. */
+static popliner_status simulate(search *s, walk *w, popliner_replicas_candidate *own,
+                                const popliner_replicas_candidate *best,
+                                popliner_replicas_candidate *open, popliner_error *error) {
+    const size_t r = own->num_replicas;
+    const uint64_t m = own->micro_batches;
+    own->num_replicas = 0;
+    popliner_status status = reach(s, w, 0, error);
+    if (status != POPLINER_OK || w->count == 0)
+        return status;
+    const uint64_t passes[] = {m, w->points[0].cycles};
+    popliner_replicas_candidate bound = bound_of(
+        r, m,
+        pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0), reduce_cycles(s, r, w->least_bytes)));
+    if (w->is_stopped)
+        bound.step_cycles = 1;
+    if (compare_throughput(&bound, best) < 0)
+        return POPLINER_OK;
+    reduction reduced = {s, r};
+    popliner_solver_options o = options_of(s, w);
+    o.objectives = s->objectives + 1;
+    o.num_objectives = s->num_objectives - 1;
+    const uint64_t above[] = {r, m, best->step_cycles};
+    const uint64_t below[] = {best->num_replicas, best->micro_batches};
+    const pl_stop stop = {s->deadline_seconds, o.should_stop, o.should_stop_user, NULL};
+    const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
+    const pl_step_question question = {
+        .costs = s->costs,
+        .options = &o,
+        .pipeline = &s->pipeline,
+        .after = reduces ? reduce_stages : NULL,
+        .user = &reduced,
+        .least_after = reduce_cycles(s, r, w->least_bytes),
+        .max_cycles = best->num_replicas > 0 ? pl_ratio_up(above, 3, below, 2) : UINT64_MAX,
+        .start = w->first,
+        .stop = &stop,
+    };
+    pl_step_answer found;
+    status = pl_step_search(&question, &s->work, &found, error);
+    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&stop);
+    bound.step_cycles =
+        found.bound_cycles > bound.step_cycles ? found.bound_cycles : bound.step_cycles;
+    if (status == POPLINER_OK && !found.is_proven && compare_throughput(&bound, open) > 0)
+        *open = bound;
+    if (status != POPLINER_OK || found.plan == NULL)
+        return status;
+    const point p = {found.plan->cycles, most_parameters(s, w, found.plan)};
+    *own = candidate_of(s, w, r, m, p);
+    own->step = found.step;
+    own->pipeline_cycles = found.step.cycles;
+    own->step_cycles = found.cycles;
+    own->is_proven = found.is_proven;
+    own->plan = found.plan;
+    return POPLINER_OK;
+}
+
+/* Finds the best split for a number of replicas, by simulated steps or else by the formula. */
+static popliner_status try_number(search *s, walk *w, popliner_replicas_candidate *own,
+                                  const popliner_replicas_candidate *best,
+                                  popliner_replicas_candidate *open, popliner_error *error) {
+    const char *obstacle = NULL;
+    popliner_status status = find_costs(s, w, own->micro_batches, error);
+    if (status == POPLINER_OK && s->options.pipeline != NULL) {
+        s->pipeline.copies.num_micro_batches = (size_t)own->micro_batches;
+        obstacle = pl_step_obstacle(&s->pipeline, w->num_ipus * s->options.chunks, w->num_ipus);
+        if (obstacle == NULL)
+            return simulate(s, w, own, best, open, error);
     }
-    if (status == POPLINER_OK && best->num_replicas > 0) {
-        status = complete(s, &w, best, error);
-    } else if (status == POPLINER_OK && !s->is_stopped) {
+    if (status == POPLINER_OK)
+        status = try_replicas(s, w, own->num_replicas, own->micro_batches, own, error);
+    own->step.obstacle = obstacle;
+    own->step.num_micro_batches = obstacle != NULL ? s->pipeline.copies.num_micro_batches : 0;
+    return status;
+}
+
+/* Finds out how much better than the best candidate the best one that is left open might be. */
+static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_candidate *open) {
+    const int order = compare_throughput(open, best);
+    best->is_proven = best->is_proven && order < 0;
+    if (order > 0 && best->step_cycles < UINT64_MAX && open->step_cycles > 0)
+        best->gap = (double)open->num_replicas * (double)open->micro_batches *
+                        (double)best->step_cycles /
+                        ((double)best->num_replicas * (double)best->micro_batches *
+                         (double)open->step_cycles) -
+                    1;
+}
+
+/* Gives the best candidate its plan, if it does not have it, and all that belongs to it. */
+static popliner_status finish(search *s, walk *w, popliner_replicas_candidate *best,
+                              const popliner_replicas_candidate *open, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    if (best->num_replicas > 0 && best->plan != NULL) {
+        status = set_parameters(s, best, error);
+        find_gap(best, open);
+    } else if (best->num_replicas > 0) {
+        const popliner_pipeline_step step = best->step;
+        status = complete(s, w, best, error);
+        best->step = step;
+        find_gap(best, open);
+    } else if (!s->is_stopped) {
         popliner_plan *none = NULL; /* no such pipeline exists */
         status = pl_plan_create_empty(false, &none, error);
         best->plan = none;
         best->is_proven = status == POPLINER_OK;
     }
+    return status;
+}
+
+/* Finds the best number of replicas of pipelines of num_ipus IPUs. Many replicas come first, because
+ * they have the highest throughput most often. */
+static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
+                                      popliner_error *error) {
+    walk w = {.num_ipus = num_ipus};
+    popliner_status status = POPLINER_OK;
+    popliner_replicas_candidate open = {.num_replicas = 0};
+    bool fits = num_ipus <= s->num_units / s->options.chunks;
+    *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
+    begin_walk(s, &w);
+    for (size_t r = s->options.total_ipus / num_ipus; fits && status == POPLINER_OK && r > 0; --r) {
+        popliner_replicas_candidate own = {.num_replicas = r,
+                                           .micro_batches = share_of_batch(s, r)};
+        if (own.micro_batches == 0)
+            continue;
+        status = try_number(s, &w, &own, best, &open, error);
+        if (status == POPLINER_OK && own.num_replicas > 0 && compare_throughput(&own, best) >= 0) {
+            popliner_plan_free((popliner_plan *)best->plan);
+            *best = own;
+        } else {
+            popliner_plan_free((popliner_plan *)own.plan);
+        }
+        if (s->is_stopped)
+            break;
+    }
+    if (status == POPLINER_OK)
+        status = finish(s, &w, best, &open, error);
+    popliner_plan_free(w.first);
     free(w.points);
     return status;
 }
@@ -446,6 +590,8 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->deadline_seconds = s->solver.time_limit_seconds > 0.0
                               ? pl_clock_seconds() + s->solver.time_limit_seconds
                               : INFINITY;
+    if (s->options.pipeline != NULL)
+        s->pipeline = *s->options.pipeline;
     s->device_map = pl_new_array(s->num_units, sizeof *s->device_map);
     s->together = pl_new_array(s->num_units, sizeof *s->together);
     if (s->device_map == NULL || s->together == NULL)
@@ -589,9 +735,13 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
         if (answer == NULL || answer->candidates == NULL)
             status = pl_fail_memory(error, "the numbers of replicas");
     }
+    uint64_t work = MAX_WORK;
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
+        const uint64_t share = work / (count - i);
+        s.work = share;
         status = find_candidate(&s, i + 1, own, error);
+        work -= share - s.work;
     }
     if (status == POPLINER_OK)
         summarise(answer, &s);

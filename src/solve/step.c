@@ -16,14 +16,14 @@ typedef enum kind { FORWARD, BACKWARD, WEIGHTS, NUM_KINDS, NO_PASS = NUM_KINDS }
 /* An IPU, and how far it is. */
 typedef struct device {
     size_t done[NUM_KINDS]; /* passes of each kind, over all its stages */
+    size_t ahead;           /* forward passes before forward and backward passes alternate */
     uint64_t free_at;
     bool is_waiting; /* in the list of devices that may go on */
 } device;
 
 /* Stage s runs on device s modulo num_devices. */
 typedef struct run {
-    popliner_schedule schedule;
-    const popliner_copies *copies;
+    const popliner_pipeline *pipeline;
     size_t num_stages;
     size_t num_devices;
     size_t num_chunks; /* stages of a device */
@@ -38,21 +38,22 @@ typedef struct run {
 
 /* ---- The order on a device ---- */
 
-/* Returns how many forward passes a device runs before its forward and backward passes alternate. */
-static size_t passes_ahead(const run *r, size_t d) {
-    const size_t after = r->num_devices - 1 - d;
-    popliner_copies copies = *r->copies;
+size_t pl_step_passes_ahead(const popliner_pipeline *pipeline, size_t d, size_t num_devices,
+                            size_t num_chunks) {
+    const size_t after = num_devices - 1 - d;
+    const popliner_schedule schedule = pipeline->schedule;
+    popliner_copies copies = pipeline->copies;
     copies.more = 0;
-    if (!r->is_training || copies.rule == POPLINER_COPIES_GPIPE)
+    if (schedule == POPLINER_SCHEDULE_INFERENCE || copies.rule == POPLINER_COPIES_GPIPE)
         return SIZE_MAX;
-    if (r->num_chunks > 1)
-        return 2 * after + (r->num_chunks - 1) * r->num_devices;
+    if (num_chunks > 1)
+        return 2 * after + (num_chunks - 1) * num_devices;
     if (copies.rule == POPLINER_COPIES_LIST)
         return popliner_copies_at(&copies, after + 1);
     if (copies.rule != POPLINER_COPIES_OF_SCHEDULE)
         return after;
-    return r->schedule == POPLINER_SCHEDULE_SEQUENTIAL ? 0
-           : r->schedule == POPLINER_SCHEDULE_POPART || r->schedule == POPLINER_SCHEDULE_TF_GROUPED
+    return schedule == POPLINER_SCHEDULE_SEQUENTIAL ? 0
+           : schedule == POPLINER_SCHEDULE_POPART || schedule == POPLINER_SCHEDULE_TF_GROUPED
                ? 2 * after
                : after;
 }
@@ -63,10 +64,10 @@ static kind next_kind(const run *r, size_t d) {
     const size_t *done = r->devices[d].done;
     const size_t all = r->num_chunks * r->num_micro;
     const bool has_backward = r->is_training && done[BACKWARD] < all;
-    if (r->copies->rule == POPLINER_COPIES_ZERO_BUBBLE &&
+    if (r->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE &&
         done[BACKWARD] - done[WEIGHTS] > (has_backward ? d : 0))
         return WEIGHTS;
-    if (done[FORWARD] < all && done[FORWARD] - done[BACKWARD] <= passes_ahead(r, d))
+    if (done[FORWARD] < all && done[FORWARD] - done[BACKWARD] <= r->devices[d].ahead)
         return FORWARD;
     return has_backward ? BACKWARD : NO_PASS;
 }
@@ -147,29 +148,42 @@ static uint64_t run_all(run *r) {
 
 /* ---- The plan ---- */
 
+static bool has_passes(const popliner_costs *costs) {
+    return costs != NULL && pl_costs_of_any_split(costs)->passes != NULL;
+}
+
+pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cycles,
+                             const popliner_solver_options *options,
+                             const popliner_pipeline *pipeline, const popliner_costs *costs) {
+    pl_step_parts p = {.forward = pl_forward_third(stage->cycles)};
+    if (has_passes(costs))
+        p.forward = pl_speed_cycles(pl_speed_of(options, stage->ipu),
+                                    pl_costs_forward(costs, stage->first_unit, stage->last_unit)) +
+                    link_cycles / 2;
+    if (pipeline->schedule == POPLINER_SCHEDULE_INFERENCE || p.forward > stage->cycles)
+        p.forward = stage->cycles;
+    p.backward = stage->cycles - p.forward;
+    if (pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+        p.weights = p.backward / 2;
+    p.backward -= p.weights;
+    return p;
+}
+
 /* Divides the cycles of each stage into its passes. True if a third is assumed to be forward. */
 static bool divide(run *r, const popliner_plan *plan, const popliner_solver_options *options,
                    const popliner_costs *costs) {
-    const bool has_passes = costs != NULL && pl_costs_of_any_split(costs)->passes != NULL;
     for (size_t i = 0; i < r->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
         const uint64_t link_cycles =
             stage->link_cycles + (i > 0 ? plan->stages[i - 1].link_cycles : 0);
-        uint64_t forward = pl_forward_third(stage->cycles);
-        if (has_passes)
-            forward =
-                pl_speed_cycles(pl_speed_of(options, stage->ipu),
-                                pl_costs_forward(costs, stage->first_unit, stage->last_unit)) +
-                link_cycles / 2;
-        if (!r->is_training || forward > stage->cycles)
-            forward = stage->cycles;
-        const uint64_t backward = stage->cycles - forward;
-        const bool is_halved = r->copies->rule == POPLINER_COPIES_ZERO_BUBBLE;
-        r->cycles[i][FORWARD] = forward;
-        r->cycles[i][WEIGHTS] = is_halved ? backward / 2 : 0;
-        r->cycles[i][BACKWARD] = backward - r->cycles[i][WEIGHTS];
+        const pl_step_parts p = pl_step_passes(stage, link_cycles, options, r->pipeline, costs);
+        r->cycles[i][FORWARD] = p.forward;
+        r->cycles[i][BACKWARD] = p.backward;
+        r->cycles[i][WEIGHTS] = p.weights;
     }
-    return r->is_training && !has_passes;
+    for (size_t d = 0; d < r->num_devices; ++d)
+        r->devices[d].ahead = pl_step_passes_ahead(r->pipeline, d, r->num_devices, r->num_chunks);
+    return r->is_training && !has_passes(costs);
 }
 
 /* Finds how many devices there are; 0 if the stages do not go round them. */
@@ -184,14 +198,14 @@ static size_t count_devices(const popliner_plan *plan) {
 }
 
 /* True if the schedule is known for several stages on each device. */
-static bool goes_round(const run *r) {
-    switch (r->copies->rule) {
+static bool goes_round(const popliner_pipeline *pipeline) {
+    switch (pipeline->copies.rule) {
     case POPLINER_COPIES_1F1B:
     case POPLINER_COPIES_GPIPE:
     case POPLINER_COPIES_INTERLEAVED:
         return true;
     case POPLINER_COPIES_OF_SCHEDULE:
-        return r->schedule == POPLINER_SCHEDULE_NONE;
+        return pipeline->schedule == POPLINER_SCHEDULE_NONE;
     case POPLINER_COPIES_LIST:
     case POPLINER_COPIES_ZERO_BUBBLE:
     case POPLINER_NUM_COPIES_RULES:
@@ -200,20 +214,28 @@ static bool goes_round(const run *r) {
     return false;
 }
 
+const char *pl_step_obstacle(const popliner_pipeline *pipeline, size_t num_stages,
+                             size_t num_devices) {
+    const size_t num_micro = pipeline->copies.num_micro_batches;
+    const bool is_training = pipeline->schedule != POPLINER_SCHEDULE_INFERENCE;
+    const bool is_shared = num_stages > num_devices;
+    if (num_micro > MAX_PASSES / num_stages)
+        return "there are more than four million passes";
+    if (is_shared && is_training && pipeline->copies.rule != POPLINER_COPIES_GPIPE &&
+        num_micro % num_devices != 0)
+        return "interleaved stages need a multiple of the devices as micro-batches";
+    if (is_shared && is_training && !goes_round(pipeline))
+        return "this schedule is known for one stage on each device";
+    return NULL;
+}
+
 /* Returns why there is no step to be found; NULL if there is. */
 static const char *find_obstacle(const run *r, const popliner_plan *plan) {
     if (plan->cycles == 0)
         return "the costs have no times";
     if (r->num_devices == 0)
         return "no schedule is known for stages that share devices like this";
-    if (r->num_micro > MAX_PASSES / r->num_stages)
-        return "there are more than four million passes";
-    if (r->num_chunks > 1 && r->is_training && r->copies->rule != POPLINER_COPIES_GPIPE &&
-        r->num_micro % r->num_devices != 0)
-        return "interleaved stages need a multiple of the devices as micro-batches";
-    if (r->num_chunks > 1 && r->is_training && !goes_round(r))
-        return "this schedule is known for one stage on each device";
-    return NULL;
+    return pl_step_obstacle(r->pipeline, r->num_stages, r->num_devices);
 }
 
 /* Returns the share of the devices' time in which they run no pass. */
@@ -227,19 +249,20 @@ static double idle_share(const run *r, uint64_t cycles) {
 }
 
 static const char *name_of(const run *r) {
-    return !r->is_training                                  ? "inference"
-           : r->copies->rule == POPLINER_COPIES_GPIPE       ? "gpipe"
-           : r->num_chunks > 1                              ? "interleaved"
-           : r->copies->rule != POPLINER_COPIES_OF_SCHEDULE ? pl_copies_rule_name(r->copies->rule)
-           : r->schedule == POPLINER_SCHEDULE_NONE          ? "1f1b"
-                                                            : pl_schedule_name(r->schedule);
+    return !r->is_training                                     ? "inference"
+           : r->pipeline->copies.rule == POPLINER_COPIES_GPIPE ? "gpipe"
+           : r->num_chunks > 1                                 ? "interleaved"
+           : r->pipeline->copies.rule != POPLINER_COPIES_OF_SCHEDULE
+               ? pl_copies_rule_name(r->pipeline->copies.rule)
+           : r->pipeline->schedule == POPLINER_SCHEDULE_NONE
+               ? "1f1b"
+               : pl_schedule_name(r->pipeline->schedule);
 }
 
 popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs,
                              popliner_pipeline_step *step, popliner_error *error) {
-    run r = {.schedule = pipeline->schedule,
-             .copies = &pipeline->copies,
+    run r = {.pipeline = pipeline,
              .num_stages = plan->num_stages,
              .num_micro = pipeline->copies.num_micro_batches,
              .is_training = pipeline->schedule != POPLINER_SCHEDULE_INFERENCE};

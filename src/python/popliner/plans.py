@@ -473,6 +473,8 @@ class Candidate(NamedTuple):
     is_proven: bool
     plan: Optional[Plan]
     stage_parameter_bytes: Tuple[int, ...]
+    step: Optional[PipelineStep]  #: as it is simulated
+    gap: float  #: how much more throughput another one on as many IPUs might have: 0.02 is 2 %
 
 
 class Replicas(Tabled, Sequence[Candidate]):
@@ -501,7 +503,7 @@ class Replicas(Tabled, Sequence[Candidate]):
     def _candidate(self, it: Any) -> Candidate:
         plan = Plan(it.plan, self._naming.unit_names) if it.plan else None
         count = len(plan.stages) if plan is not None and it.stage_parameter_bytes else 0
-        return take(Candidate, it, plan=plan,
+        return take(Candidate, it, plan=plan, step=PipelineStep.of(it.step),
                     stage_parameter_bytes=tuple(it.stage_parameter_bytes[:count]) if count else ())
 
     def __len__(self) -> int:

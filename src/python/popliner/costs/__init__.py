@@ -605,7 +605,8 @@ class Costs(Owner):
         `bandwidth`. Without a word the parameters are those of the file. Where units share
         parameters, `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with
         these stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines,
-        where these are not the same for all."""
+        where these are not the same for all. Steps are simulated by the schedule and copies of the
+        request."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
@@ -707,6 +708,10 @@ def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: i
     if not micro_batches and not batch:
         o.micro_batches = 1
     o.chunks = size(chunks, "chunks")
+    pipeline = asked.keep(c.popliner_pipeline())
+    pipeline.schedule = asked.request.schedule
+    pipeline.copies = asked.request.copies
+    o.pipeline = ctypes.pointer(pipeline)
     if bandwidth is not None:
         try:
             bytes_, cycles = bandwidth

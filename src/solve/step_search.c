@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/step_search.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/numbers.h"
+#include "solve/plan.h"
+#include "solve/stage_rule.h"
+#include "solve/step.h"
+
+/* Larger tables of bounds would take too much memory. */
+enum { MAX_BOUNDS = 1 << 22 };
+
+/* What a stage, or the reading of a table, costs in units of work. */
+enum { WORK_OF_STAGE = 8 };
+
+/* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
+typedef struct part {
+    uint64_t
+        before;     /* the cycles before the first pass and after the last pass of the next stage */
+    uint64_t reach; /* the largest first bound of a stage; of remaining ones without `before` */
+    uint64_t sum;   /* of the second bound: forward and backward passes of the stages */
+    uint64_t most;  /* the rest of it, for the stage with most */
+    uint64_t peak_bytes;
+    uint64_t cut_bytes;
+    uint64_t after; /* what follows the step */
+} part;
+
+typedef struct search {
+    const pl_step_question *q;
+    pl_problem problem;
+    pl_filter filter;
+    size_t num_units;
+    size_t num_stages;
+    size_t num_ipus;
+    size_t num_chunks;
+    uint64_t num_micro;
+    uint64_t num_turns;  /* of micro-batches that wait for each other */
+    pl_stage_ends *ends; /* [num_stages] */
+    part *rest;          /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
+
+    pl_split split; /* the current one */
+    pl_split best_split;
+    pl_step_answer *answer;
+    pl_objective_values best;
+    uint64_t *work;
+    bool is_over;
+} search;
+
+static uint64_t times(uint64_t a, uint64_t b) {
+    return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- bounds ---- */
+
+/* Returns stage k with the units first ... end - 1, as it is without the others. */
+static part weigh(const search *s, size_t k, size_t first, size_t end, uint64_t *cycles) {
+    const popliner_costs *costs = s->problem.costs;
+    const popliner_pipeline *pipeline = s->q->pipeline;
+    const uint64_t *before = pl_links_before(&s->problem.links, k);
+    const uint64_t *after = pl_links_before(&s->problem.links, k + 1);
+    const popliner_plan_stage stage = {
+        .first_unit = first,
+        .last_unit = end - 1,
+        .ipu = pl_problem_ipu(&s->problem, k),
+        .cycles = pl_problem_cycles(&s->problem, k, first, end - 1),
+    };
+    const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
+    const pl_step_parts p =
+        pl_step_passes(&stage, link_cycles, s->q->options, pipeline, s->q->costs);
+    const popliner_interval interval = {first, end - 1, pl_costs_place(costs, s->num_stages, k)};
+    part own = {
+        .reach = times(s->num_micro, stage.cycles),
+        .peak_bytes = popliner_costs_peak(costs, first, end - 1, interval.stages_to_end),
+        .cut_bytes = end < s->num_units ? popliner_costs_cut(costs, end) : 0,
+        .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
+    };
+    *cycles = stage.cycles;
+    if (s->num_chunks > 1) { /* the first bound alone, by the IPU */
+        own.before = k < s->num_ipus ? stage.cycles : 0;
+        return own;
+    }
+    size_t ahead = pl_step_passes_ahead(pipeline, k, s->num_stages, 1);
+    const uint64_t others = s->num_micro - 1;
+    if (ahead == SIZE_MAX) /* all forward passes come first, and the last one runs to the end */
+        ahead = 0;
+    own.before = p.forward + (p.weights > 0 ? 0 : p.backward);
+    own.sum = p.forward + p.backward;
+    own.most = pl_add_or_never(times(others, p.backward),
+                               times(others > ahead ? others - ahead : 0, p.forward));
+    own.most = pl_add_or_never(own.most, times(others > k ? others - k : 0, p.weights));
+    return own;
+}
+
+/* Returns a lower bound of a step with the first stages, and the best remaining ones. */
+static uint64_t bound_of(const search *s, const part *begun, const part *rest) {
+    if (rest->reach == UINT64_MAX)
+        return UINT64_MAX;
+    const uint64_t sum = pl_add_or_never(begun->sum, rest->sum);
+    uint64_t bound = larger(begun->reach, pl_add_or_never(begun->before, rest->reach));
+    bound = larger(bound, pl_add_or_never(sum, larger(begun->most, rest->most)));
+    bound = larger(bound, times(s->num_turns, sum));
+    return pl_add_or_never(bound, larger(begun->after, s->q->least_after));
+}
+
+static part *rest_of(const search *s, size_t k, size_t unit) {
+    return &s->rest[k * (s->num_units + 1) + unit];
+}
+
+static bool may_end(const search *s, size_t k, size_t first, size_t end) {
+    const pl_stage_ends *e = &s->ends[k];
+    return e->from[first] <= end && end < e->to[first] && s->problem.may_cut[end] &&
+           (e->is_ordered || e->ok[e->row[first] + end - e->from[first]]) &&
+           rest_of(s, k + 1, end)->reach < UINT64_MAX;
+}
+
+static void fill_row(search *s, size_t k, size_t first) {
+    part *row = rest_of(s, k, first);
+    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
+    for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
+        uint64_t cycles;
+        if (!may_end(s, k, first, end))
+            continue;
+        const part own = weigh(s, k, first, end, &cycles);
+        const part *next = rest_of(s, k + 1, end);
+        const uint64_t before = s->num_chunks > 1 ? 0 : own.before;
+        row->reach = smaller(row->reach, larger(own.reach, pl_add_or_never(before, next->reach)));
+        row->sum = smaller(row->sum, pl_add_or_never(own.sum, next->sum));
+        row->most = smaller(row->most, larger(own.most, next->most));
+        row->peak_bytes = smaller(row->peak_bytes, larger(own.peak_bytes, next->peak_bytes));
+        row->cut_bytes = smaller(row->cut_bytes, pl_add_cut_bytes(own.cut_bytes, next->cut_bytes));
+        *s->work -= smaller(*s->work, WORK_OF_STAGE);
+    }
+}
+
+/* Finds the ends of all stages, and the bounds of what remains after them. */
+static popliner_status find_bounds(search *s, popliner_error *error) {
+    const size_t last = s->num_units - 1;
+    popliner_status status = POPLINER_OK;
+    s->ends = pl_new_array(s->num_stages, sizeof *s->ends);
+    s->rest = pl_new_array((s->num_stages + 1) * (s->num_units + 1), sizeof *s->rest);
+    if (s->ends == NULL || s->rest == NULL)
+        return pl_fail_memory(error, "the bounds of a step");
+    for (size_t u = 0; u < s->num_units; ++u)
+        rest_of(s, s->num_stages, u)->reach = UINT64_MAX;
+    for (size_t k = s->num_stages; k-- > 0 && !s->is_over;) {
+        const pl_stage_rule rule = pl_stage_rule_of(
+            &s->problem, &s->filter.limits, k, pl_costs_place(s->problem.costs, s->num_stages, k));
+        status = pl_stage_ends_find(&s->ends[k], &rule, (pl_begin_range){0, last}, NULL, error);
+        if (status != POPLINER_OK)
+            return status;
+        rest_of(s, k, s->num_units)->reach = UINT64_MAX;
+        for (size_t first = 0; first < s->num_units; ++first)
+            fill_row(s, k, first);
+        s->is_over = *s->work == 0 || pl_stop_is_wanted(s->q->stop);
+    }
+    return POPLINER_OK;
+}
+
+/* ---- splits ---- */
+
+/* Compares the objectives of splits, or lower bounds of them, with the best split's. */
+static int compare_with_best(const search *s, const pl_objective_values *values) {
+    const popliner_solver_options *o = s->q->options;
+    const bool is_of_cycles = pl_spread_is_of_cycles(o);
+    for (size_t i = 0; i < o->num_objectives; ++i) {
+        const uint64_t own = pl_objective_value(values, o->objectives[i], is_of_cycles);
+        const uint64_t other = pl_objective_value(&s->best, o->objectives[i], is_of_cycles);
+        if (own != other)
+            return own < other ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Returns what follows the step of a split. */
+static popliner_status find_after(const search *s, uint64_t *after, popliner_error *error) {
+    popliner_interval *together = pl_new_array(s->num_chunks, sizeof *together);
+    if (together == NULL)
+        return pl_fail_memory(error, "the stages");
+    *after = s->q->least_after;
+    for (size_t ipu = 0; s->q->after != NULL && ipu < s->num_ipus; ++ipu) {
+        size_t count = 0;
+        for (size_t k = ipu; k < s->num_stages; k += s->num_ipus)
+            together[count++] = pl_split_interval(&s->problem, &s->split, k);
+        *after = larger(*after, s->q->after(s->q->user, together, count));
+    }
+    free(together);
+    return POPLINER_OK;
+}
+
+/* Copies the current split, which is the best one. */
+static popliner_status keep(search *s, popliner_error *error) {
+    pl_split_clear(&s->best_split);
+    for (size_t k = 0; k < s->num_stages; ++k)
+        if (!pl_split_append(&s->best_split, s->split.first_units[k]))
+            return pl_fail_memory(error, "the stages of the plan");
+    return POPLINER_OK;
+}
+
+/* Simulates the current split, and keeps it if it is better. */
+static popliner_status try_split(search *s, popliner_error *error) {
+    popliner_plan plan = {0};
+    popliner_pipeline_step step;
+    pl_step_answer *a = s->answer;
+    uint64_t after = 0;
+    pl_objective_values values;
+    *s->work -= smaller(*s->work, 32 + times(2 * s->num_stages, s->num_micro));
+    if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
+        return POPLINER_OK;
+    popliner_status status = pl_plan_fill(&s->problem, &s->split, false, &plan, error);
+    bool fits = true;
+    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
+        fits = fits && plan.stages[k].peak_bytes <=
+                           pl_limits_peak(&s->problem, &s->filter.limits, plan.stages[k].ipu);
+    if (status == POPLINER_OK && fits)
+        status = pl_split_evaluate(&s->problem, &s->split, &values, NULL, error);
+    if (status == POPLINER_OK && fits)
+        status = find_after(s, &after, error);
+    if (status == POPLINER_OK && fits)
+        status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &step, error);
+    pl_plan_clear(&plan);
+    if (status != POPLINER_OK || !fits)
+        return status;
+    const uint64_t cycles = pl_add_or_never(step.cycles, after);
+    if (cycles > s->q->max_cycles || cycles > a->cycles ||
+        (cycles == a->cycles && s->best_split.num_stages > 0 && compare_with_best(s, &values) >= 0))
+        return POPLINER_OK;
+    a->cycles = cycles;
+    a->step = step;
+    s->best = values;
+    return keep(s, error);
+}
+
+/* Returns the first stages with one more. */
+static part extend(search *s, const part *begun, size_t first, size_t end) {
+    const size_t k = s->split.num_stages - 1;
+    uint64_t cycles;
+    const part own = weigh(s, k, first, end, &cycles);
+    uint64_t reach = pl_add_or_never(begun->before, own.reach);
+    if (s->num_chunks > 1) {
+        uint64_t all = cycles;
+        for (size_t other = k % s->num_ipus; other < k; other += s->num_ipus)
+            all += pl_problem_cycles(&s->problem, other, s->split.first_units[other],
+                                     s->split.first_units[other + 1] - 1);
+        reach = times(s->num_micro, all);
+    }
+    return (part){pl_add_or_never(begun->before, own.before),
+                  larger(begun->reach, reach),
+                  pl_add_or_never(begun->sum, own.sum),
+                  larger(begun->most, own.most),
+                  larger(begun->peak_bytes, own.peak_bytes),
+                  pl_add_cut_bytes(begun->cut_bytes, own.cut_bytes),
+                  larger(begun->after, own.after)};
+}
+
+/* True if no split with these first stages can be better than the best one. */
+static bool is_hopeless(const search *s, const part *begun, const part *rest) {
+    const uint64_t bound = bound_of(s, begun, rest);
+    if (bound > s->q->max_cycles || bound > s->answer->cycles || bound == UINT64_MAX)
+        return true;
+    const pl_objective_values least = {
+        .peak_bytes = larger(begun->peak_bytes, rest->peak_bytes),
+        .cut_bytes = pl_add_cut_bytes(begun->cut_bytes, rest->cut_bytes),
+        .num_ipus = s->num_ipus,
+    };
+    return s->best_split.num_stages > 0 && bound == s->answer->cycles &&
+           compare_with_best(s, &least) >= 0;
+}
+
+/* Tries all splits that continue the current one, whose last stage begins with `first`. */
+static popliner_status descend(search *s, const part *begun, popliner_error *error) {
+    const size_t k = s->split.num_stages - 1;
+    const size_t first = s->split.first_units[k];
+    popliner_status status = POPLINER_OK;
+    s->is_over = s->is_over || *s->work == 0 || pl_stop_is_wanted(s->q->stop);
+    for (size_t end = s->ends[k].from[first];
+         status == POPLINER_OK && !s->is_over && end < s->ends[k].to[first]; ++end) {
+        if (!may_end(s, k, first, end))
+            continue;
+        *s->work -= smaller(*s->work, WORK_OF_STAGE);
+        const part next = extend(s, begun, first, end);
+        if (is_hopeless(s, &next, rest_of(s, k + 1, end)))
+            continue;
+        if (k + 1 == s->num_stages) {
+            status = try_split(s, error);
+            continue;
+        }
+        if (!pl_split_append(&s->split, end))
+            return pl_fail_memory(error, "the stages of the plan");
+        status = descend(s, &next, error);
+        --s->split.num_stages;
+    }
+    return status;
+}
+
+/* ---- first answers ---- */
+
+/* Tries the split whose every stage has the smallest bound. */
+static popliner_status dive(search *s, popliner_error *error) {
+    part begun = {0};
+    s->split.num_stages = 1;
+    for (size_t k = 0; k < s->num_stages; ++k) {
+        const size_t first = s->split.first_units[k];
+        uint64_t least = UINT64_MAX;
+        size_t best_end = 0;
+        part best = {0};
+        for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
+            if (!may_end(s, k, first, end))
+                continue;
+            const part next = extend(s, &begun, first, end);
+            const uint64_t bound = bound_of(s, &next, rest_of(s, k + 1, end));
+            if (bound < least) {
+                least = bound;
+                best_end = end;
+                best = next;
+            }
+        }
+        if (least == UINT64_MAX)
+            return POPLINER_OK;
+        begun = best;
+        if (k + 1 < s->num_stages && !pl_split_append(&s->split, best_end))
+            return pl_fail_memory(error, "the stages of the plan");
+    }
+    return try_split(s, error);
+}
+
+/* Moves cuts of the best split by one unit while that makes it better. */
+static popliner_status climb(search *s, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    bool goes_on = s->best_split.num_stages > 0;
+    while (status == POPLINER_OK && goes_on && *s->work > 0) {
+        const uint64_t cycles = s->answer->cycles;
+        for (size_t i = 2; status == POPLINER_OK && *s->work > 0 && i < 2 * s->num_stages; ++i) {
+            s->split.num_stages = 0;
+            for (size_t k = 0; k < s->num_stages; ++k)
+                if (!pl_split_append(&s->split, s->best_split.first_units[k]))
+                    return pl_fail_memory(error, "the stages of the plan");
+            size_t *units = s->split.first_units;
+            const size_t k = i / 2;
+            units[k] += i % 2 == 0 ? 1 : SIZE_MAX;
+            const size_t end = k + 1 < s->num_stages ? units[k + 1] : s->num_units;
+            if (units[k] > units[k - 1] && units[k] < end &&
+                may_end(s, k - 1, units[k - 1], units[k]) && may_end(s, k, units[k], end))
+                status = try_split(s, error);
+        }
+        goes_on = s->answer->cycles < cycles;
+    }
+    return status;
+}
+
+static popliner_status begin_with(search *s, const popliner_plan *plan, popliner_error *error) {
+    if (plan == NULL || plan->num_stages != s->num_stages)
+        return POPLINER_OK;
+    for (size_t k = 0; k < s->num_stages; ++k)
+        if (!pl_split_append(&s->split, plan->stages[k].first_unit))
+            return pl_fail_memory(error, "the stages of the plan");
+    return try_split(s, error);
+}
+
+/* ---- the answer ---- */
+
+/* Makes the plan of the best split. */
+static popliner_status make_plan(search *s, popliner_error *error) {
+    pl_step_answer *a = s->answer;
+    const popliner_solver_options *o = s->q->options;
+    const bool is_of_cycles = pl_spread_is_of_cycles(o);
+    if (s->best_split.num_stages == 0)
+        return POPLINER_OK;
+    popliner_status status = pl_plan_create_empty(!a->is_proven, &a->plan, error);
+    if (status == POPLINER_OK)
+        status = pl_plan_fill(&s->problem, &s->best_split, is_of_cycles, a->plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_plan *plan = a->plan;
+    plan->status = a->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
+    plan->proof = a->is_proven ? POPLINER_PROOF_SEARCH : POPLINER_PROOF_NONE;
+    plan->num_units = s->num_units;
+    plan->infeasibility.obstacle = POPLINER_OBSTACLE_NONE;
+    plan->num_values = o->num_objectives;
+    for (size_t i = 0; i < o->num_objectives; ++i) {
+        const uint64_t value = pl_objective_value(&s->best, o->objectives[i], is_of_cycles);
+        plan->values[i] = (popliner_plan_value){.objective = o->objectives[i], .value = value};
+        plan->values[i].bound = a->is_proven ? value : 0;
+        plan->values[i].proof = plan->proof;
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status run(search *s, popliner_error *error) {
+    pl_step_answer *a = s->answer;
+    const part none = {0};
+    if (s->problem.max_stages < s->problem.min_stages) {
+        a->is_proven = true;
+        return POPLINER_OK;
+    }
+    popliner_status status = begin_with(s, s->q->start, error);
+    const uint64_t most = smaller(a->cycles, s->q->max_cycles);
+    a->bound_cycles = 0;
+    if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
+        return status;
+    if (most < UINT64_MAX)
+        s->filter.limits.max_cycles = most / s->num_micro;
+    status = find_bounds(s, error);
+    if (status != POPLINER_OK || s->is_over)
+        return status;
+    s->split.num_stages = 0;
+    if (!pl_split_append(&s->split, 0))
+        return pl_fail_memory(error, "the stages of the plan");
+    status = dive(s, error);
+    if (status == POPLINER_OK)
+        status = climb(s, error);
+    a->bound_cycles = bound_of(s, &none, rest_of(s, 0, 0));
+    s->split.num_stages = 1;
+    s->split.first_units[0] = 0;
+    if (status == POPLINER_OK && !is_hopeless(s, &none, rest_of(s, 0, 0)))
+        status = descend(s, &none, error);
+    a->is_proven = !s->is_over;
+    a->bound_cycles = a->is_proven ? a->cycles : smaller(a->bound_cycles, a->cycles);
+    return status;
+}
+
+popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
+                               pl_step_answer *answer, popliner_error *error) {
+    search s = {.q = question, .answer = answer, .work = work};
+    *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = UINT64_MAX};
+    popliner_status status =
+        pl_problem_create(&s.problem, question->costs, question->options, NULL, error);
+    if (status == POPLINER_OK) {
+        const popliner_pipeline *pipeline = question->pipeline;
+        s.filter = pl_filter_of_limits(&s.problem);
+        s.num_units = s.problem.num_units;
+        s.num_stages = question->options->num_mapped_stages;
+        s.num_ipus = s.problem.num_ipus;
+        s.num_chunks = s.num_stages / s.num_ipus;
+        s.num_micro = pipeline->copies.num_micro_batches;
+        const size_t ahead = pl_step_passes_ahead(pipeline, 0, s.num_ipus, s.num_chunks);
+        s.num_turns = ahead == SIZE_MAX || ahead >= s.num_micro
+                          ? 1
+                          : s.num_micro / (ahead + 1) + (s.num_micro % (ahead + 1) > 0);
+        status = run(&s, error);
+    }
+    if (status == POPLINER_OK)
+        status = make_plan(&s, error);
+    for (size_t k = 0; s.ends != NULL && k < s.num_stages; ++k)
+        pl_stage_ends_free(&s.ends[k]);
+    free(s.ends);
+    free(s.rest);
+    pl_split_clear(&s.split);
+    pl_split_clear(&s.best_split);
+    pl_problem_free(&s.problem);
+    return status;
+}
