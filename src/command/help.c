@@ -20,9 +20,9 @@ const char help_on_profiles[] =
 
 const char help_on_exit[] =
     "0  done\n"
-    "1  no split fits (the best effort is printed), a stage given to --evaluate does\n"
-    "   not fit, no layer was found, --diagnose or --compare find what --fail-on\n"
-    "   names, --diagnose finds a contradiction, or the work was not done in time\n"
+    "1  no split fits (the best effort is printed), or the one of --evaluate does\n"
+    "   not; no layer was found; a rule of --fail-on is broken; --diagnose finds an\n"
+    "   inconsistent profile; or the time limit expired\n"
     "2  wrong usage\n"
     "3  an input cannot be read or is not supported, a file cannot be written, or\n"
     "   with --fail-on contradiction a profile is inconsistent\n"

@@ -100,7 +100,7 @@ KIND_OF_WORDS(kind_solver,
               {"popliner", SOLVER_GREEDY,
                "the greedy algorithm and the memory model of PopLiner 1.0.0", NULL});
 KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL, "all that the compiler counts", NULL},
-              {"popliner", MODEL_POPLINER, "as PopLiner 1.0.0: less than is needed", NULL});
+              {"popliner", MODEL_POPLINER, "like PopLiner 1.0.0, which counts too little", NULL});
 KIND_OF_WORDS(kind_need,
               {"at-most", POPLINER_NEED_MOST, "require that even the high estimate fits", NULL},
               {"expected", POPLINER_NEED_EXPECTED, "the estimate itself", NULL},
@@ -457,7 +457,7 @@ const value_kind kind_effects = {
         {"buffers", POPLINER_EFFECT_BUFFERS,
          "send and receive buffers stay live for one pipeline cycle", NULL},
         {"accumulators", EFFECTS_OF_ACCUMULATORS,
-         "of gradients, where the profile has none; fp32: twice the parameters",
+         "gradient accumulators, if the profile has none; fp32: twice the parameters",
          "accumulators[=fp16|fp32]"},
         {"all", EFFECTS_ALL, "all of these", NULL},
         {"none", 0, "none of these", NULL},
@@ -540,13 +540,13 @@ const value_kind kind_schedule = {
         {"inference", POPLINER_SCHEDULE_INFERENCE, "there is no backward pass", NULL},
         {"sequential", POPLINER_SCHEDULE_SEQUENTIAL, "one micro-batch at a time", NULL},
         {"popart", POPLINER_SCHEDULE_POPART,
-         "of PopART and PopTorch: 2d + 1 copies, d = stages after it", NULL},
+         "of PopART and PopTorch: 2d + 1 copies with d stages after it", NULL},
         {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED, "of TensorFlow and Keras, grouped", NULL},
         {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED, "of TensorFlow, interleaved", NULL},
         {"1f1b", SCHEDULE_RULE, "one forward, one backward: d copies with d stages after it", NULL},
         {"gpipe", SCHEDULE_RULE, "all micro-batches forward, then all backward", NULL},
         {"zero-bubble", SCHEDULE_RULE, "1f1b with backward passes in two parts", NULL},
-        {"interleaved", SCHEDULE_RULE, "of stages that are interleaved on IPUs", NULL},
+        {"interleaved", SCHEDULE_RULE, "1f1b with several stages on each IPU", NULL},
         {.name = NULL}}};
 
 /* "growth=5%", "unexplained=5%" or "contradiction", or several of them with commas between. */

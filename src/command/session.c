@@ -427,7 +427,7 @@ size_t session_num_breaches(const session *s) {
     return num_breaches;
 }
 
-/* With --fail-on contradiction: whether the profile agrees with itself. */
+/* With --fail-on contradiction: whether the profile is consistent. */
 static popliner_status check_profile(const session *s, popliner_error *error) {
     size_t num_breaches = session_num_breaches(s);
     if (!s->options.fail_on.contradiction || num_breaches == 0)
