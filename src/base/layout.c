@@ -232,8 +232,11 @@ void pl_text_add_significant(pl_text *text, double number) {
     }
     decimals -= (size >= 9.995) + (size >= 99.95);
     decimals = number == 0 ? 0 : decimals;
-    for (double most = 0.9995; decimals < 6 && size > 0 && size < most; most /= 10)
+    double shifted = size; /* to its first digit */
+    while (decimals < 6 && size > 0 && shifted < 0.9995) {
+        shifted *= 10;
         decimals++;
+    }
     pl_text_format(text, "%.*f", decimals, size);
 }
 

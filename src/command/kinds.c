@@ -457,7 +457,7 @@ const value_kind kind_effects = {
         {"buffers", POPLINER_EFFECT_BUFFERS,
          "send and receive buffers stay live for one pipeline cycle", NULL},
         {"accumulators", EFFECTS_OF_ACCUMULATORS,
-         "gradient accumulators, if the profile has none; fp32: twice the parameters",
+         "gradient accumulators, if not in the profile; fp32: twice the size",
          "accumulators[=fp16|fp32]"},
         {"all", EFFECTS_ALL, "all of these", NULL},
         {"none", 0, "none of these", NULL},
