@@ -298,6 +298,23 @@ def check_numbers(popliner, report):
     check_diagnosis(text, found, "--diagnose")
 
 
+def check_overview(popliner, report):
+    """The overview holds the whole model against the limit that was given, as --evaluate does."""
+    command = [popliner, report, "-q"]
+    whole = json.loads(in_pipe([*command, "--evaluate", "whole", "--format", "json"]))[0]
+    need, verdicts = whole["needs"]["expected_bytes"], set()
+    for limit in (need // 2, need - 1, need, 2 * need):
+        verdicts.add(verdict_of(whole, limit))
+        text, _, status = on_terminal([*command, "-m", str(limit)], 60, NO_COLOR="1")
+        check(status == 0 and " ".join(text.split()).startswith(
+            f"{verdict_of(whole, limit).capitalize()} on one IPU: the fullest tile needs "
+            f"{grouped(need)} of {grouped(limit)} bytes"), whole, text)
+    check(len(verdicts) == 4, verdicts)
+    refused = subprocess.run([*command, "-m", "1000"], stdout=subprocess.PIPE, env=environment(),
+                             stderr=subprocess.PIPE, check=False)
+    check(refused.returncode == 2 and b"not used by the overview" in refused.stderr, refused)
+
+
 def check_costs(popliner, scratch):
     """A table of layers tells what a stage keeps, and its largest layers: reckoned by hand."""
     path = os.path.join(scratch, "layers.csv")
@@ -699,6 +716,7 @@ def main():
         subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
         check_numbers(popliner, stored)
         check_costs(popliner, scratch)
+        check_overview(popliner, stored)
         check_terminals(popliner, stored)
         check_tables(popliner, stored)
         check_splits(popliner, stored)

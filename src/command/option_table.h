@@ -84,6 +84,8 @@ struct option {
 /* Options that only cause a warning with actions of PopLiner 1.0.0, which took them with
  * anything, so there are scripts that do. */
 #define OR_WARNED (1u << 31)
+/* Set if the overview in words also uses it, with one value. */
+#define OR_OVERVIEW (1u << 30)
 
 /* The defaults, except for the percentages of growth. */
 extern const options options_usual;

@@ -538,6 +538,9 @@ static popliner_status check_uses(options *o, popliner_error *error) {
         const unsigned uses = own->uses & ALL_ACTIONS;
         if (uses == 0 || !o->given.is[i] || (uses & done) != 0 || !o->given.is_own[i])
             continue;
+        if (done == 0 && (own->uses & OR_OVERVIEW) != 0 && o->sweep == NULL &&
+            o->format == POPLINER_FORMAT_TEXT)
+            continue;
         options_list_uses(uses, of, sizeof of);
         list_done(o, others, sizeof others);
         if ((own->uses & OR_WARNED) == 0 || (done & ~(unsigned)OLD_ACTIONS) != 0 || done == 0)

@@ -291,9 +291,11 @@ static void add_facts(const cost_facts *f, popliner_format format, growing_text 
     text_add(text, is_json ? "\n]}\n" : "");
 }
 
+/* `limit_bytes` is that of the request; UINT64_MAX: none. */
 static popliner_status print_overview(const options *o, const popliner_costs_file *info,
-                                      popliner_error *error) {
-    const cost_facts f = facts_of(info);
+                                      uint64_t limit_bytes, popliner_error *error) {
+    cost_facts f = facts_of(info);
+    f.limit_bytes = limit_bytes < UINT64_MAX - 1 ? limit_bytes : 0;
     growing_text text = {0};
     if (o->format == POPLINER_FORMAT_TEXT)
         add_facts_for_people(&f, &text);
@@ -317,7 +319,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;
         if (!s->options.solve)
-            status = print_overview(&s->options, info, error);
+            status = print_overview(&s->options, info, r.solver.mem_per_tile, error);
         else if (s->options.total_ipus > 0)
             status = replicas_print(s, &r, info, &input, costs_read_again, error);
         else if (s->options.sweep != NULL)
