@@ -544,6 +544,23 @@ def check_hints(popliner, report):
         check(count > 0, question, text)
 
 
+def check_fewer(popliner, report):
+    """Where stages that choose what to recompute need fewer IPUs than the fewest, a line says so."""
+    found = set()
+    for limit in ("638976", "650000"):
+        command = [popliner, report, "-q", "--solve", "--schedule", "popart", "-m", limit]
+        own, auto = (json.loads(in_pipe([*command, *more, "--format", "json"]))["stages"]
+                     for more in ([], ["--recompute", "auto"]))
+        text, _, _ = on_terminal(command, 100, NO_COLOR="1")
+        line = re.search(r"--recompute auto +(?:likely )?fits on (\d+) IPUs?: ([\d,]+) bytes", text)
+        check((line is not None) == (len(auto) < len(own)), limit, text)
+        if line:
+            peak = max(stage["mem"]["max_tile_mem"] for stage in auto)
+            check(line.groups() == (str(len(auto)), grouped(peak)), auto, text)
+        found.add(line is None)
+    check(found == {True, False}, found)
+
+
 def check_large_layers(popliner, report):
     """A layer that is too large by its expected bytes may fit yet: the verdict is the stages'."""
     seen = set()
@@ -722,6 +739,7 @@ def main():
         check_splits(popliner, stored)
         check_rankings(popliner, stored)
         check_hints(popliner, stored)
+        check_fewer(popliner, stored)
         check_large_layers(popliner, stored)
         check_log(popliner, stored)
         check_order(popliner, stored)

@@ -416,14 +416,14 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
             with_such(s, why->enough_bytes, list));
 }
 
-/* Reads a file of costs again with what its stages may choose, and adds that if it is enough. */
-static popliner_status add_recompute_of_costs(session *s, const request *r, hint_list *list,
-                                              popliner_error *error) {
+/* Reads a file of costs again with what its stages may choose, and solves for that. */
+static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
+    session *s = t->s;
+    const request *r = t->r;
     const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
                                         .recompute = POPLINER_RECOMPUTE_AUTO,
                                         .copies = r->asked.copies,
                                         .max_stages = SIZE_MAX};
-    trial t = begin(s, r, NULL);
     popliner_costs_file *file = NULL;
     popliner_variants_answer *answer = NULL;
     popliner_error own = {0};
@@ -431,17 +431,15 @@ static popliner_status add_recompute_of_costs(session *s, const request *r, hint
         !options_keep_activations(&s->options) || r->asked.recompute != POPLINER_RECOMPUTE_NONE ||
         r->num_units > MOST_UNITS)
         return POPLINER_OK;
-    t.solver.without_reasons = true;
+    t->solver.without_reasons = true;
     popliner_status status = costs_read_again(s, &pipeline, &file, &own);
     interrupts_catch(&s->interrupts);
     if (status == POPLINER_OK)
-        status = popliner_variants_solve(file, &t.solver, &answer, &own);
+        status = popliner_variants_solve(file, &t->solver, &answer, &own);
     interrupts_release(&s->interrupts);
     popliner_plan *plan = status == POPLINER_OK ? popliner_variants_take_plan(answer) : NULL;
     if (plan != NULL)
-        take_plan(&t, plan);
-    if (t.is_known && t.fits)
-        add(list, "Enough", "--recompute auto", words_of(list, &t, ""));
+        take_plan(t, plan);
     popliner_plan_free(plan);
     popliner_variants_answer_free(answer);
     popliner_costs_file_free(file);
@@ -450,6 +448,41 @@ static popliner_status add_recompute_of_costs(session *s, const request *r, hint
         return status;
     }
     return POPLINER_OK; /* other options may not go with a choice */
+}
+
+/* Adds the choices of stages of a file of costs if they are enough. */
+static popliner_status add_recompute_of_costs(session *s, const request *r, hint_list *list,
+                                              popliner_error *error) {
+    trial t = begin(s, r, NULL);
+    popliner_status status = solve_choices_of_costs(&t, error);
+    if (t.is_known && t.fits)
+        add(list, "Enough", "--recompute auto", words_of(list, &t, ""));
+    return status;
+}
+
+/* Adds the choices of stages if with them fewer IPUs fit than the fewest without. A profile is
+ * measured for each way to recompute, which takes too long for a large one. */
+static popliner_status add_recompute_for_fewer(session *s, const request *r,
+                                               const popliner_plan *own, hint_list *list,
+                                               popliner_error *error) {
+    enum { MOST_STAGE_TILES = 200000 };
+    const bool is_fewest =
+        own->num_values > 0 && own->values[0].objective == POPLINER_OBJECTIVE_IPUS;
+    trial t = begin(s, r, NULL);
+    popliner_status status = POPLINER_OK;
+    if (own->num_ipus < 2 || !is_fewest || !options_keep_activations(&s->options) ||
+        r->asked.recompute != POPLINER_RECOMPUTE_NONE || r->num_units > MOST_UNITS)
+        return POPLINER_OK;
+    t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
+    if (s->analysis == NULL)
+        status = solve_choices_of_costs(&t, error);
+    else if (session_profile(s).num_tiles * r->num_units * r->num_units <= MOST_STAGE_TILES)
+        status = solve(&t, error);
+    if (status == POPLINER_OK && t.is_known && t.fits && t.num_ipus < own->num_ipus)
+        add(list, "Try", "--recompute auto",
+            words_of(list, &t,
+                     keep(list, " on %zu %s", t.num_ipus, session_devices(s, t.num_ipus))));
+    return status;
 }
 
 static popliner_status add_recompute(session *s, const request *r, hint_list *list,
@@ -606,6 +639,8 @@ popliner_status hints_for_solve(session *s, const request *r,
     }
     if (status == POPLINER_OK)
         status = add_fewer(s, r, costs, own->num_ipus, list, error);
+    if (status == POPLINER_OK)
+        status = add_recompute_for_fewer(s, r, own, list, error);
     if (status == POPLINER_OK)
         status = add_cycles(s, r, own, costs, list, error);
     if (status == POPLINER_OK)
