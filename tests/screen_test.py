@@ -694,6 +694,31 @@ def check_replicas(popliner, report):
               row.endswith("does not fit"), row, peak, text)
 
 
+def check_compiled(popliner, mkprofile, report, scratch):
+    """The stage that was missed most comes first, with the bytes and errors of JSON."""
+    compiled = os.path.join(scratch, "compiled")
+    subprocess.run([mkprofile, *REPORT.split(), "--pipeline", "0|2|4", "--output", compiled],
+                   check=True)
+    command = [popliner, report, "-q", "--schedule", "popart", "--evaluate", "0,2,4", "--compiled",
+               compiled]
+    stages = json.loads(in_pipe([*command, "--format", "json"]))["stages"]
+    found = []
+    for number, stage in enumerate(stages):
+        own, told = (stage[side]["with_layout"]["max"] for side in ("predicted", "compiled"))
+        found.append((number, own, told, 100 * (own / told - 1)))
+    found.sort(key=lambda row: -abs(row[3]))
+    for width, locale in ((60, "C"), (80, "C.UTF-8"), (100, "C.UTF-8")):
+        text, _, status = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
+        check(status == 0 and max(map(len, text.splitlines())) <= width, text)
+        check(" ".join(text.split()).startswith(
+            f"Predicted within {abs(found[0][3]):.1f} %. The fullest tile of stage {found[0][0]} "
+            "was missed most."), found, text)
+        rows = re.findall(r"^ +(\d) .*? ([\d,]{5,}) +([\d,]+) +([+-][\d.]+) %", text, re.MULTILINE)
+        check(rows == [(str(number), grouped(own), grouped(told), f"{error:+.1f}")
+                       for number, own, told, error in found], found, rows, text)
+        check(locale != "C" or text.isascii(), text)
+
+
 def check_together(popliner, report, other, scratch):
     """One split of two reports: each has the memory of its own evaluation."""
     folder = os.path.join(scratch, "both")
@@ -747,6 +772,7 @@ def main():
         check_comparison(popliner, mkprofile, stored, scratch)
         check_compared_plans(popliner, mkprofile, scratch)
         check_replicas(popliner, stored)
+        check_compiled(popliner, mkprofile, stored, scratch)
         check_together(popliner, report, os.path.join(scratch, "other"), scratch)
 
 
