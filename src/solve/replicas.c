@@ -583,10 +583,12 @@ static popliner_status take_parameters(search *s, popliner_error *error) {
 
 static popliner_status begin_search(search *s, popliner_error *error) {
     s->objectives[s->num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
-    for (size_t i = 0; i < s->solver.num_objectives; ++i)
-        if (s->solver.objectives[i] != POPLINER_OBJECTIVE_CYCLES &&
+    size_t count;
+    const popliner_objective *objectives = pl_objectives_of(&s->solver, &count);
+    for (size_t i = 0; i < count; ++i)
+        if (objectives[i] != POPLINER_OBJECTIVE_CYCLES &&
             s->num_objectives < POPLINER_NUM_OBJECTIVES)
-            s->objectives[s->num_objectives++] = s->solver.objectives[i];
+            s->objectives[s->num_objectives++] = objectives[i];
     s->deadline_seconds = s->solver.time_limit_seconds > 0.0
                               ? pl_clock_seconds() + s->solver.time_limit_seconds
                               : INFINITY;

@@ -13,7 +13,7 @@
 /* Larger tables of bounds would take too much memory. */
 enum { MAX_BOUNDS = 1 << 22 };
 
-/* What a stage, or the reading of a table, costs in units of work. */
+/* The units of work of a stage. */
 enum { WORK_OF_STAGE = 8 };
 
 /* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
