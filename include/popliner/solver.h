@@ -481,6 +481,21 @@ typedef enum popliner_program_format {
     POPLINER_PROGRAM_MPS /* free MPS */
 } popliner_program_format;
 
+/* Chooses which device gets which stage, for devices that differ in their limits and speeds: finds
+ * a map of different devices with the best split, of all splits and all orders of the devices
+ * 0 ... num_ipus - 1, of which some may stay unused. Sets device_map[num_ipus] to the device of
+ * each of *num_stages stages; pass both to popliner_solve, which then finds a split with equal
+ * values. *num_stages is 0 if no split fits, in any order. *is_proven is false if the search was
+ * stopped; then another order may be better, or fit. Exact: a dynamic program over the remaining
+ * units and the devices of each kind that are taken, as often as values are tried (about 40 for
+ * each objective). Errors: USAGE, also for a device map, placements, ipu_links, slack, a weight,
+ * BALANCE, copies that depend on the number of stages, and too many kinds; MEMORY. Cost of one:
+ * O(n^2 * kinds * product of the numbers of each kind + 1). */
+popliner_status popliner_solver_order_devices(const popliner_costs *costs,
+                                              const popliner_solver_options *options,
+                                              size_t *device_map, size_t *num_stages,
+                                              bool *is_proven, popliner_error *error);
+
 /* Writes the integer program of the first objective into the file `path`: one binary variable
  * z_K_I_J per interval I ... J that may be a stage and per distinguished position K (0 if positions
  * are equal), and T, whose minimum is the objective, in units that a comment names.

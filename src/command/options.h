@@ -59,6 +59,7 @@ typedef struct asked_map {
     const char *text;   /* NULL: not said; "I,I,...", unless it is one of the next */
     size_t interleaved; /* so many stages on each IPU, in turn; 0: not so */
     bool is_v;          /* V-shaped: two stages on each IPU */
+    bool is_any;        /* popliner chooses */
 } asked_map;
 
 typedef struct asked_schedule {

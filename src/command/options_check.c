@@ -138,6 +138,10 @@ const option_relation option_relations[] = {
      "which compares several pipelines"},
     {"total-ipus", NOT, "device-map=list device-map=v",
      "as each pipeline has its own number of IPUs"},
+    {"device-map=any", NOT,
+     "slack objective=balance " RANGES
+     " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate",
+     "which orders the devices without it"},
     {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says how many there are"},
@@ -435,6 +439,9 @@ static popliner_status check_map(const options *o, popliner_error *error) {
     enum { V_SHAPED = 2, MOST_STAGES = 65536 };
     const asked_map *map = &o->device_map;
     const size_t num_rounds = map->interleaved > 0 ? map->interleaved : V_SHAPED;
+    if (map->is_any && o->costs == NULL)
+        return fail_usage(error, "--device-map any: is for files of costs; give the IPU of each "
+                                 "stage");
     if (options_map_name(o) == NULL || (map->interleaved == 0 && !map->is_v))
         return POPLINER_OK;
     const size_t num_ipus = options_num_ipus(o);

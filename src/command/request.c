@@ -215,6 +215,8 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
 
 popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
+    if (o->device_map.is_any)
+        return POPLINER_OK; /* found when the costs are known */
     if (o->device_map.text != NULL && o->device_map.interleaved == 0 && !o->device_map.is_v)
         status = parse_device_map(o->device_map.text, &r->device_map, &r->solver.num_mapped_stages,
                                   error);

@@ -91,7 +91,7 @@ popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
 static size_t stages_to_know(const options *o, const request *r) {
     if (options_keep_activations(o))
         return SIZE_MAX;
-    if (options_map_name(o) != NULL)
+    if (options_map_name(o) != NULL && !o->device_map.is_any)
         return r->solver.num_mapped_stages;
     bool has_number = o->num_ipus.number > 0 && o->sweep == NULL;
     return has_number && o->total_ipus == 0 ? o->num_ipus.number : SIZE_MAX;
@@ -150,6 +150,36 @@ static popliner_status arrange_file(session *s, request *r, const popliner_costs
     if (status == POPLINER_OK)
         status = name_units(s, r, (*arranged), error);
     return status;
+}
+
+/* Chooses which device gets which stage. If nothing fits, the devices stay in their own order, of
+ * which the reasons are. */
+static popliner_status order_devices(session *s, request *r, const popliner_costs *costs,
+                                     popliner_error *error) {
+    double start = progress_seconds();
+    bool is_proven;
+    r->device_map = calloc(r->solver.num_ipus, sizeof *r->device_map);
+    if (r->device_map == NULL)
+        return fail_memory(error, "the device map");
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_solver_order_devices(
+        costs, &r->solver, r->device_map, &r->solver.num_mapped_stages, &is_proven, error);
+    interrupts_release(&s->interrupts);
+    if (status != POPLINER_OK)
+        return status;
+    log_step(&s->log, "Ordering the devices", start);
+    if (r->solver.num_mapped_stages > 0)
+        r->solver.device_map = r->device_map;
+    else
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    is_proven ? "No split fits in any order of the devices; what follows is of "
+                                "their own order."
+                              : "Stopped: no order of the devices was found yet.");
+    if (r->solver.num_mapped_stages > 0)
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    is_proven ? "No other order of the devices has a better split."
+                              : "Stopped: another order of the devices may be better.");
+    return POPLINER_OK;
 }
 
 /* Reads the file and puts the options in terms of its units. */
@@ -309,8 +339,10 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_costs_file *file = NULL;
     popliner_costs_file *arranged = NULL;
     popliner_status status = make_request(s, &r, &file, error);
-    if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
-        s->options.total_ipus == 0 && s->options.sweep == NULL && s->options.pareto == NULL)
+    if (status == POPLINER_OK && s->options.device_map.is_any)
+        status = order_devices(s, &r, file->costs, error);
+    else if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
+             s->options.total_ipus == 0 && s->options.sweep == NULL && s->options.pareto == NULL)
         status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
         const popliner_costs_file *info = (arranged != NULL ? arranged : file);

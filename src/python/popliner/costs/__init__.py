@@ -21,7 +21,7 @@ from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Pat
                         number, numbers_in, size, stop_of, table_of, text)
 from .._library import begin, library
 from ..enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recompute, Schedule
-from ..errors import UsageError
+from ..errors import StoppedError, UsageError
 from ..plans import Answer, Naming, Pareto, Replicas, Sweep
 from ..records import Interval
 from ..request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, counted_marks,
@@ -571,6 +571,21 @@ class Costs(Owner):
         plan = Handle(library.popliner_plan_free, variants.turn)
         plan.pointer = ctypes.c_void_p(library.popliner_variants_take_plan(variants.pointer))
         return self._certify(plan, asked, library.popliner_variants_texts(variants.pointer))
+
+    def order_devices(self, request: Optional[Request] = None,
+                      **members: Unpack[Members]) -> Tuple[int, ...]:
+        """Which device gets which stage, where devices differ in `mem_per_tile` and `ipu_speeds`:
+        the devices of the best split, of all splits and all orders of the devices 0 ...
+        num_ipus - 1, to solve with as `device_map`. Empty if nothing fits in any order."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        devices = (ctypes.c_size_t * asked.solver.num_ipus)()
+        count, is_proven = ctypes.c_size_t(), ctypes.c_bool()
+        call(library.popliner_solver_order_devices, handle.pointer, ctypes.byref(asked.solver),
+             devices, ctypes.byref(count), ctypes.byref(is_proven), turns=(handle.turn,))
+        if not is_proven.value:
+            raise StoppedError("order_devices: stopped before the best order was proven")
+        return tuple(devices[:count.value])
 
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
               title: Optional[str] = None, **members: Unpack[Members]) -> Sweep:
