@@ -98,11 +98,29 @@ def check(costs, request, answer):
     return True, best != best_in_order
 
 
+def check_refusals(popliner, path):
+    """What an order does not go with is refused by name, and what does not fit has a reason."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,memory,forward,backward,stash\na,5,1,2,1\nb,5,1,2,1\nc,5,1,2,1\n")
+    for options in (["--slack", "5"], ["--require", "place:a=1"], ["--schedule", "zero-bubble"],
+                    ["--bandwidth", "5"], ["--pareto", "memory,cycles"], ["--num-ipus", "1..2"],
+                    ["--objective", "balance"], ["--evaluate", "a"]):
+        done = subprocess.run([popliner, path, "--solve", "--device-map", "any", *options],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and options[0] in done.stderr and \
+            "not with --device-map any" in " ".join(done.stderr.split()), (options, done.stderr)
+    done = subprocess.run([popliner, path, "--solve", "--device-map", "any", "--mem-per-tile", "4",
+                           "--num-ipus", "3"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "in any order of the devices" in done.stderr, done.stderr
+    assert "It would fit with --mem-per-tile 5" in done.stderr, done.stderr
+
+
 def main():
     popliner = sys.argv[1]
     number = 2000 if cases.takes_all() else 100
     fitting, reordered = 0, 0
     with tempfile.TemporaryDirectory() as directory:
+        check_refusals(popliner, os.path.join(directory, "costs.csv"))
         for seed in range(number):
             costs, request = draw(random.Random(seed))
             try:

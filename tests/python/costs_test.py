@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import sys
 import tempfile
 import unittest
 from fractions import Fraction
@@ -19,6 +20,9 @@ import common
 import popliner
 from popliner import _calling, _declared, _library
 from popliner.request import Asked, Units
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import plain_step  # noqa: E402
 
 try:
     import numpy
@@ -299,20 +303,40 @@ class Solving(unittest.TestCase):
             with self.assertRaises(kind):
                 popliner.solve_ways(bad)
 
+    def test_the_order_of_devices(self):
+        """The best of all orders, which is solved with as a device map."""
+        it = Random(12, 4)
+        costs = it.by_hand()
+        speeds = {0: 0.5, 1: 1, 2: 2}
+        found = costs.order_devices(num_ipus=3, objectives="cycles", ipu_speeds=speeds)
+        best = min(costs.solve(device_map=order, objectives="cycles", ipu_speeds={
+            ipu: speed for ipu, speed in speeds.items() if ipu in order}).cycles
+                   for count in (1, 2, 3) for order in itertools.permutations(range(3), count))
+        answer = costs.solve(device_map=found, objectives="cycles", ipu_speeds={
+            ipu: speed for ipu, speed in speeds.items() if ipu in found})
+        self.assertEqual(answer.cycles, best)
+        self.assertEqual(costs.order_devices(num_ipus=3, mem_per_tile=0), ())
+        with self.assertRaises(popliner.UsageError):
+            costs.order_devices(num_ipus=3, slack_percent=5)
+
     def test_replicas(self):
-        """By the formulas of popliner/replicas.h, for every split and number of replicas."""
+        """By the longest path through the passes, for every split and number of replicas."""
         it = Random(11, 5)
         chance = random.Random(4)
         weights = [chance.randrange(1000) for _ in range(5)]
         total, batches = 6, 8
 
         def step(split, replicas):
-            cycles = max(it.cycles[i][j] for i, j in split)
+            cost = [{"F": it.cycles[i][j] // 3, "B": it.cycles[i][j] - it.cycles[i][j] // 3}
+                    for i, j in split]
+            lists = plain_step.lists_of("1f1b", len(split), len(split), batches)
+            cycles = plain_step.longest_path(lists, cost, len(split) - 1)
             reduce = 2 * (replicas - 1) * max(sum(weights[i:j + 1]) for i, j in split) * 3
-            return ((batches + len(split) - 1) * cycles + -(-reduce // (replicas * 7)))
+            return cycles + -(-reduce // (replicas * 7))
 
-        best = max(Fraction(replicas * batches, step(split, replicas))
-                   for split in splits(5, 5) for replicas in range(1, total // len(split) + 1))
+        best = [max(Fraction(replicas * batches, step(split, replicas))
+                    for split in splits(5, 5) if len(split) == count
+                    for replicas in range(1, total // count + 1)) for count in range(1, 6)]
         asked = []
 
         def costs_for(num_stages, num_micro_batches):
@@ -328,8 +352,11 @@ class Solving(unittest.TestCase):
             replicas = costs.solve_replicas(total, micro_batches=batches, bandwidth=(7, 3),
                                             **members)
             self.assertTrue(replicas.is_proven)
-            found = replicas.best
-            self.assertEqual(Fraction(found.num_replicas * batches, found.step_cycles), best)
+            self.assertEqual([Fraction(found.num_replicas * batches, found.step_cycles)
+                              for found in replicas], best)
+            self.assertEqual(replicas.best, replicas[best.index(max(best))])
+            self.assertTrue(all(found.step.order == "1f1b" and found.gap == 0
+                                for found in replicas))
             self.assertIsNone(replicas.reason)
         self.assertTrue(asked)
         self.assertTrue(all(m == batches for _, m in asked))
