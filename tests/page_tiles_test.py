@@ -225,6 +225,32 @@ def check_places(folder, model):
     assert {key: row for key, row in told.items()
             if data["categories"][key[1]] not in GROUP_OF} == layers and layers
     check_lives(model, places, lives)
+    check_boxes(model, data["boxes"], numbers, category, always)
+
+
+def check_boxes(model, boxes, numbers, category, always):
+    """Each variable of the tiles that are there: by address, and when it is live."""
+    columns = {name: unpack(text) for name, text in boxes.items()}
+    ranges = iter(zip(columns["first"], columns["end"]))
+    classes = [[next(ranges) for _ in range(count)] for count in columns["ranges"]]
+    rows = iter(zip(*(columns[name] for name in ("offset", "size_bytes", "variable", "category",
+                                                 "class"))))
+    steps = [*chance.sample(range(model.num_steps), 10), 0, model.num_steps - 1]
+    for tile, count in zip(columns["tile"], columns["count"]):
+        told = [next(rows) for _ in range(count)]
+        assert told == sorted(told, key=lambda row: row[0])
+        expected = list(model.sql.execute(
+            "SELECT offset, size_bytes, unlowered_var_id, category, equivalence_class FROM "
+            "vars_info WHERE tile = ? AND size_bytes > 0 AND (bitset IS NULL OR bitset & 1)",
+            (tile,)))
+        for step in [None, *steps]: # None: what is always live
+            assert sorted(row[:4] for row in told if (row[4] == 0 if step is None else row[4] > 0
+                          and any(a <= step < b for a, b in classes[row[4] - 1]))) == sorted(
+                (at, size, 0 if name is None else numbers[name] + 1, category[kind])
+                for at, size, name, kind, number in expected
+                if (always[number] if step is None
+                    else not always[number] and model.is_live(number, step))), (tile, step)
+    assert next(rows, None) is None and len(set(columns["tile"])) == len(columns["tile"]) > 1
 
 
 def check_lives(model, places, lives):

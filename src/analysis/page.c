@@ -36,6 +36,7 @@ enum {
     MAX_PIPELINES = 24,            /* that stages can serve */
     MAX_TILE_NEEDS = 1200000,      /* of all stages on all tiles, for each kind of pipeline */
     MAX_TILE_NEED_CHARS = 2000000, /* of all kinds together */
+    MAX_BOXED_STAGES = 16,         /* whose fullest tile is there with its addresses */
 };
 
 /* The state of writing a page. Zero-initialise. */
@@ -606,6 +607,18 @@ static popliner_status put_comparison(task *t, popliner_error *error) {
     return pl_changes_write_page((const pl_changes *)t->options.changes, &t->data, error);
 }
 
+/* Adds the boxes of tiles, those of the plan's first stages among them. */
+static popliner_status put_boxes(task *t, popliner_error *error) {
+    const pl_certificate *c = pl_certificate_of(t->options.certificate);
+    uint64_t tiles[MAX_BOXED_STAGES];
+    size_t count = 0;
+    for (; c != NULL && c->is_measured && count < c->plan.num_stages && count < MAX_BOXED_STAGES;
+         count++)
+        tiles[count] = c->details[count].tile;
+    pl_put_line(&t->json);
+    return pl_page_put_boxes(&t->json, t->analysis->profile, tiles, count, error);
+}
+
 static popliner_status put_variables(task *t, const section_work *w, popliner_error *error) {
     const popliner_analysis *a = t->analysis;
     double start = pl_clock_seconds();
@@ -668,6 +681,8 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
         status = make_sections(&t, &w, error);
     if (status == POPLINER_OK)
         status = put_variables(&t, &w, error);
+    if (status == POPLINER_OK)
+        status = put_boxes(&t, error);
     if (status == POPLINER_OK)
         status = put_comparison(&t, error);
     pl_progress(&analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
