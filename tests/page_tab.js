@@ -44,7 +44,7 @@ function makePage(popliner, scratch, name, words) {
     const result = spawnSync(popliner, ['-q', ...words, '--output', `page=${file}`],
                              { encoding: 'utf8' });
     assert.ok(result.status === 0 || result.status === 1, result.stderr);
-    return { name, file };
+    return { name, file, words };
 }
 
 // Goes to a page, which is there once its solver is.

@@ -92,7 +92,7 @@ class ChainView {
         for (const value of ticks(this.most, 4))
             parts.push(svg('line', { x1: this.left, x2: right, y1: this.y(value),
                 y2: this.y(value), class: 'grid' }), svg('text', { x: this.left - 6,
-                y: this.y(value) + 4, class: 'tick end' }, value === 0 ? '0' : kib(value)));
+                y: this.y(value) + 4, class: 'tick end' }, tickText(value)));
         return parts;
     }
 
@@ -100,7 +100,7 @@ class ChainView {
         const { plan } = this;
         const { stages } = plan.split;
         const { from, to } = this.shown();
-        const hot = Verdict.bottleneck(plan.split);
+        const hottest = plan.together(stages[Verdict.bottleneck(plan.split)]);
         const base = CHAIN.top + CHAIN.height;
         const limits = []; // neighbours with one limit have one line
         const parts = [];
@@ -115,15 +115,23 @@ class ChainView {
             const name = s.ipu < 0 ? `stage ${i}` : `IPU ${s.ipu}`;
             const units = plan.range(s.first, s.last);
             const share = percentOfLimit(s.need_bytes, s.limit_bytes);
+            const last = limits[limits.length - 1];
+            if (last !== undefined && last.value === s.limit_bytes)
+                last.to = x1;
+            else
+                limits.push({ value: s.limit_bytes, from: x0, to: x1 });
+            if (plan.hasNoPlan())
+                return;
+            const isHot = hottest.includes(s);
             parts.push(svg('rect', { x: x0, y: need, width: x1 - x0, height: base - need,
-                class: `fill${i === hot ? ' hot' : ''}` }));
+                class: `fill${isHot ? ' hot' : ''}` }));
             if (need < atLimit)
                 parts.push(svg('rect', { x: x0, y: need, width: x1 - x0,
                     height: atLimit - need, class: 'above' }));
             if (this.model.needs.length > 1 && x1 - x0 > 30)
                 parts.push(svg('path', { class: 'whisker', d: `M${x1 - 18} ` +
                     `${this.y(s.needs.most)}h8m-4 0V${this.y(s.needs.least)}m-4 0h8` }));
-            if (i === hot)
+            if (isHot)
                 parts.push(svg('text', { x: middle, y: base - 8, class: 'on-bar' },
                     base - need > 24 ? fitting(x1 - x0, 'bottleneck') : ''));
             if (i === plan.chosenStage)
@@ -131,20 +139,14 @@ class ChainView {
                     class: 'chosen-stage' }));
             parts.push(svg('text', { x: middle, y: 14, class: 'ipu' },
                 fitting(x1 - x0, name, s.ipu < 0 ? '' : String(s.ipu))),
-            svg('text', { x: middle, y: 30, class: 'tick middle' },
-                fitting(x1 - x0, units)),
+            svg('text', { x: middle, y: 30, class: 'tick middle' }, fitting(x1 - x0, units)),
             svg('text', { x: middle, y: Math.max(CHAIN.top + 10, need - 8), class: 'need' },
                 fitting(x1 - x0 - 26, `${kib(s.need_bytes)} · ${share}`, kib(s.need_bytes),
                     kib(s.need_bytes).replace(/ .*/, ''))));
-            const last = limits[limits.length - 1];
-            if (last !== undefined && last.value === s.limit_bytes)
-                last.to = x1;
-            else
-                limits.push({ value: s.limit_bytes, from: x0, to: x1 });
         });
         for (const limit of limits)
             parts.push(svg('line', { x1: limit.from, x2: limit.to, y1: this.y(limit.value),
-                y2: this.y(limit.value), class: 'limit' }), svg('text', { x: limit.to - 4,
+                y2: this.y(limit.value), class: 'limit' }), svg('text', { x: limit.to - 26,
                 y: this.y(limit.value) - 5, class: 'limit-name' },
             fitting(limit.to - limit.from, `limit ${kib(limit.value)}`)));
         return parts;
@@ -153,10 +155,17 @@ class ChainView {
     forbidden() {
         const { from, to } = this.shown();
         const parts = [];
-        for (let unit = Math.max(1, from); unit < to; unit++)
+        for (let unit = Math.max(1, from); unit < to; unit++) {
+            const isRequired = (this.model.wishes.cut_rules[unit] & 1) !== 0;
             if (this.plan.rule(unit) === 'forbidden')
                 parts.push(svg('rect', { x: this.x(unit) - 4, y: CHAIN.top, width: 8,
                     height: CHAIN.height, class: 'no-cut' }));
+            if (isRequired && !this.plan.cuts.includes(unit))
+                parts.push(svg('line', { x1: this.x(unit), x2: this.x(unit), y1: CHAIN.top - 6,
+                    y2: CHAIN.top + CHAIN.height, class: 'missing-cut' }), svg('text', {
+                    x: this.x(unit), y: CHAIN.top - 10, class: 'need no' }, 'cut required' +
+                    `${this.plan.rule(unit) === 'forbidden' ? ', and forbidden' : ''}`));
+        }
         return parts;
     }
 
@@ -164,7 +173,8 @@ class ChainView {
         const { best } = this.plan;
         const { from, to } = this.shown();
         const y = CHAIN.top + CHAIN.height + 4;
-        return best === null ? [] : best.cuts.filter((unit) => unit > from && unit < to)
+        const isWorse = this.plan.answer.status === 'bounded' && this.plan.isTold();
+        return best === null || isWorse ? [] : best.cuts.filter((unit) => unit > from && unit < to)
             .map((unit) => svg('path', { d: `M${this.x(unit)} ${y}l5 8h-10Z`, class: 'mark' }));
     }
 
@@ -217,8 +227,7 @@ class ChainView {
             'aria-valuenow': unit, 'aria-valuetext': text,
             'aria-disabled': rule === 'required' ? 'true' : null,
             title: rule === 'required' ? text : `${text}. Drag it, or use arrows and Delete`,
-            onkeydown: (event) => plan.onHandleKey(event, i),
-            ondblclick: () => plan.removeCut(i),
+            onkeydown: (event) => plan.onHandleKey(event, i), ondblclick: () => plan.removeCut(i),
             onpointerdown: (event) => this.drag(event, i) });
         element.style.left = `${this.x(unit)}px`;
         return { element, isShown: unit > from && unit < to, focus: () => element.focus() };
@@ -232,8 +241,7 @@ class ChainView {
         const element = el('div', { class: 'place', role: 'slider', tabindex: '0',
             'aria-label': 'Place for another cut', 'aria-valuemin': 1, 'aria-valuemax': n - 1,
             'aria-valuenow': this.place, 'aria-valuetext':
-                `after ${plan.label(this.place - 1)}; Enter sets a cut`,
-            onkeydown: (event) => {
+                `after ${plan.label(this.place - 1)}; Enter sets a cut`, onkeydown: (event) => {
                 const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
                 if (event.key === 'Enter' || event.key === ' ')
                     plan.setCuts([...plan.cuts, this.place], 'Another cut.');
@@ -317,6 +325,11 @@ class ChainView {
             width: Math.max(1, x(s.last + 1) - x(s.first) - 1), y: y(s.need_bytes),
             height: base - y(s.need_bytes), class: `fill${i === hot ? ' hot' : ''}` +
                 `${s.fits === false ? ' above' : ''}` }));
+        for (const { limit_bytes: limit, first, last } of this.plan.split.stages)
+            parts.push(svg('line', { x1: x(first), x2: x(last + 1), y1: y(limit) + 0.5,
+                y2: y(limit) + 0.5, class: 'limit' }));
+        for (const unit of this.plan.cuts)
+            parts.push(svg('line', { x1: x(unit), x2: x(unit), y1: 0, y2: base, class: 'cut' }));
         const picture = svg('svg', { width: this.width, height: base + 2, role: 'slider',
             tabindex: '0', class: 'overview', 'aria-label': 'Part of the chain that is shown',
             'aria-valuemin': 0, 'aria-valuemax': n - (to - from), 'aria-valuenow': from,
@@ -330,8 +343,7 @@ class ChainView {
                 this.window = this.moved(from + step, to - from);
                 this.draw();
                 this.element.querySelector('.overview').focus();
-            },
-            onpointerdown: (event) => this.dragWindow(event, room) }, parts,
+            }, onpointerdown: (event) => this.dragWindow(event, room) }, parts,
         svg('rect', { x: x(from), y: 0.5, width: x(to) - x(from), height: base + 1,
             class: 'window' }));
         return picture;

@@ -166,14 +166,19 @@ class Chart {
         this.selection = svg('rect', { y: top, height: innerHeight, width: 0, x: 0,
             class: 'selection' });
         parts.push(this.selection);
+        this.place(svg('svg', { viewBox: `0 0 ${width} ${height}` }), parts);
+    }
+
+    // Puts a picture in the place of the last one.
+    place(picture, parts) {
         const hadFocus = this.picture && document.activeElement === this.picture;
-        this.picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, tabindex: '0',
-            role: 'application', 'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
+        this.picture = append(picture, { tabindex: '0', role: 'application',
+            'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
                 'Arrows choose, plus and minus zoom, 0 shows all.',
             onkeydown: (event) => this.onKey(event), onwheel: (event) => this.onWheel(event),
             onpointerdown: (event) => this.onDown(event),
             onpointermove: (event) => this.onMove(event),
-            onpointerup: (event) => this.onUp(event) }, parts);
+            onpointerup: (event) => this.onUp(event) }, [parts]);
         replace(this.element, this.picture, this.legend(), this.tools());
         if (hadFocus)
             this.picture.focus();
@@ -190,8 +195,7 @@ class Chart {
         return el('p', { class: 'tools' },
             button('+', () => this.zoom(0.5), { 'aria-label': `+ zoom in: ${this.title}` }),
             button('−', () => this.zoom(2), { 'aria-label': `− zoom out: ${this.title}` }),
-            button('All', () => this.show(0, this.size),
-                { 'aria-label': `All of ${this.title}` }),
+            button('All', () => this.show(0, this.size), { 'aria-label': `All of ${this.title}` }),
             this.status);
     }
 
@@ -246,15 +250,10 @@ class Chart {
         const step = event.shiftKey ? Math.max(1, Math.round((this.to - this.from) / 20)) : 1;
         const from = this.chosen === null ? this.from - 1 : this.chosen;
         const actions = {
-            ArrowRight: () => this.choose(from + step),
-            ArrowLeft: () => this.choose(from - step),
-            Home: () => this.choose(0),
-            End: () => this.choose(this.size - 1),
-            '+': () => this.zoom(0.5),
-            '=': () => this.zoom(0.5),
-            '-': () => this.zoom(2),
-            0: () => this.show(0, this.size),
-        };
+            ArrowRight: () => this.choose(from + step), ArrowLeft: () => this.choose(from - step),
+            Home: () => this.choose(0), End: () => this.choose(this.size - 1),
+            '+': () => this.zoom(0.5), '=': () => this.zoom(0.5), '-': () => this.zoom(2),
+            0: () => this.show(0, this.size) };
         if (!actions[event.key] || event.ctrlKey || event.metaKey)
             return;
         event.preventDefault();

@@ -87,11 +87,9 @@ class ChangeRows extends Rows {
         const now = compared.now(quantity);
         const columns = {
             name: Array.from(before, (_, i) => compared.label(i)),
-            before, now,
-            difference: compared.differences(quantity),
+            before, now, difference: compared.differences(quantity),
             percent: now.map((value, i) => percentOf(before[i], value)),
-            note: options.notes || compared.only.map((side) => side && `only ${side}`),
-        };
+            note: options.notes || compared.only.map((side) => side && `only ${side}`) };
         Object.assign(columns, options.columns);
         const names = Object.keys(columns).filter((name) => name !== 'note' ||
             columns.note.some((text) => text !== null));
@@ -115,8 +113,7 @@ class ChangeRows extends Rows {
 
 const BOUND_TEXTS = {
     'largest-tile': 'the fullest tile', tiles: 'any tile', categories: 'any category',
-    layers: 'any layer', stages: 'any stage', cycles: 'the cycles',
-};
+    layers: 'any layer', stages: 'any stage', cycles: 'the cycles' };
 
 class ComparisonView {
     constructor(page) {
@@ -132,8 +129,7 @@ class ComparisonView {
             this.makeGrown(), this.makeSettings(), this.makeStages(),
             el('h3', {}, 'Tiles'), this.makeTiles(),
             el('h3', {}, 'Layers'), el('p', {}, 'What each needs as a stage of its own.'),
-            this.makeRows('unit', 'Layers', 'total_bytes', 'layers'),
-            el('h3', {}, 'Categories'),
+            this.makeRows('unit', 'Layers', 'total_bytes', 'layers'), el('h3', {}, 'Categories'),
             this.makeRows('category', 'Categories', 'variables_bytes', 'categories'),
             this.makeDevice());
     }
@@ -164,8 +160,7 @@ class ComparisonView {
             difference === null ? null : el('p', {}, `${growth.what === 'plan' ? 'Needed'
                 : 'Live'} before: ${grouped(growth.before)} B, now: ${grouped(growth.now)} B. ` +
                 `${grouped(this.data.num_changed)} of ${grouped(this.data.num_quantities)} ` +
-                'quantities changed.'),
-            !hasBounds ? null : el('ul', { class: 'bounds' },
+                'quantities changed.'), !hasBounds ? null : el('ul', { class: 'bounds' },
                 bounds.map((bound) => el('li', {}, this.boundText(bound))))];
     }
 
@@ -271,8 +266,7 @@ class ComparisonView {
         const verdict = (own) => own === null ? null : own.verdict;
         const columns = {
             'units before': stages.map((own) => ends(own.before)),
-            'units now': stages.map((own) => ends(own.now)),
-        };
+            'units now': stages.map((own) => ends(own.now)) };
         if (stages.some((own) => verdict(own.before) || verdict(own.now)))
             Object.assign(columns, { 'verdict before': stages.map((own) => verdict(own.before)),
                 'verdict now': stages.map((own) => verdict(own.now)) });
@@ -330,8 +324,7 @@ class ComparisonView {
                 { name: 'more now', values: all.map((value) => Math.max(0, value)),
                     color: color(1) },
                 { name: 'less now', values: all.map((value) => Math.min(0, value)),
-                    color: color(2) }],
-            describe: (i) => `tile ${grouped(i)}: ${signed(all[i])} B`,
+                    color: color(2) }], describe: (i) => `tile ${grouped(i)}: ${signed(all[i])} B`,
             onChoose: onChoose(() => change) });
         this.charts = [both, change];
         replace(this.holder, el('h4', {}, `Before and now: ${title}`), both.element,

@@ -49,8 +49,7 @@ function readData(text) {
     const model = Model.read(data);
     // stages that several pipelines share, as data.stages and data.tile_needs have them
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
-    return { data, tables, tileVariables, model, groups,
-        places: Places.read(data, Model.unpack) };
+    return { data, tables, tileVariables, model, groups, places: Places.read(data, Model.unpack) };
 }
 
 // ---- numbers for reading ------------------------------------------------------------------------

@@ -4,10 +4,8 @@
 function diagnosed(table, group) {
     const groups = table.column('group');
     return groups.map((own, i) => own !== group ? null : {
-        name: table.column('name')[i],
-        value: table.column('value')[i],
-        explained: table.column('explained')[i],
-        exceeded: table.column('tiles_exceeded')[i],
+        name: table.column('name')[i], value: table.column('value')[i],
+        explained: table.column('explained')[i], exceeded: table.column('tiles_exceeded')[i],
     }).filter((row) => row !== null);
 }
 
@@ -26,14 +24,12 @@ function bottleneck(page, table) {
         ['fullest tile', button(grouped(own.tile.value), () => page.showTile(own.tile.value),
             { class: 'link' })],
         ['at step', button(grouped(own.step.value), () => page.showStep(own.step.value),
-            { class: 'link' })],
-        ['program', shorten(own.program.value || '–')],
+            { class: 'link' })], ['program', shorten(own.program.value || '–')],
         ['by the compiler', `${grouped(own.bytes.value)} bytes`],
         ['explained', `${grouped(own.bytes.explained)} bytes ` +
             `(${share(own.bytes.explained, own.bytes.value) || '–'})`],
         ['the model has most on tile', grouped(model.tile.value)],
-        ['at its step', grouped(model.step.value)],
-        ['with', `${grouped(model.bytes.value)} bytes`],
+        ['at its step', grouped(model.step.value)], ['with', `${grouped(model.bytes.value)} bytes`],
         ['memory model', model.memory_model.value],
     ]), el('p', { class: off > 0 ? 'verdict over' : null }, off === null
         ? 'The profile has no account by tile to check this against.'
@@ -52,7 +48,7 @@ function recall(table) {
         list('category').map((row) => [row.name, grouped(row.value), grouped(row.explained),
             share(row.explained, row.value), grouped(row.value - row.explained),
             grouped(row.exceeded)])),
-        el('div', {}, smallTable('Programs', [['type', false], ['all', true],
+        el('div', {}, smallTable('Programs by type', [['type', false], ['all', true],
             ['in operations', true], ['share', true]], list('programs').map((row) => [row.name,
             grouped(row.value), grouped(row.explained), share(row.explained, row.value)])),
         smallTable('Operations, by how their layer was found', [['rule', false],

@@ -79,11 +79,9 @@ function readFragment(text, plan) {
                 return false;
             state.cuts = cuts.map(Number);
             return true;
-        },
-        ipus: (value) => whole(value, Model.fewestIpus(model), 65536) &&
+        }, ipus: (value) => whole(value, Model.fewestIpus(model), 65536) &&
             Boolean(state.settings.numIpus = Number(value)),
-        limit: (value) => whole(value, 1, 2 ** 40) &&
-            Boolean(state.settings.limit = Number(value)),
+        limit: (value) => whole(value, 1, 2 ** 40) && Boolean(state.settings.limit = Number(value)),
         need: (value) => model.needs.includes(value) && Boolean(state.settings.need = value),
         by: (value) => {
             const names = value.split('.');
@@ -91,19 +89,15 @@ function readFragment(text, plan) {
                 names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles));
             state.settings.objectives = isKnown ? names : state.settings.objectives;
             return isKnown;
-        },
-        slack: (value) => {
+        }, slack: (value) => {
             const isKnown = value.trim() !== '' && Number(value) >= 0 && Number(value) <= 1000000;
             state.settings.slack = isKnown ? Number(value) : state.settings.slack;
             return isKnown;
-        },
-        pipeline: (value) => {
+        }, pipeline: (value) => {
             const isKnown = whole(value, 0, model.pipelines.length - 1);
             state.settings.pipeline = isKnown ? Number(value) : state.settings.pipeline;
             return isKnown;
-        },
-        view: () => true,
-    };
+        }, view: () => true };
     // in the order of the readers' needs: cuts are checked for the pipeline of the fragment
     const given = [...new URLSearchParams(text)].sort(([a], [b]) =>
         Number(b === 'pipeline') - Number(a === 'pipeline'));

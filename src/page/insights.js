@@ -38,8 +38,7 @@ const ADVICE = {
     repeated_constants: (a) => `${shorten(a.subject)}: ${grouped(a.count)} constants of ` +
         `${bytes(a.one_bytes)} each, ${part(a.bytes, a.of_bytes)} of all constants.`,
     gaps: (a) => `${several(a.count, 'tile has', 'tiles have')} 5 % or more below the highest ` +
-        `address that nothing ever uses, at most ${part(a.bytes, a.of_bytes)}.`,
-};
+        `address that nothing ever uses, at most ${part(a.bytes, a.of_bytes)}.` };
 
 function adviceList(page) {
     const table = page.tables.advice;
@@ -72,8 +71,7 @@ function standingOut(page) {
         return el('p', {}, `No tile has more live than the median tile, ${bytes(median)}.`);
     return smallTable(`Tiles with most live memory (the median tile has ${bytes(median)})`,
         [['tile', true], ['live', true], ['above the median', true],
-            ['category most above its median', false]],
-        most.map(([tile, value]) => {
+            ['category most above its median', false]], most.map(([tile, value]) => {
             const [name, above] = names.map((column) => [column,
                 tiles.column(column)[tile] - medians.get(column)])
                 .reduce((best, pair) => pair[1] > best[1] ? pair : best, ['', 0]);
@@ -100,20 +98,17 @@ function insightsView(page) {
         el('h3', {}, 'Tiles that stand out'), standingOut(page), el('h3', {}, 'Variables'),
         rows(page, 'variables', 'Variables', ['name', 'category', 'size_bytes', 'num_tiles',
             'largest_tile', 'largest_tile_bytes', 'always_live', 'first_step', 'last_step',
-            'units'], 'size_bytes'),
-        el('h3', {}, 'Vertex types'),
+            'units'], 'size_bytes'), el('h3', {}, 'Vertex types'),
         el('p', {}, 'Code is on a tile once for each type, state once for each vertex.' +
             worstTile(vertices)),
         rows(page, 'vertices', 'Vertex types', ['name', 'code_bytes', 'state_bytes',
             'num_vertices', 'num_tiles', 'num_compute_sets', 'instance_bytes',
             'worst_tile_code_bytes', 'worst_tile_state_bytes', 'worst_tile_vertices'],
-        'code_bytes'),
-        el('h3', {}, 'Exchanges'),
+        'code_bytes'), el('h3', {}, 'Exchanges'),
         el('p', {}, 'Touched are all bytes of the variables that an exchange copies from and ' +
             'to, of which it may copy parts.' + worstTile(exchanges)),
         rows(page, 'exchanges', 'Exchanges', ['program', 'type', 'name', 'unit', 'code_bytes',
             'touched_bytes', 'cycles', 'worst_tile_bytes', 'largest_tile', 'largest_tile_bytes',
-            'num_tiles', 'num_steps'], 'code_bytes'),
-        el('h3', {}, 'Categories'),
+            'num_tiles', 'num_steps'], 'code_bytes'), el('h3', {}, 'Categories'),
         rows(page, 'categories', 'Categories', categories.columns, 'variables_bytes')];
 }

@@ -7,13 +7,20 @@ class LivenessView {
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
         this.whose = 'all';
+        this.hasAlways = false;
+        this.hidden = el('span', { class: 'status' });
+        const box = el('input', { type: 'checkbox', onchange: () => {
+            this.hasAlways = box.checked;
+            this.draw();
+        } });
         this.element = el('div', {}, el('p', { class: 'tools' }, field('Show', choice([
-            ['all', 'all tiles together'],
-            ['largest', 'the tile with most live memory'],
+            ['all', 'all tiles together'], ['largest', 'the tile with most live memory'],
+            ...page.places.boxedTiles().map((tile) => [String(tile), `tile ${grouped(tile)}`]),
         ], this.whose, (whose) => {
             this.whose = whose;
             this.draw();
-        }))), this.holder, this.detail);
+        })), field('Always live', box), this.hidden, el('span', { class: 'status' },
+            'Single tiles: those whose addresses the page has.')), this.holder, this.detail);
         this.marks = [];
         this.draw();
     }
@@ -24,11 +31,20 @@ class LivenessView {
         if (this.whose === 'largest')
             return [{ name: 'live on this tile',
                 values: this.table.column('largest_tile_live_bytes'), color: color(1) }];
-        return [
-            { name: 'always live', values: live.map((value, i) => value - rest[i]),
-                color: color(0) },
-            { name: 'not always live', values: rest, color: color(1) },
-        ];
+        if (this.whose !== 'all') {
+            const boxes = this.page.places.boxesOf(Number(this.whose));
+            const always = this.page.tables.tiles.column('always_live_bytes')[Number(this.whose)];
+            return this.withAlways(live.map(() => always), liveBytes(boxes, live.length));
+        }
+        return this.withAlways(live.map((value, i) => value - rest[i]), rest);
+    }
+
+    // Adds variables that are always live on request alone, for they hide the rest; else their sum.
+    withAlways(always, rest) {
+        this.hidden.textContent = this.hasAlways || always.length === 0 ? ''
+            : `Not shown: ${bytes(always[0])}, always live.`;
+        return [...this.hasAlways ? [{ name: 'always live', values: always, color: color(0) }] : [],
+            { name: 'not always live', values: rest, color: color(1) }];
     }
 
     // Steps in a row that run for one unit.
@@ -50,10 +66,9 @@ class LivenessView {
         this.chart = new Chart({
             title: 'Live memory by step', label: 'step', unit: bytes, series: this.series(),
             bands: this.bands(), marks: this.marks, chosen,
-            limit: this.whose === 'largest' ? { value: this.page.data.bytes_per_tile,
-                name: 'memory of a tile' } : null,
-            onChoose: (step) => this.drawStep(step),
-        });
+            limit: this.whose === 'largest' || (this.whose !== 'all' && this.hasAlways)
+                ? { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } : null,
+            onChoose: (step) => this.drawStep(step) });
         replace(this.holder, this.chart.element);
         if (this.table.numRows > 0) {
             const live = this.table.column('live_bytes');
@@ -76,36 +91,76 @@ class LivenessView {
 
     drawStep(step) {
         const value = (name) => this.table.column(name)[step];
-        const { items, isWhole } = this.page.places.liveAt(step);
-        const named = items.filter((item) => item.variable > 0);
-        const name = (item) => item.variable === 0 ? '' : this.nameOf(item.variable - 1);
-        replace(this.detail, el('h3', {}, `Step ${grouped(step)}`),
-            facts([
+        const { page } = this;
+        this.step = step;
+        const isCompared = this.kept !== undefined && this.kept !== null;
+        replace(this.detail, el('h3', {}, `Step ${grouped(step)}`), facts([
                 ['program', `${value('type') || ''} ${shorten(value('name') || '')}`],
                 ['layer', value('unit') || 'none'],
-                ['operation', this.page.operationAt(step) === null ? 'none'
-                    : shorten(this.page.operationAt(step))],
+                ['operation', page.operationAt(step) === null ? 'none'
+                    : shorten(page.operationAt(step))],
                 ['not always live', `${grouped(value('not_always_live_bytes'))} B`],
                 ['live', `${grouped(value('live_bytes'))} B`],
-            ]),
-            smallTable(`Live at this step, and not always: ${grouped(named.length)} variables, ` +
-                'and by category what belongs to none' + (isWhole ? ''
-                : ' (the page has the largest only)'), [['bytes live', true],
-                ['category', false], ['from – to step', false], ['name', false]],
-            items.slice(0, 30).map((item) => [grouped(item.bytes),
-                this.page.data.categories[item.category],
-                item.variable === 0 ? '' : `${grouped(item.from)} – ${grouped(item.to)}`,
-                el('span', { title: name(item).slice(0, 2000) },
-                    shorten(name(item) || (item.variable === 0 ? '(of no variable)'
-                        : '(no name)')))])));
+            ]), button(isCompared ? `Stop comparing with step ${grouped(this.kept)}`
+                : 'Compare with another step', () => {
+                this.kept = isCompared ? null : step;
+                this.drawStep(this.step);
+            }), isCompared ? this.comparedSteps(this.kept, step) : this.liveTable(step));
     }
 
-    nameOf(number) {
-        if (!this.names) {
-            const names = this.page.tables.variables.column('name');
-            this.names = new Map(this.page.tables.variables.column('variable').map((n, i) =>
-                [n, names[i] || '']));
-        }
-        return this.names.get(number) || '';
+    nameCell(item) {
+        const name = this.page.variableName(item.variable - 1);
+        return el('span', { title: name.slice(0, 2000) },
+            shorten(name || (item.variable === 0 ? '(of no variable)' : '(no name)')));
+    }
+
+    // Lists the variables of a step, each with its lifetime as a bar, and the step as a line.
+    liveTable(step) {
+        const { items, isWhole } = this.page.places.liveAt(step);
+        const named = items.filter((item) => item.variable > 0);
+        const shown = items.slice(0, 30);
+        const own = shown.filter((item) => item.variable > 0);
+        const from = Math.max(step - 60, Math.min(step, ...own.map((item) => item.from)));
+        const to = Math.min(step + 60, Math.max(step, ...own.map((item) => item.to))) + 1;
+        const x = (at) => Math.max(0, Math.min(1, (at - from) / (to - from))) * 200;
+        const bar = (item) => svg('svg', { class: 'lifetime', viewBox: '0 0 200 10',
+            preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('rect', { x: x(item.from),
+            y: 2, width: Math.max(2, x(item.to + 1) - x(item.from)), height: 6,
+            class: 'box-peak' }), svg('rect', { x: x(step), width: Math.max(1, x(step + 1) -
+            x(step)), height: 10, class: 'now' }));
+        return smallTable(`Live at this step, and not always: ${grouped(named.length)} variables, ` +
+            'and by category what belongs to none' + (isWhole ? ''
+            : ' (the page has the largest only)'), [['bytes live', true], ['category', false],
+            ['from – to step', false], [`steps ${grouped(from)} – ${grouped(to - 1)}`, false],
+            ['name', false]],
+        shown.map((item) => [grouped(item.bytes), this.page.data.categories[item.category],
+            item.variable === 0 ? '' : `${grouped(item.from)} – ${grouped(item.to)}`,
+            item.variable === 0 ? '' : bar(item), this.nameCell(item)]));
+    }
+
+    // Lists the variables that came or went between two steps, the largest difference first.
+    comparedSteps(first, second) {
+        const rows = new Map();
+        for (const [k, step] of [first, second].entries())
+            for (const item of this.page.places.liveAt(step).items) {
+                const key = item.variable * 256 + item.category;
+                if (!rows.has(key))
+                    rows.set(key, { item, bytes: [0, 0] });
+                rows.get(key).bytes[k] = item.bytes;
+            }
+        const change = ({ bytes: [before, after] }) => after - before;
+        const changed = [...rows.values()].filter((row) => change(row) !== 0).sort((a, b) =>
+            Math.abs(change(b)) - Math.abs(change(a)));
+        const word = ({ bytes: [before, after] }) => before === 0 ? 'came' : after === 0 ? 'went'
+            : 'differs';
+        return first === second ? el('p', { class: 'status' },
+            'Choose another step in the chart, by a click or the arrow keys.')
+            : smallTable(`From step ${grouped(first)} to step ${grouped(second)}: ` +
+                `${several(changed.length, 'difference', 'differences')} in what is not always live`,
+            [[`step ${grouped(first)}`, true], [`step ${grouped(second)}`, true],
+                ['difference', true], ['', false], ['category', false], ['name', false]],
+            changed.slice(0, 40).map((row) => [...row.bytes.map(grouped),
+                difference(change(row), (n) => grouped(n).replace('-', '−')), word(row),
+                this.page.data.categories[row.item.category], this.nameCell(row.item)]));
     }
 }

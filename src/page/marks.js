@@ -64,8 +64,7 @@ function facts(pairs) {
 function smallTable(caption, columns, rows) {
     return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
         el('table', {}, el('caption', {}, caption),
-            el('thead', {}, el('tr', {}, columns.map(([title, isNumber]) =>
-                title === '' ? el('td')
+            el('thead', {}, el('tr', {}, columns.map(([title, isNumber]) => title === '' ? el('td')
                     : el('th', { scope: 'col', class: isNumber ? 'number' : null }, title)))),
             el('tbody', {}, rows.map((row) => el('tr', row.attributes || {},
                 (row.cells || row).map((cell, i) =>

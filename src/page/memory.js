@@ -24,6 +24,7 @@ class MemoryView {
         this.how = 'live';
         this.layer = '';
         this.name = '';
+        this.boxes = new BoxesView(page);
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
         this.note = el('p', { class: 'status', 'aria-live': 'polite' });
@@ -34,7 +35,7 @@ class MemoryView {
             this.show({ name: this.names.value }) });
         this.element = el('div', {}, el('div', { class: 'settings' }, field('Show', this.shown),
             field('Only layer', this.layers), field('Only names with', this.names)), this.note,
-        this.holder, this.detail);
+        this.holder, this.detail, this.boxes.element);
         this.drawChoices();
         this.draw();
     }
@@ -68,8 +69,7 @@ class MemoryView {
         const stages = this.split === null ? [] : this.split.stages.map((stage, i) => [String(i),
             `stage ${i} of the plan above, by itself: ${labels[stage.first]} – ` +
                 labels[stage.last]]);
-        replace(this.shown, [
-            ['live', 'what is live, and what the layout leaves unused'],
+        replace(this.shown, [['live', 'what is live, and what the layout leaves unused'],
             ['categories', 'sizes of variables by category (some share addresses)'],
         ].concat(stages).map(([value, text]) => el('option', { value }, text)));
         this.shown.value = this.how;
@@ -101,13 +101,11 @@ class MemoryView {
         const total = column('total_bytes');
         const end = column('total_including_gaps_bytes');
         const used = total.map((value, i) => Math.max(value, always[i] + rest[i]));
-        return [
-            { name: 'always live', values: always },
+        return [{ name: 'always live', values: always },
             { name: 'not always live, at the peak', values: rest },
             { name: 'in use, but not at the peak',
                 values: used.map((value, i) => value - always[i] - rest[i]) },
-            { name: 'gaps', values: end.map((value, i) => Math.max(0, value - used[i])) },
-        ];
+            { name: 'gaps', values: end.map((value, i) => Math.max(0, value - used[i])) }];
     }
 
     // The memory of a stage of the split on screen, compiled alone: by part for the command's own
@@ -130,10 +128,8 @@ class MemoryView {
             return null;
         const { first, last } = stage;
         const { once, kept, code } = this.places.stageNeeds(group,
-            first * (2 * model.numUnits - first + 1) / 2 + last - first,
-            copies(placed));
-        return [{ name: 'code of operations', values: code },
-            { name: 'data, and all else',
+            first * (2 * model.numUnits - first + 1) / 2 + last - first, copies(placed));
+        return [{ name: 'code of operations', values: code }, { name: 'data, and all else',
                 values: once.map((value, tile) => value - code[tile]) },
             { name: 'kept for the backward pass', values: kept }].filter((s) =>
             s.values.some((value) => value !== 0));
@@ -141,8 +137,7 @@ class MemoryView {
 
     ofLayer() {
         const { things } = this.places.table('layers');
-        return this.byCategory('layers', Array.from(things, (unit) =>
-            unit === Number(this.layer)));
+        return this.byCategory('layers', Array.from(things, (unit) => unit === Number(this.layer)));
     }
 
     byCategory(name, isWanted) {
@@ -152,22 +147,9 @@ class MemoryView {
 
     // Whether each row that the page has of the variables matches the name that is looked for.
     matches() {
-        const names = this.namesOf();
         const wanted = this.name.toLowerCase();
-        return Array.from(this.places.table('named').things, (variable) => {
-            const name = names.get(variable);
-            return name !== undefined && name.includes(wanted);
-        });
-    }
-
-    namesOf() {
-        if (!this.lowerNames) {
-            const numbers = this.page.tables.variables.column('variable');
-            const names = this.page.tables.variables.column('name');
-            this.lowerNames = new Map(numbers.map((number, i) =>
-                [number, (names[i] || '').toLowerCase()]));
-        }
-        return this.lowerNames;
+        return Array.from(this.places.table('named').things, (variable) =>
+            this.page.variableName(variable).toLowerCase().includes(wanted));
     }
 
     // The series to draw, with their captions.
@@ -210,13 +192,10 @@ class MemoryView {
         });
         this.note.textContent = note;
         const shown = {
-            series,
-            bands: isStage ? [] : ipuBands(this.table),
-            limit: isStage
+            series, bands: isStage ? [] : ipuBands(this.table), limit: isStage
                 ? { value: this.page.plan.settings.limit, name: 'limit' }
                 : this.layer !== '' || this.name !== '' ? null
-                : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' },
-        };
+                : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } };
         if (this.chart)
             this.chart.set(shown);
         else
@@ -241,8 +220,7 @@ class MemoryView {
             return null;
         const title = this.layer !== ''
             ? `Of layer ${this.page.data.chain.labels[Number(this.layer)]}`
-            : this.name !== '' ? `Named like ‘${shorten(this.name, 40)}’`
-            : `In stage ${this.how}`;
+            : this.name !== '' ? `Named like ‘${shorten(this.name, 40)}’` : `In stage ${this.how}`;
         return own.length === 0 ? el('p', {}, `${title}: nothing on this tile.`)
             : smallTable(title, [['part', false], ['bytes', true]],
                 own.map((s) => [s.name, grouped(s.values[tile])]));
@@ -276,6 +254,7 @@ class MemoryView {
     }
 
     drawTile(tile) {
+        this.boxes.draw(tile);
         const value = (name) => this.table.column(name)[tile];
         const { tileVariables, data } = this.page;
         const columns = [['bytes', true], ['category', false], ['live at steps', false],
@@ -291,21 +270,18 @@ class MemoryView {
         replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`), own,
             this.matching === null || this.isMissing ? null
                 : smallTable('Its largest variables there', columns, this.matchingRows(tile)),
-            own === null ? null : el('p', {}, 'In the profile:'),
-            facts([
+            own === null ? null : el('p', {}, 'In the profile:'), facts([
                 ['live', `${grouped(value('live_bytes'))} B`],
                 ['always live', `${grouped(value('always_live_bytes'))} B`],
                 ['not always live, at the peak',
                     `${grouped(value('not_always_live_peak_bytes'))} B`],
                 ['addresses in use', `${grouped(value('total_bytes'))} B`],
                 ['gaps between them', `${grouped(Math.max(0, gaps))} B`],
-                ['highest address', `${grouped(value('total_including_gaps_bytes'))} B`],
-            ]),
+                ['highest address', `${grouped(value('total_including_gaps_bytes'))} B`]]),
             el('div', { class: 'pair' },
                 smallTable('Sizes by category, also of what shares addresses',
                     [['category', false], ['bytes', true]],
                     parts.map((name) => [name.slice('category_'.length, -'_bytes'.length),
-                        grouped(value(name))])),
-                smallTable('Largest variables', columns, rows)));
+                        grouped(value(name))])), smallTable('Largest variables', columns, rows)));
     }
 }

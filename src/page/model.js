@@ -70,6 +70,8 @@ const Model = (() => {
 
     // How the command names options in its messages, and constraints.
     function optionNames(words) {
+        if (words === null)
+            return {};
         const bare = (option) => option.replace(/^-+/, '');
         return { num_ipus: words.num_ipus, mem_per_tile: words.mem_per_tile,
             constraint_num_ipus: bare(words.num_ipus),
@@ -79,19 +81,12 @@ const Model = (() => {
     // Reads the stages from the data of a page.
     function read(data) {
         const model = {
-            chain: data.chain,
-            numUnits: data.chain.labels.length,
-            parts: data.chain.parts,
+            chain: data.chain, numUnits: data.chain.labels.length, parts: data.chain.parts,
             tileParts: data.chain.tile_parts,
-            categories: data.categories,
-            wishes: data.wishes,
-            optionNames: optionNames(data.words),
+            categories: data.categories, wishes: data.wishes, optionNames: optionNames(data.words),
             told: { cuts: data.plan, stages: data.plan_stages || [] },
-            unitIpus: data.unit_ipus || null,
-            pipelines: [],
-            hasCycles: Boolean(data.chain.cycles),
-            needs: data.chain.follows_account ? NEEDS : ['expected'],
-        };
+            unitIpus: data.unit_ipus || null, pipelines: [], hasCycles: Boolean(data.chain.cycles),
+            needs: data.chain.follows_account ? NEEDS : ['expected'] };
         if (data.stages.length === 0)
             return model;
         model.cuts = unpack(data.chain.cuts_bytes);
@@ -214,9 +209,7 @@ const Model = (() => {
         for (let i = v.first[piece]; i < v.first[piece + 1]; i++)
             result.push({
                 name: v.name[i] === 0 ? '' : v.names[v.name[i] - 1],
-                category: model.categories[v.category[i]],
-                size_bytes: v.size_bytes[i],
-            });
+                category: model.categories[v.category[i]], size_bytes: v.size_bytes[i] });
         return result;
     }
 
@@ -224,8 +217,7 @@ const Model = (() => {
     function verdict(needs, limit, isAlone, numIpus) {
         if (!isAlone || numIpus > 1)
             return needs.least <= limit ? 'is not known to fit' : 'does not fit';
-        return needs.most <= limit ? 'fits'
-            : needs.expected <= limit ? 'likely fits'
+        return needs.most <= limit ? 'fits' : needs.expected <= limit ? 'likely fits'
             : needs.least <= limit ? 'may not fit' : 'does not fit';
     }
 
@@ -271,36 +263,25 @@ const Model = (() => {
         const result = {
             first, last, ipu, needs, mem,
             // what a calibration adds is only known of the tile that counts
-            total_bytes: model.wishes.is_calibrated ? null : total,
-            parts_bytes: total,
+            total_bytes: model.wishes.is_calibrated ? null : total, parts_bytes: total,
             unexplained_always_live_bytes: sums.unexplained_always_live_bytes[i],
-            parameter_bytes: sums.parameter_bytes[i],
-            need_bytes: need,
-            limit_bytes: limit,
+            parameter_bytes: sums.parameter_bytes[i], need_bytes: need, limit_bytes: limit,
             // of one of several on an IPU no more can be known than that it does not
             fits: need > limit ? false : isAlone && numIpus < 2 ? true : null,
-            headroom_bytes: limit - need,
-            verdict: verdict(needs, limit, isAlone, numIpus),
+            headroom_bytes: limit - need, verdict: verdict(needs, limit, isAlone, numIpus),
             is_known: isAlone,
             is_spread: numIpus > 1, // over IPUs of the profile
-            bound_bytes: null,
-            is_alone: isAlone,
-            margin_spreads: needs.expected > 0
+            bound_bytes: null, is_alone: isAlone, margin_spreads: needs.expected > 0
                 ? (limit - needs.expected) / (SPREAD * needs.expected) : 0,
             cycles: model.hasCycles ? atSpeed(speedOf(model, ipu), pipeline.cycles[i]) + onLinks
-                : null,
-            cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
-            tile: 0, tile_bytes: 0, tile_parts: null, step: 0, variables: [],
-        };
+                : null, cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
+            tile: 0, tile_bytes: 0, tile_parts: null, step: 0, variables: [] };
         if (piece >= 0)
             Object.assign(result, {
-                tile: tiles.tile[piece],
-                tile_bytes: needs.expected,
-                step: tiles.step[piece],
+                tile: tiles.tile[piece], tile_bytes: needs.expected, step: tiles.step[piece],
                 tile_parts: model.wishes.is_calibrated ? null
                     : tileParts(tiles, piece, copies, needs.expected),
-                variables: variablesOf(model, pipeline.stages, piece),
-            });
+                variables: variablesOf(model, pipeline.stages, piece) });
         return result;
     }
 
@@ -329,12 +310,10 @@ const Model = (() => {
                 needs: { least: own.least, expected: own.expected, most: own.most },
                 fits: own.fits, verdict: own.verdict, step: own.step,
                 tile: own.tile, tile_bytes: own.expected, tile_parts: own.tile_parts,
-                headroom_bytes: own.limit_bytes - own.need_bytes,
-                margin_spreads: own.expected > 0
+                headroom_bytes: own.limit_bytes - own.need_bytes, margin_spreads: own.expected > 0
                     ? (own.limit_bytes - own.expected) / (SPREAD * own.expected) : 0,
                 total_bytes: own.total_bytes, variables: own.variables,
-                is_alone: stage.is_known, is_known: true,
-            });
+                is_alone: stage.is_known, is_known: true });
         });
     }
 
@@ -381,10 +360,8 @@ const Model = (() => {
             memory: areKnown ? Math.max(...stages.map((s) => s.need_bytes)) : null,
             cycles: model.hasCycles ? Math.max(...ipuCycles(stages)) : null,
             traffic: stages.reduce((sum, s) => sum + s.cut_bytes, 0),
-            ipus: ipuCycles(stages).length,
-            balance: isOfCycles ? spread(ipuCycles(stages))
-                : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
-        };
+            ipus: ipuCycles(stages).length, balance: isOfCycles ? spread(ipuCycles(stages))
+                : areKnown ? spread(stages.map((s) => s.need_bytes)) : null };
         const bound = Math.max(...stages.map((s) => s.bound_bytes || s.need_bytes));
         const fits = stages.some((s) => s.fits === false) ? false
             : stages.every((s) => s.fits === true) ? true : null;
@@ -485,8 +462,7 @@ const Model = (() => {
             limits: limits.filter(([ipu]) => isThere(ipu)),
             speeds: speeds.filter(([ipu]) => isThere(ipu)),
             single: links === null ? [] : links.single.filter(([first, second]) =>
-                isThere(first) && isThere(second)),
-        };
+                isThere(first) && isThere(second)) };
     }
 
     // The settings, and the request of the command, as options of the solver.
@@ -507,8 +483,7 @@ const Model = (() => {
             min_units: wishes.min_units, max_units: wishes.max_units,
             counted_units: wishes.counted, pairs, placements: wishes.placements,
             cut_rules: wishes.cut_rules.map((rule) => (rule & 1) !== 0 ? 1 : rule & 2),
-            ipu_limits: limits, texts: model.optionNames,
-        };
+            ipu_limits: limits, texts: model.optionNames };
         if (wishes.device_map !== null)
             request.device_map = wishes.device_map;
         if (isBounded(model))
@@ -577,13 +552,8 @@ const Model = (() => {
     function settingsOf(model) {
         const { wishes } = model;
         return {
-            pipeline: 0,
-            need: wishes.need,
-            limit: wishes.limit_bytes,
-            numIpus: wishes.num_ipus,
-            objectives: [...wishes.objectives],
-            slack: wishes.slack_percent,
-        };
+            pipeline: 0, need: wishes.need, limit: wishes.limit_bytes, numIpus: wishes.num_ipus,
+            objectives: [...wishes.objectives], slack: wishes.slack_percent };
     }
 
     // ---- the same from the command -------------------------------------------------------------
@@ -648,23 +618,25 @@ const Model = (() => {
         const { device_map: map, links } = model.wishes;
         const { limits, speeds, single } = ipuLists(model, numIpus);
         const all = links !== null && links.all_is_asked_for ? [decimal(links.all)] : [];
-        return [
-            map === null ? '' : option(words.device_map, map),
+        return [map === null ? '' : option(words.device_map, map),
             option(words.mem_per_tile, limits.map(([ipu, most]) => `${ipu}=${most}`)),
             option(words.ipu_speed, speeds.map(([ipu, speed]) =>
                 `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
             option(words.bandwidth, [...all, ...single.map(([first, second, ...bandwidth]) =>
-                `${first}-${second}=${decimal(bandwidth)}`)]),
-        ];
+                `${first}-${second}=${decimal(bandwidth)}`)])];
     }
 
-    function solveCommand({ words }, model, settings) {
+    function constraintWords({ words }, model, settings) {
+        return joined([...ipuWords(words, model, settings.numIpus), words.constraints]);
+    }
+
+    function solveCommand(data, model, settings) {
+        const { words } = data;
         return joined([words.command, words.solve,
             model.wishes.device_map === null ? `${words.num_ipus} ${settings.numIpus}` : '',
             `${words.objective} ${settings.objectives.join(',')}`,
             settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
-            ...settingWords(words, model, settings),
-            ...ipuWords(words, model, settings.numIpus), words.constraints]);
+            ...settingWords(words, model, settings), constraintWords(data, model, settings)]);
     }
 
     function evaluateCommand({ words }, model, settings, cuts) {
@@ -684,38 +656,21 @@ const Model = (() => {
         const pipeline = model.pipelines[settings.pipeline];
         return {
             cuts_after: split.cuts.map((unit) => labels[unit - 1]),
-            schedule: pipeline.schedule,
-            recompute: pipeline.recompute,
-            copies: pipeline.copies_rule,
-            need: settings.need,
-            limit_bytes: settings.limit,
-            fits: split.fits,
-            objectives: split.values,
-            stages: split.stages.map((s) => ({
-                ipu: s.ipu,
-                unit_from: labels[s.first],
-                unit_to: labels[s.last],
-                need_bytes: s.need_bytes,
-                limit_bytes: s.limit_bytes,
-                headroom_bytes: s.headroom_bytes,
-                verdict: s.verdict,
-                tile: s.tile,
-                step: s.step,
-                cycles: s.cycles,
-                cut_bytes: s.cut_bytes,
-                needs: s.needs,
-                memory: s.mem,
-                largest_variables: s.variables,
-            })),
-        };
+            schedule: pipeline.schedule, recompute: pipeline.recompute,
+            copies: pipeline.copies_rule, need: settings.need, limit_bytes: settings.limit,
+            fits: split.fits, objectives: split.values, stages: split.stages.map((s) => ({
+                ipu: s.ipu, unit_from: labels[s.first], unit_to: labels[s.last],
+                need_bytes: s.need_bytes, limit_bytes: s.limit_bytes,
+                headroom_bytes: s.headroom_bytes, verdict: s.verdict, tile: s.tile, step: s.step,
+                cycles: s.cycles, cut_bytes: s.cut_bytes, needs: s.needs, memory: s.mem,
+                largest_variables: s.variables })) };
     }
 
     return {
         NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus,
         useSolver, canSolve, isBounded, solve, curve, pareto, settingsOf, spreadIsOfCycles,
-        objectivesOf, aloneBytes,
-        solveCommand, evaluateCommand, planJson, jsonText, placeOf,
-    };
+        objectivesOf, aloneBytes, solveCommand, evaluateCommand, constraintWords,
+        planJson, jsonText, placeOf };
 })();
 
 if (typeof module !== 'undefined')

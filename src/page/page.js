@@ -8,11 +8,12 @@ class Page {
             el('h2', { id: `${id}-title` }, title), make());
         const view = (id, title, make, isCard = true) => [id, title, () => group(id, title,
             isCard ? () => el('div', { class: 'card' }, make()) : make)];
-        const part = (id, title, make) => el('section', { id, class: 'card part',
-            'aria-labelledby': `${id}-title` }, el('h3', { id: `${id}-title` }, title), make());
+        const part = (id, title, make) => el('section', { id, class: 'card part' },
+            el('h3', {}, title), make());
         this.view = 'plan';
-        const views = [
-            view('plan', 'Plan', () => this.makePlan(), false),
+        this.lists = {}; // tables by their names
+        this.search = new Search(this);
+        const views = [view('plan', 'Plan', () => this.makePlan(), false),
             ...this.data.comparison === null ? [] : [view('comparison', 'Comparison',
                 () => (this.comparison = new ComparisonView(this)).element)],
             view('memory', 'Memory', () => (this.memory = new MemoryView(this)).element),
@@ -25,10 +26,8 @@ class Page {
             view('profile', 'Profile', () => [
                 part('insights', 'Insights', () => insightsView(this)),
                 part('summary', 'Summary', () => summaryView(this)),
-                part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false),
-        ];
-        this.links = views.map(([id, title]) => el('a', { href: `#${id}`,
-            onclick: (event) => {
+                part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false)];
+        this.links = views.map(([id, title]) => el('a', { href: `#${id}`, onclick: (event) => {
                 event.preventDefault();
                 this.go(id);
             } }, title));
@@ -54,7 +53,7 @@ class Page {
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
             shorten(this.data.title, 60) || 'Profile'),
         el('span', { class: 'what' }, `${grouped(layers)} layers · ${grouped(tiles)} tiles`),
-        this.barVerdict, isPlan ? [this.undo, this.redo, this.share()] : null);
+        this.barVerdict, this.search.element, isPlan ? [this.undo, this.redo, this.share()] : null);
     }
 
     share() {
@@ -181,6 +180,16 @@ class Page {
         const number = operations[step];
         return number === null || number === undefined ? null : typeof number === 'string' ? number
             : this.tables.operations.column('name')[number];
+    }
+
+    // The name of a variable of the profile; '' for -1.
+    variableName(number) {
+        if (!this.names) {
+            const names = this.tables.variables.column('name');
+            this.names = new Map(this.tables.variables.column('variable').map((n, i) =>
+                [n, names[i] || '']));
+        }
+        return this.names.get(number) || '';
     }
 
     showTile(tile) {

@@ -247,6 +247,47 @@ const Places = (() => {
                 b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
         }
 
+        let boxes = null;
+        function readBoxes() {
+            boxes = {};
+            for (const name of Object.keys(data.boxes))
+                boxes[name] = unpack(data.boxes[name]);
+            const sums = (counts) => counts.reduce((all, count) => [...all,
+                all[all.length - 1] + count], [0]);
+            boxes.start = sums(boxes.count);
+            boxes.firstRange = sums(boxes.ranges);
+        }
+
+        // The tiles whose variables the page has by address.
+        function boxedTiles() {
+            if (boxes === null)
+                readBoxes();
+            return [...boxes.tile];
+        }
+
+        // The variables of such a tile: lives are [from, to) in steps, null for always. Of other
+        // tiles null.
+        function boxesOf(tile) {
+            const index = boxedTiles().indexOf(tile);
+            if (index < 0)
+                return null;
+            const classes = new Map();
+            const livesOf = (number) => {
+                if (!classes.has(number)) {
+                    const [from, to] = [boxes.firstRange[number - 1], boxes.firstRange[number]];
+                    classes.set(number, Array.from({ length: to - from }, (_, k) =>
+                        [boxes.first[from + k], boxes.end[from + k]]));
+                }
+                return classes.get(number);
+            };
+            const result = [];
+            for (let i = boxes.start[index]; i < boxes.start[index + 1]; i++)
+                result.push({ offset: boxes.offset[i], size: boxes.size_bytes[i],
+                    variable: boxes.variable[i] - 1, category: boxes.category[i],
+                    lives: boxes.class[i] === 0 ? null : livesOf(boxes.class[i]) });
+            return result;
+        }
+
         // Reads the slowest parts, one at a time: true while there is more.
         function prepare() {
             if (data.stages.length > 0 && hasNeeds(0) && !needs.has(0))
@@ -260,7 +301,8 @@ const Places = (() => {
             return true;
         }
 
-        return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, prepare };
+        return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,
+            prepare };
     }
 
     return { read };

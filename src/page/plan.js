@@ -1,11 +1,7 @@
 // ---- the plan -----------------------------------------------------------------------------------
 // The chain with its cuts as handles, what the split on screen needs, and the best one.
 
-const NEED_TEXTS = {
-    most: 'at most',
-    expected: 'expected',
-    least: 'at least',
-};
+const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
 const OBJECTIVE_TEXTS = { memory: 'fullest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
     ipus: 'IPUs', balance: 'imbalance of the IPUs' };
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
@@ -70,45 +66,12 @@ class PlanView {
         this.solve(this.cuts === null);
     }
 
-    // Limits of the best plans that cannot be set here, as texts.
+    // Options of the command that the best plans follow and that cannot be set here.
     constraints() {
-        const { wishes } = this.model;
-        const result = [];
-        // a place may have both, which leaves no split
-        const after = (bit) => wishes.cut_rules.map((_, unit) => unit).filter((unit) =>
-            unit > 0 && (wishes.cut_rules[unit] & bit) !== 0).map((unit) => this.named(unit - 1));
-        for (const [bit, text] of [[1, 'A cut after'], [2, 'No cut after']])
-            if (after(bit).length > 0)
-                result.push(`${text} ${listed(after(bit))}.`);
-        for (const pair of wishes.pairs)
-            result.push(`One IPU for ${listed(pair.map((unit) => this.named(unit)))}.`);
-        if (wishes.is_calibrated)
-            result.push('Needs are corrected by a calibration.');
-        if (wishes.min_units > 1)
-            result.push(`At least ${wishes.min_units} layers in a stage.`);
-        if (wishes.max_units > 0)
-            result.push(`At most ${wishes.max_units} layers in a stage.`);
-        for (const [unit, ipu] of wishes.placements)
-            result.push(`IPU ${ipu} for ${this.named(unit)}.`);
-        if (wishes.device_map !== null)
-            result.push(`${wishes.device_map.length} stages, on the IPUs ` +
-                `${wishes.device_map.join(', ')}.`);
-        for (const [ipu, limit] of wishes.mem_per_tile)
-            result.push(`At most ${bytes(limit)} on a tile of IPU ${ipu}.`);
-        for (const [ipu, speed] of wishes.ipu_speeds)
-            result.push(`IPU ${ipu} has ${speed / 1e6} times the usual speed.`);
-        return result.concat(this.linkTexts());
-    }
-
-    linkTexts() {
-        const { links } = this.model.wishes;
-        const carries = ([amount, time]) =>
-            `${Number((Number(amount) / Number(time)).toPrecision(6))} B in a cycle.`;
-        return links === null ? [] : [
-            ...(links.all[0] === '0' ? [] : [`A link carries ${carries(links.all)}`]),
-            ...links.single.map(([first, second, ...bandwidth]) =>
-                `The link of the IPUs ${first} and ${second} carries ${carries(bandwidth)}`),
-        ];
+        const words = this.page.data.words === null ? ''
+            : Model.constraintWords(this.page.data, this.model, this.settings);
+        return [...words === '' ? [] : words.split(/ (?=--)/),
+            ...this.model.wishes.is_calibrated ? ['Needs are corrected by a calibration.'] : []];
     }
 
     // "IPU 2", or what stands for it on a map.
@@ -201,8 +164,7 @@ class PlanView {
             field('Memory of a tile', this.numberField(sizeText(settings.limit), 1, 2 ** 40,
                 readSize, (n) => {
                     settings.limit = n;
-                })),
-            model.needs.length < 2 ? null : el('span', { class: 'field' },
+                })), model.needs.length < 2 ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
                     () => this.change(() => {
@@ -231,12 +193,10 @@ class PlanView {
             pipelines.length < 2 ? null : field('Schedule', choice(pipelines, settings.pipeline,
                 (i) => this.change(() => {
                     settings.pipeline = Number(i);
-                }))),
-            !canSolve ? null : field('Slack', this.numberField(settings.slack, 0, 1000000,
+                }))), !canSolve ? null : field('Slack', this.numberField(settings.slack, 0, 1000000,
                 (text) => text.trim() === '' ? NaN : Number(text), (percent) => {
                     settings.slack = percent;
-                }), '%'),
-        ].filter((item) => item !== null);
+                }), '%')].filter((item) => item !== null);
         if (items.length === 0)
             return null;
         const details = el('details', { class: 'more', open: Boolean(this.isMoreOpen),
@@ -292,6 +252,21 @@ class PlanView {
 
     showTold() {
         this.setCuts(this.page.data.plan, 'The plan of the command.');
+    }
+
+    isContradiction() {
+        return this.answer.status === 'infeasible' && this.best === null;
+    }
+
+    // Whether there is no split, and none was made by hand.
+    hasNoPlan() {
+        return this.isContradiction() && this.cuts.length === 0;
+    }
+
+    // The stages on the IPU of one of them.
+    together(stage) {
+        return this.split.stages.filter((other) => other === stage ||
+            (stage.ipu >= 0 && other.ipu === stage.ipu));
     }
 
     // Whether the plan on screen is that of the command.
@@ -383,12 +358,9 @@ class PlanView {
             ArrowDown: () => this.moveCut(i, this.cuts[i] - 1),
             ArrowUp: () => this.moveCut(i, this.cuts[i] + 1),
             PageDown: () => this.moveCut(i, this.cuts[i] - 5),
-            PageUp: () => this.moveCut(i, this.cuts[i] + 5),
-            Home: () => this.moveCut(i, 0),
-            End: () => this.moveCut(i, this.model.numUnits),
-            Delete: () => this.removeCut(i),
-            Backspace: () => this.removeCut(i),
-        };
+            PageUp: () => this.moveCut(i, this.cuts[i] + 5), Home: () => this.moveCut(i, 0),
+            End: () => this.moveCut(i, this.model.numUnits), Delete: () => this.removeCut(i),
+            Backspace: () => this.removeCut(i) };
         if (!actions[event.key])
             return;
         event.preventDefault();
@@ -437,34 +409,34 @@ class PlanView {
         const { split, best } = this;
         const versus = best === null || !Model.canSolve(this.model) ? ''
             : best.cuts.join() === split.cuts.join() ? 'the best plan'
+            : this.answer.status === 'bounded' && this.isTold() ? 'the plan of the command'
             : this.answer.status === 'bounded' ? `by a bound: at most ${kib(best.bound)}`
             : `best: ${kib(best.values.memory)}`;
+        if (this.hasNoPlan()) {
+            replace(this.parts.stages, el('h3', {}, 'Stages'), el('p', {},
+                'No split meets the constraints. A cut that is set above shows what is broken.'));
+            return;
+        }
         const isWide = Boolean(this.hasAllColumns);
-        const columns = [
-            ['stage', true, (s, i) => button(String(i), () => this.chooseStage(i),
+        const columns = [['stage', true, (s, i) => button(String(i), () => this.chooseStage(i),
                 { class: 'link', 'aria-label': `${i}: details of this stage` })],
             ['layers', false, (s) => this.range(s.first, s.last)],
             ['need', true, (s) => kib(s.need_bytes)],
             ['of limit', true, (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
             ['', false, bar],
             ['fits', false, (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
-                s.verdict)],
-            ['cycles', true, (s) => grouped(s.cycles)],
+                s.verdict)], ['cycles', true, (s) => grouped(s.cycles)],
             ['cut after', true, (s) => s.last + 1 < this.model.numUnits ? kib(s.cut_bytes) : '–'],
-            ...isWide ? [
-                ['at least', true, (s) => grouped(s.needs.least)],
+            ...isWide ? [['at least', true, (s) => grouped(s.needs.least)],
                 ['expected', true, (s) => grouped(s.needs.expected)],
                 ['at most', true, (s) => grouped(s.needs.most)],
                 ['free', true, (s) => grouped(s.headroom_bytes)],
-                ['tile', true, (s) => grouped(s.tile)],
-                ['step', true, (s) => grouped(s.step)],
-                ['all tiles', true, (s) => grouped(s.total_bytes)]] : [],
-        ];
+                ['tile', true, (s) => grouped(s.tile)], ['step', true, (s) => grouped(s.step)],
+                ['all tiles', true, (s) => grouped(s.total_bytes)]] : []];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
             smallTable('Stages', columns, split.stages.map((s, i) => ({
                 attributes: { class: i === this.chosenStage ? 'current' : null },
-                cells: columns.map(([, , cell]) => cell(s, i)),
-            }))), button('All columns', () => {
+                cells: columns.map(([, , cell]) => cell(s, i)) }))), button('All columns', () => {
                 this.hasAllColumns = !isWide;
                 this.drawStages();
             }, { class: 'link', 'aria-pressed': String(isWide) }),
@@ -480,19 +452,17 @@ class PlanView {
 
     drawStage() {
         const s = this.split.stages[this.chosenStage];
+        this.parts.stage.hidden = this.hasNoPlan();
         const parts = this.model.parts.filter(({ name }) => s.mem[name] !== 0);
         const atStep = this.page.operationAt(s.step);
         const onTile = Object.entries(this.model.tileParts)
             .filter(([key]) => s.tile_parts !== null && s.tile_parts[key] !== 0);
         replace(this.parts.stage,
-            el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`),
-            facts([
+            el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`), facts([
                 s.ipu === this.chosenStage && Model.canSolve(this.model) ? null
                     : ['IPU', s.ipu < 0 ? 'none of the map' : s.ipu],
-                ['verdict', s.verdict],
-                s.limit_bytes === this.settings.limit ? null
-                    : ['limit', `${grouped(s.limit_bytes)} B`],
-                this.model.needs.length < 2 ? null
+                ['verdict', s.verdict], s.limit_bytes === this.settings.limit ? null
+                    : ['limit', `${grouped(s.limit_bytes)} B`], this.model.needs.length < 2 ? null
                     : ['at least', `${grouped(s.needs.least)} B`],
                 ['expected', `${grouped(s.needs.expected)} B`],
                 this.model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
@@ -502,11 +472,8 @@ class PlanView {
                 ['fullest tile', button(grouped(s.tile), () => this.page.showTile(s.tile),
                     { class: 'link' })],
                 ['at step', button(grouped(s.step), () => this.page.showStep(s.step),
-                    { class: 'link' })],
-                atStep === null ? null : ['operation', shorten(atStep)],
-                ['parameters', bytes(s.parameter_bytes)],
-            ]),
-            el('div', { class: 'pair' },
+                    { class: 'link' })], atStep === null ? null : ['operation', shorten(atStep)],
+                ['parameters', bytes(s.parameter_bytes)]]), el('div', { class: 'pair' },
                 smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}` +
                     (this.model.wishes.is_calibrated ? ', without the correction' : ''),
                 [['part', false], ['bytes', true], ['share', true]],
@@ -530,6 +497,11 @@ class PlanView {
         const possible = this.curve.map((value, i) => ({ count: i + 1, value }))
             .filter((point) => !Number.isNaN(point.value))
             .slice(0, Math.max(16, this.settings.numIpus));
+        if (possible.length === 0) {
+            replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'), el('p', {},
+                'No number of IPUs meets the constraints.'));
+            return;
+        }
         const { limit, numIpus } = this.settings;
         const most = Math.max(limit, ...possible.map((point) => point.value)) * 1.12;
         const { width, height, left, bottom } = SMALL;
@@ -557,7 +529,7 @@ class PlanView {
                 'aria-label': 'Best fullest tile by number of IPUs; the table has the numbers' },
             ticks(most, 4).map((value) => [svg('line', { x1: left, x2: width - 8, y1: y(value),
                 y2: y(value), class: 'grid' }), svg('text', { x: left - 5, y: y(value) + 4,
-                class: 'tick end' }, value === 0 ? '0' : kib(value))]), columns,
+                class: 'tick end' }, tickText(value))]), columns,
             svg('line', { x1: left, x2: width - 8, y1: y(limit), y2: y(limit), class: 'limit' }),
             svg('text', { x: width - 10, y: y(limit) - 4, class: 'limit-name' },
                 `limit ${kib(limit)}`),
@@ -568,8 +540,7 @@ class PlanView {
                     attributes: { class: point.count === numIpus ? 'current' : null },
                     cells: [String(point.count), bytes(point.value), !isFree ? ''
                         : button('use', () => this.useIpus(point.count), { class: 'link',
-                            'aria-label': `use at most ${ipus(point.count)}` })],
-                })))));
+                            'aria-label': `use at most ${ipus(point.count)}` })] })))));
     }
 
     useIpus(count) {
@@ -610,7 +581,8 @@ class PlanView {
         const range = (name) => {
             const values = all.map((point) => point[name]);
             const low = Math.min(...values);
-            return { low, size: Math.max(...values) - low || Math.max(1, low) };
+            const high = Math.max(...values);
+            return { low, size: high - low || Math.max(1, low), ends: [...new Set([low, high])] };
         };
         const xs = range(second);
         const ys = range('memory');
@@ -623,10 +595,10 @@ class PlanView {
             : value >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : `${Math.round(value / 1e3)} k`;
         return svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
             'aria-label': `Best compromises of memory and ${second}; the table has the numbers` },
-        [ys.low, ys.low + ys.size].map((value) => [svg('line', { x1: left, x2: width - 8,
+        ys.ends.map((value) => [svg('line', { x1: left, x2: width - 8,
             y1: y(value), y2: y(value), class: 'grid' }), svg('text', { x: left - 5,
             y: y(value) + 4, class: 'tick end' }, kib(value))]),
-        [xs.low, xs.low + xs.size].map((value, i) => svg('text', { x: x(value),
+        xs.ends.map((value, i) => svg('text', { x: x(value),
             y: height - bottom + 14, class: i === 0 ? 'tick' : 'tick end' }, short(value))),
         svg('path', { d: stairs, class: 'line stairs' }),
         points.map((point) => svg('circle', { class: 'point', cx: x(point.values[second]),
@@ -635,7 +607,7 @@ class PlanView {
             `${bytes(point.values.memory)}, ${shownObjective(second, point.values[second])}`))),
         own.memory === null ? null : [svg('circle', { class: 'own-point', cx: x(own[second]),
             cy: y(own.memory), r: 8 }), svg('text', { x: x(own[second]) - 12,
-            y: y(own.memory) + 16, class: 'need end' }, 'this plan')],
+            y: y(own.memory) - 8, class: 'need end' }, 'this plan')],
         svg('text', { x: (left + width) / 2, y: height - 2, class: 'tick middle' },
             second === 'cycles' ? 'cycles of the slowest IPU' : 'bytes over the cuts'));
     }

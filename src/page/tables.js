@@ -23,9 +23,7 @@ class Rows {
         const search = el('input', { type: 'search', 'aria-label': `Search ${this.caption}`,
             placeholder: 'Search: words, all of which are in a row' });
         search.addEventListener('input', () => {
-            this.query = search.value;
-            this.shown = ROWS_SHOWN;
-            this.find();
+            this.ask(search.value);
         });
         this.search = search;
         this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, search, this.count),
@@ -36,6 +34,14 @@ class Rows {
         if (table.allRows > table.numRows)
             this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
                 `of ${grouped(table.allRows)} rows; the section of the command has all.`));
+        this.find();
+    }
+
+    // Shows the rows with these words.
+    ask(query) {
+        this.search.value = query;
+        this.query = query;
+        this.shown = ROWS_SHOWN;
         this.find();
     }
 

@@ -4,12 +4,10 @@
 
 const VERDICTS = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits'];
 const HEADS = {
-    fits: ['ok', '✓', 'Fits'],
-    'likely fits': ['warn', '!', 'Likely fits'],
+    fits: ['ok', '✓', 'Fits'], 'likely fits': ['warn', '!', 'Likely fits'],
     'may not fit': ['warn', '!', 'May not fit'],
     'is not known to fit': ['warn', '!', 'Not known to fit'],
-    'does not fit': ['no', '✕', 'Does not fit'],
-};
+    'does not fit': ['no', '✕', 'Does not fit'] };
 
 // "208 KiB": without decimals, and in bytes where that would hide the number.
 function kib(number) {
@@ -26,6 +24,11 @@ function ofLimit(number, limit) {
 
 function percentOfLimit(number, limit) {
     return `${Math.round(number / limit * 100)}\u202f%`;
+}
+
+// Numbers of an axis: whole KiB, until those get long.
+function tickText(value) {
+    return value === 0 ? '0' : value >= 10 * 2 ** 20 ? bytes(value) : kib(value);
 }
 
 function ipus(number) {
@@ -58,7 +61,7 @@ class Verdict {
 
     draw() {
         const { plan } = this;
-        const isContradiction = plan.answer.status === 'infeasible' && plan.best === null;
+        const isContradiction = plan.isContradiction();
         const broken = Model.broken(plan.model, plan.settings, plan.cuts);
         const words = this.weakest();
         const isUsable = plan.model.numUnits > 1;
@@ -68,11 +71,12 @@ class Verdict {
         // a plan that breaks what the command was given, or that nothing is known of, is not green
         const shown = state === 'ok' && (broken.length > 0 || !isUsable || this.changesMeaning())
             ? 'warn' : state;
-        const title = isContradiction ? `${head}.` : `${head} on ${ipus(used)}.`;
+        const title = isContradiction ? `${head}.` : `${head} on ${ipus(used)}${this.sharing()}.`;
+        if (this.areNotesOpen === undefined) // where it does not fit, the log says no more
+            this.areNotesOpen = state === 'ok' && this.changesMeaning();
         const stage = plan.split.stages[Verdict.bottleneck(plan.split)];
         this.element.className = `card verdict v-${shown}`;
-        replace(this.element,
-            el('div', {}, el('h3', { class: 'head' }, el('span', { class: 'icon',
+        replace(this.element, el('div', {}, el('h3', { class: 'head' }, el('span', { class: 'icon',
                 'aria-hidden': 'true' }, shown === state ? icon : '!'), title),
             isContradiction ? null : el('p', { class: 'size' }, this.sizeText(stage)),
             el('p', { class: 'proof' }, this.proofText(broken, isContradiction)),
@@ -80,11 +84,21 @@ class Verdict {
                 .map(([text, more, act], i) => button([text, more === null ? null
                     : el('small', {}, ` ${more}`)], act, { class: i === 0 && shown !== 'ok'
                     ? 'main' : null })))),
-            this.facts(stage), this.notes());
+            plan.hasNoPlan() ? facts([['Required', el('ul', {}, plan.constraints().map((text) =>
+                el('li', {}, el('code', {}, text))))]]) : this.facts(stage), this.notes());
         this.pill.className = `pill v-${shown}`;
         replace(this.pill, `${shown === state ? icon : '!'} ${isContradiction ? 'No split'
             : `${head} · ${kib(stage.bound_bytes || stage.need_bytes)} · ` +
                 percentOfLimit(stage.bound_bytes || stage.need_bytes, stage.limit_bytes)}`);
+    }
+
+    // ", 2 stages each", where stages share IPUs
+    sharing() {
+        const { model, split: { stages } } = this.plan;
+        const each = stages.length / new Set(stages.map((stage) => stage.ipu)).size;
+        return !Model.isBounded(model) || each === 1 ? '' : Number.isInteger(each) &&
+            stages.every(({ ipu }) => stages.filter((other) => other.ipu === ipu).length === each)
+            ? `, ${each} stages each` : `, ${stages.length} stages`;
     }
 
     sizeText(stage) {
@@ -189,6 +203,11 @@ class Verdict {
         if (canChoose && next < best.values.memory * 0.99)
             result.push([`Add an IPU: ${settings.numIpus + 1}`, kib(next),
                 () => plan.useIpus(settings.numIpus + 1)]);
+        const enoughBytes = 1024 * Math.ceil(
+            Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
+        if (this.weakest() !== 'fits' && canChoose && enoughBytes > settings.limit)
+            result.push([`Allow ${kib(enoughBytes)} per tile`, 'fits even at most',
+                () => plan.useLimit(enoughBytes)]);
         return result.slice(0, 3);
     }
 
@@ -198,8 +217,8 @@ class Verdict {
         const operation = page.operationAt(stage.step);
         const [largest] = stage.variables;
         return facts([
-            ['Bottleneck', [stage.ipu < 0 ? '' : `IPU ${stage.ipu}, `,
-                `layers ${plan.range(stage.first, stage.last)}, `,
+            ['Bottleneck', [stage.ipu < 0 ? '' : `IPU ${stage.ipu}, `, `layers ${listed(
+                plan.together(stage).map(({ first, last }) => plan.range(first, last)))}, `,
                 button(`tile ${grouped(stage.tile)}`, () => page.showTile(stage.tile),
                     { class: 'link' }), ' at ',
                 button(`step ${grouped(stage.step)}`, () => page.showStep(stage.step),
@@ -208,8 +227,7 @@ class Verdict {
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
             !model.hasCycles ? null : ['Slowest IPU', `${grouped(split.values.cycles)} cycles`],
-            ['Sent over the cuts', kib(split.values.traffic)],
-        ]);
+            ['Sent over the cuts', kib(split.values.traffic)]]);
     }
 
     // Whether a message of the log changes what the verdict means.
@@ -222,10 +240,9 @@ class Verdict {
         const { messages } = plan.page.data;
         const asked = plan.constraints();
         const { unknown } = plan.model.wishes;
-        const items = [
-            ...messages.map((it) => el('li', { class: it.level },
+        const items = [...messages.map((it) => el('li', { class: it.level },
                 it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text)),
-            ...asked.map((text) => el('li', {}, `The command was given: ${text}`)),
+            ...asked.map((text) => el('li', {}, 'The command was given: ', el('code', {}, text))),
             unknown.length > 0 || Model.canSolve(plan.model) ? null : el('li', {},
                 plan.page.data.solver === null ? 'The page was made without its solver'
                     : 'This browser does not run the solver of the page',
@@ -235,14 +252,10 @@ class Verdict {
                 'what each needs, which is never too little.'),
             unknown.length === 0 ? null : el('li', {}, 'The command was also given ',
                 listed(unknown), ', which the page does not know, so it does not look for other ' +
-                'plans.'),
-        ].filter((item) => item !== null);
+                'plans.')].filter((item) => item !== null);
         if (items.length === 0)
             return null;
-        this.areNotesOpen = this.areNotesOpen === undefined ? this.changesMeaning()
-            : this.areNotesOpen;
-        const details = el('details', { class: 'notes', open: this.areNotesOpen,
-            ontoggle: () => {
+        const details = el('details', { class: 'notes', open: this.areNotesOpen, ontoggle: () => {
                 this.areNotesOpen = details.open;
             } }, el('summary', {}, `${items.length === 1 ? '1 note' : `${items.length} notes`} ` +
             'of the log and the request'), el('ul', {}, items));

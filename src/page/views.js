@@ -1,7 +1,9 @@
 // ---- what is listed -----------------------------------------------------------------------------
 
 function rows(page, name, caption, columns, sortBy, others) {
-    return new Rows(page.tables[name], Object.assign({ caption, columns, sortBy }, others)).element;
+    const own = new Rows(page.tables[name], Object.assign({ caption, columns, sortBy }, others));
+    page.lists[name] = own;
+    return own.element;
 }
 
 // The programs that others contain, opened step by step, or those that hold some words.
@@ -25,8 +27,7 @@ class ProgramTree {
         const search = el('input', { type: 'search', 'aria-label': 'Search the tree',
             placeholder: 'Search the tree' });
         search.addEventListener('input', () => this.find(search.value));
-        this.element = el('div', {}, el('p', { class: 'tools' }, search, this.status),
-            this.holder);
+        this.element = el('div', {}, el('p', { class: 'tools' }, search, this.status), this.holder);
         this.find('');
     }
 
@@ -165,9 +166,12 @@ function executedCycles(sums, by) {
         .sort((a, b) => b[1] - a[1]);
 }
 
-function executionNote(page) {
+function cyclesSource(page) {
     const { summary } = page.tables;
-    const source = summary.column('value')[summary.column('group').indexOf('cycles')];
+    return summary.column('value')[summary.column('group').indexOf('cycles')];
+}
+
+function executionNote(page) {
     return {
         measured: 'As it was measured, over all runs and IPUs. Cycles are those of the slowest ' +
             'tile; the balance is what the tiles take on the mean, of that.',
@@ -177,7 +181,8 @@ function executionNote(page) {
         exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
             'compile with the engine option profiler.includeCycleEstimates set to true. These ' +
             'are the cycles of each program times the liveness steps that run it, without repeats.',
-    }[source] || 'Nothing was run, and the compiler estimated no cycles: compile with the ' +
+    }[cyclesSource(page)] ||
+        'Nothing was run, and the compiler estimated no cycles: compile with the ' +
         'engine option profiler.includeCycleEstimates set to true.';
 }
 
@@ -193,7 +198,7 @@ function executionView(page) {
         found.slice(0, 40).map(([name, sum, mean]) => [name || 'none', grouped(sum),
             share(sum, all)].concat(hasRun ? [share(mean, sum)] : [])));
     };
-    return [el('p', {}, executionNote(page)),
+    return [el('p', {}, executionNote(page)), new Timeline(page).all,
         el('div', { class: 'pair' }, list('Cycles by type of program', pairs('type')),
             list('Cycles by layer', pairs('unit'))),
         hasRun ? rows(page, 'execution', 'Executed programs', execution.columns, null) : null];

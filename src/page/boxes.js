@@ -1,0 +1,163 @@
+// ---- the boxes of a tile ------------------------------------------------------------------------
+// The variables of a tile by address (across) and by the steps at which they are live (down).
+
+const BOXES = { height: 250, left: 74, right: 12, top: 8, bottom: 34 };
+const BOX_KINDS = [['code', 'code', (category) => /code/i.test(category)],
+    ['message', 'messages', (category) => /message|packet/i.test(category)],
+    ['other', 'state, descriptors, constants', (category) =>
+        /vertex|descriptor|stack|constant|control|instrumentation/i.test(category)],
+    ['always', 'always live data', (category, box) => box.lives === null],
+    ['peak', 'data that is live at times', () => true]];
+
+// The bytes on a tile at each step, of boxes that are not always live.
+function liveBytes(boxes, numSteps) {
+    const change = new Float64Array(numSteps + 1);
+    for (const { lives, size } of boxes)
+        for (const [from, to] of lives || []) {
+            change[from] += size;
+            change[to] -= size;
+        }
+    for (let step = 1; step <= numSteps; step++)
+        change[step] += change[step - 1];
+    return change.subarray(0, numSteps);
+}
+
+class BoxesView {
+    constructor(page) {
+        this.page = page;
+        this.tiles = page.places.boxedTiles();
+        this.element = el('div', { class: 'boxes' });
+        this.status = el('p', { class: 'status', 'aria-live': 'polite' });
+        this.holder = el('div');
+        this.from = 0; // the lowest address that is shown
+        new ResizeObserver(() => {
+            if (this.boxes && this.element.clientWidth !== this.width)
+                replace(this.holder, this.picture());
+        }).observe(this.element);
+    }
+
+    nameOf(box) {
+        return this.page.variableName(box.variable) || '(no name)';
+    }
+
+    describe(box) {
+        return `${shorten(this.nameOf(box))}, ${this.page.data.categories[box.category]}: ` +
+            `${grouped(box.size)} B from address ${grouped(box.offset)} on, ${box.lives === null
+                ? 'always live' : `live at steps ${box.lives.map(([from, to]) =>
+                    `${grouped(from)} – ${grouped(to - 1)}`).slice(0, 4).join(', ')}`}`;
+    }
+
+    draw(tile, isAgain = false) {
+        if (tile === this.tile && !isAgain)
+            return;
+        const boxes = this.page.places.boxesOf(tile);
+        this.tile = tile;
+        if (boxes === null) {
+            replace(this.element, el('h4', {}, 'Addresses'), el('p', {}, 'The page has addresses ' +
+                'of the fullest tiles, of those that stages fill most, and of the median one: ',
+            this.tiles.map((own, i) => [i === 0 ? '' : ', ', button(grouped(own),
+                () => this.page.memory.choose(own), { class: 'link' })]), '.'));
+            return;
+        }
+        this.boxes = boxes;
+        this.numSteps = Math.max(1, this.page.data.num_steps);
+        const changing = boxes.filter((box) => box.lives !== null); // by address
+        let rest = changing.reduce((sum, box) => sum + box.size, 0) * 0.98;
+        const first = [...changing].reverse().find((box) => {
+            rest -= box.size;
+            return rest <= 0;
+        });
+        this.least = first === undefined ? 0 : first.offset;
+        this.from = this.from > 0 ? this.least : 0;
+        this.most = boxes.reduce((end, box) => Math.max(end, box.offset + box.size),
+            this.page.data.bytes_per_tile);
+        const live = liveBytes(boxes, this.numSteps);
+        this.peak = live.reduce((best, value, step) => value > live[best] ? step : best, 0);
+        const columns = [['address', true], ['bytes', true], ['category', false],
+            ['live at steps', false], ['name', false]];
+        const largest = [...boxes].sort((a, b) => b.size - a.size).slice(0, 40);
+        replace(this.holder, this.picture());
+        replace(this.element, el('h4', {}, `${grouped(boxes.length)} variables by address ` +
+            'and step'), this.holder, this.legend(), this.status,
+        button(this.from > 0 ? 'All addresses' : 'Only what is live at times', () => {
+            this.from = this.from > 0 ? 0 : this.least;
+            this.draw(tile, true);
+        }, { class: 'link' }),
+        el('details', {}, el('summary', {}, 'The largest, by address'), smallTable(
+            `Largest variables of tile ${tile} by address`, columns,
+            largest.sort((a, b) => a.offset - b.offset).map((box) => [grouped(box.offset),
+                grouped(box.size), this.page.data.categories[box.category],
+                box.lives === null ? 'always' : box.lives.map(([from, to]) =>
+                    `${from} – ${to - 1}`).slice(0, 3).join(', '),
+                el('span', { title: this.nameOf(box).slice(0, 2000) },
+                    shorten(this.nameOf(box)))]))));
+    }
+
+    kindOf(box) {
+        const category = this.page.data.categories[box.category];
+        return BOX_KINDS.findIndex(([, , has]) => has(category, box));
+    }
+
+    picture() {
+        const { left, right, top, bottom, height } = BOXES;
+        this.width = this.element.clientWidth;
+        const width = this.width || chartWidth();
+        this.x = (address) => left + Math.max(0, address - this.from) / (this.most - this.from) *
+            (width - left - right);
+        this.y = (step) => top + step / this.numSteps * (height - top - bottom);
+        const paths = BOX_KINDS.map(() => []);
+        for (const box of this.boxes) {
+            const kind = this.kindOf(box);
+            if (box.offset + box.size <= this.from)
+                continue;
+            const x = this.x(box.offset);
+            const wide = Math.max(0.3, this.x(box.offset + box.size) - x).toFixed(2);
+            for (const [from, to] of box.lives || [[0, this.numSteps]])
+                paths[kind].push(`M${x.toFixed(2)} ${this.y(from).toFixed(2)}h${wide}v` +
+                    `${Math.max(0.6, this.y(to) - this.y(from)).toFixed(2)}h-${wide}Z`);
+        }
+        const limit = this.x(this.page.data.bytes_per_tile);
+        const peak = this.y(this.peak + 0.5);
+        const number = (x, y, text, name = 'tick middle') =>
+            svg('text', { x, y, class: name }, text);
+        this.svg = svg('svg', { width, height, role: 'img', 'aria-label':
+            `Addresses of tile ${this.tile} across, steps down; the table has the largest`,
+        onpointermove: (event) => this.onPoint(event), onclick: (event) => this.onPoint(event) },
+        ticks(this.most, Math.max(2, width / 110), this.from).map((value) => [svg('line',
+            { x1: this.x(value), x2: this.x(value), y1: top, y2: height - bottom, class: 'grid' }),
+        number(this.x(value), height - bottom + 14, tickText(value))]),
+        [0, 0.5, 1].map((part) => number(left - 6, this.y(part * this.numSteps) + 4,
+            grouped(Math.round(part * (this.numSteps - 1))), 'tick end')),
+        paths.map((own, kind) => own.length === 0 ? null : svg('path', { d: own.join(''),
+            class: `box-${BOX_KINDS[kind][0]}` })),
+        svg('line', { x1: left, x2: width - right, y1: peak, y2: peak, class: 'chosen' }),
+        number(width - right - 4, Math.max(top + 12, peak - 4),
+            `most is live at step ${grouped(this.peak)}`, 'need end'),
+        svg('line', { x1: limit, x2: limit, y1: top, y2: height - bottom, class: 'limit' }),
+        number((left + width) / 2, height - 2, 'address; steps go down'));
+        return el('div', { class: 'scroll', tabindex: '0', role: 'region',
+            'aria-label': `Boxes of tile ${this.tile}` }, this.svg);
+    }
+
+    legend() {
+        const sums = BOX_KINDS.map(() => 0);
+        for (const box of this.boxes)
+            sums[this.kindOf(box)] += box.size;
+        return el('ul', { class: 'legend' }, BOX_KINDS.map(([name, text], kind) =>
+            sums[kind] === 0 ? null : el('li', {}, svg('svg', { class: 'swatch',
+                viewBox: '0 0 10 10', 'aria-hidden': 'true' }, svg('rect', { width: 10, height: 10,
+                class: `box-${name}` })), `${text}, ${bytes(sums[kind])}`)));
+    }
+
+    // Says what is under the pointer.
+    onPoint(event) {
+        const place = this.svg.getBoundingClientRect();
+        const at = event.clientX - place.left;
+        const step = (event.clientY - place.top - BOXES.top) /
+            (BOXES.height - BOXES.top - BOXES.bottom) * this.numSteps;
+        const box = this.boxes.find((own) => this.x(own.offset) <= at &&
+            at <= this.x(own.offset + own.size) + 0.5 && (own.lives === null ||
+            own.lives.some(([from, to]) => from <= step && step < to)));
+        this.status.textContent = box === undefined ? '' : this.describe(box);
+    }
+}
