@@ -53,10 +53,11 @@ class BoxesView {
         const boxes = this.page.places.boxesOf(tile);
         this.tile = tile;
         if (boxes === null) {
-            replace(this.element, el('h4', {}, 'Addresses'), el('p', {}, 'The page has addresses ' +
+            replace(this.element, el('h4', {}, 'Addresses'), el('p', {}, this.tiles.length === 0
+                ? 'These tiles have too many variables for a page.' : ['The page has addresses ' +
                 'of the fullest tiles, of those that stages fill most, and of the median one: ',
             this.tiles.map((own, i) => [i === 0 ? '' : ', ', button(grouped(own),
-                () => this.page.memory.choose(own), { class: 'link' })]), '.'));
+                () => this.page.memory.choose(own), { class: 'link' })]), '.']));
             return;
         }
         this.boxes = boxes;

@@ -13,6 +13,7 @@
 enum {
     NUM_FULLEST = 11, /* tiles, besides the median one and those of the caller */
     MAX_BOXES = 20000,
+    MAX_BOXES_OF_FULLEST = 40000, /* which comes first */
 };
 
 /* For qsort: a number, and what it is of. */
@@ -61,7 +62,7 @@ static bool add_tile(boxes *b, const popliner_profile *p, size_t tile) {
     const size_t start = p->tile_variables_start[tile];
     const size_t most = p->tile_variables_start[tile + 1] - start;
     size_t count = 0;
-    if (b->num_boxes + most > MAX_BOXES)
+    if (b->num_boxes + most > (b->num_boxes == 0 ? MAX_BOXES_OF_FULLEST : MAX_BOXES))
         return true;
     keyed *sorted = pl_new_array(most + 1, sizeof *sorted);
     if (sorted == NULL)

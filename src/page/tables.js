@@ -27,6 +27,7 @@ class Rows {
         });
         this.search = search;
         this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, search, this.count),
+            el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
             el('div', { class: 'scroll', tabindex: '0', role: 'region',
                 'aria-label': this.caption },
             el('table', {}, el('caption', { class: 'hidden' }, this.caption),
