@@ -650,6 +650,8 @@ async function main() {
         const model = Model.read(data);
         const name = words.join(' ');
         assert.ok(model.pipelines.length > 0);
+        // a page of the library has no words of a command
+        assert.deepStrictEqual(Model.read(Object.assign({}, data, { words: null })).optionNames, {});
         checkSplits(data, model, name);
         if (!solves)
             continue;

@@ -488,7 +488,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                      .verdicts = c->verdicts,
                                      .headroom_tokens = UINT64_MAX};
     find_headroom(c);
-    find_large_units(c, input->costs);
+    if (status == POPLINER_OK)
+        find_large_units(c, input->costs);
     if (status == POPLINER_OK)
         status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
                               &c->info.step, error);

@@ -70,6 +70,10 @@ function readFragment(text, plan) {
     const { model } = plan;
     const whole = (value, least, most) => /^\d+$/.test(value) && Number(value) >= least &&
         Number(value) <= most;
+    const set = (isKnown, name, value) => {
+        state.settings[name] = isKnown ? value : state.settings[name];
+        return isKnown;
+    };
     const readers = {
         cuts: (value) => {
             const cuts = value === '' ? [] : value.split('.');
@@ -79,25 +83,19 @@ function readFragment(text, plan) {
                 return false;
             state.cuts = cuts.map(Number);
             return true;
-        }, ipus: (value) => whole(value, Model.fewestIpus(model), 65536) &&
-            Boolean(state.settings.numIpus = Number(value)),
-        limit: (value) => whole(value, 1, 2 ** 40) && Boolean(state.settings.limit = Number(value)),
-        need: (value) => model.needs.includes(value) && Boolean(state.settings.need = value),
+        }, ipus: (value) => set(whole(value, Model.fewestIpus(model), 65536), 'numIpus',
+            Number(value)),
+        limit: (value) => set(whole(value, 1, 2 ** 40), 'limit', Number(value)),
+        need: (value) => set(model.needs.includes(value), 'need', value),
         by: (value) => {
             const names = value.split('.');
-            const isKnown = names.every((name, i) => Model.OBJECTIVES.includes(name) &&
-                names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles));
-            state.settings.objectives = isKnown ? names : state.settings.objectives;
-            return isKnown;
-        }, slack: (value) => {
-            const isKnown = value.trim() !== '' && Number(value) >= 0 && Number(value) <= 1000000;
-            state.settings.slack = isKnown ? Number(value) : state.settings.slack;
-            return isKnown;
-        }, pipeline: (value) => {
-            const isKnown = whole(value, 0, model.pipelines.length - 1);
-            state.settings.pipeline = isKnown ? Number(value) : state.settings.pipeline;
-            return isKnown;
-        }, view: () => true };
+            return set(names.every((name, i) => Model.OBJECTIVES.includes(name) &&
+                names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles)), 'objectives',
+            names);
+        }, slack: (value) => set(value.trim() !== '' && Number(value) >= 0 &&
+            Number(value) <= 1000000, 'slack', Number(value)),
+        pipeline: (value) => set(whole(value, 0, model.pipelines.length - 1), 'pipeline',
+            Number(value)), view: () => true };
     // in the order of the readers' needs: cuts are checked for the pipeline of the fragment
     const given = [...new URLSearchParams(text)].sort(([a], [b]) =>
         Number(b === 'pipeline') - Number(a === 'pipeline'));

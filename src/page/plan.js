@@ -385,16 +385,14 @@ class PlanView {
         const word = this.answer.status === 'infeasible' ? 'best effort' : 'best plan';
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
         const show = (name, value) => shownObjective(name, value, isOfCycles);
-        if (!Model.canSolve(this.model))
-            return smallTable('The plan on screen', [['', false], ['on screen', true]],
-                names.map((name) => [objectiveTitle(name, isOfCycles),
-                    show(name, split.values[name])]));
-        return smallTable('The plan on screen and the best one', [['', false],
-            ['on screen', true], [word, true], ['difference', true]],
+        const most = Model.canSolve(this.model) ? 4 : 2; // columns
+        const other = best === null ? {} : best.values;
+        return smallTable(`The plan on screen${most === 2 ? '' : ' and the best one'}`, [['', false],
+            ['on screen', true], [word, true], ['difference', true]].slice(0, most),
         names.map((name) => [objectiveTitle(name, isOfCycles), show(name, split.values[name]),
-            best === null ? '–' : show(name, best.values[name]),
-            best === null || best.values[name] === null ? '–' : difference(split.values[name] - best.values[name],
-                (value) => show(name, value))]));
+            best === null ? '–' : show(name, other[name]), best === null || other[name] === null
+                ? '–' : difference(split.values[name] - other[name], (value) => show(name, value))]
+            .slice(0, most)));
     }
 
     drawStages() {
