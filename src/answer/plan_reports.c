@@ -221,11 +221,10 @@ static double throughput(const popliner_replicas_candidate *c, uint64_t divisor)
                : (double)c->num_replicas * (double)c->micro_batches / step;
 }
 
-/* Returns a share with four digits; nothing if it is unknown. */
-static pl_text share_text(double share, bool is_known) {
+/* Returns a share with four digits. */
+static pl_text share_text(double share) {
     pl_text text = {0};
-    if (is_known)
-        pl_text_format(&text, "%.4f", share);
+    pl_text_format(&text, "%.4f", share);
     return text;
 }
 
@@ -248,6 +247,7 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     const popliner_replicas *summary = of;
     const popliner_replicas_candidate *c = sheet->is_naming ? NULL : &summary->candidates[i];
     const bool is_had = c != NULL && c->num_replicas > 0;
+    const bool has_step = is_had && c->step.order != NULL;
     const uint64_t divisor = names->cycles_per_time_unit;
     pl_text shown = {0};
     if (is_had)
@@ -264,9 +264,8 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     PL_COLUMN(sheet, known_ratio, "all_reduce", is_had, c->reduce_cycles, divisor);
     PL_COLUMN(sheet, known_ratio, "step_cycles", is_had, c->step_cycles, divisor);
     PL_COLUMN(sheet, made, "throughput", shown);
-    PL_COLUMN(sheet, made, "idle_share",
-              c == NULL ? (pl_text){0} : share_text(c->step.idle_share, c->step.order != NULL));
-    PL_COLUMN(sheet, made, "gap", c == NULL ? (pl_text){0} : share_text(c->gap, is_had));
+    PL_COLUMN(sheet, made, "idle_share", has_step ? share_text(c->step.idle_share) : (pl_text){0});
+    PL_COLUMN(sheet, made, "gap", is_had ? share_text(c->gap) : (pl_text){0});
     PL_COLUMN(sheet, made, "split", is_had ? split_text(names, c->plan) : (pl_text){0});
 }
 
