@@ -129,11 +129,12 @@ typedef struct popliner_replicas {
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
  * solves each exactly: no split has a larger throughput. With simulated steps this is a branch and
  * bound, which ends after a fixed amount of work (some seconds): then is_proven is false, and the
- * gap says how much is open. `options` must not be NULL; costs must have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost:
- * for each number of stages, one solve for cycles for each split that has fewer parameters on its
- * fullest IPU and might be better (usually one or two), and one solve for the other objectives for
- * each of these with the best throughput (usually one). If nothing fits, another solve each for
- * peak memory, and one with reasons. */
+ * gap says how much is open. `options` must not be NULL; costs must have cycles. Errors: USAGE,
+ * MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost: for each number of stages,
+ * one solve for cycles for each split that has fewer parameters on its fullest IPU and might be
+ * better (usually one or two), and one solve for the other objectives for each of these with the
+ * best throughput (usually one). If nothing fits, another solve each for peak memory, and one with
+ * reasons. */
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 
 /* ---- Bounds ---------------------------------------------------------------------------------- */
 
@@ -30,14 +31,10 @@ bool pl_bounds_ask(pl_bounds *bounds) {
     return is_over;
 }
 
-static uint64_t product(uint64_t a, uint64_t b) {
-    return b > 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
-}
-
 popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *what,
                                uint64_t count, uint64_t item_bytes, popliner_error *error) {
     enum { BITS_OF_MIB = 20 };
-    uint64_t needed = product(count, item_bytes);
+    uint64_t needed = pl_multiply_or_never(count, item_bytes);
     uint64_t max = bounds == NULL ? 0 : bounds->max_bytes;
     uint64_t taken = bounds == NULL ? 0 : atomic_load(&bounds->taken_bytes);
     if (max == 0)

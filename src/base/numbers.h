@@ -1,4 +1,4 @@
-/* Exact products, pseudorandom numbers, and sorting.
+/* Products, larger and smaller numbers, pseudorandom numbers, and sorting.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NUMBERS_H
@@ -27,6 +27,19 @@ int pl_product_compare(const pl_product *a, const pl_product *b);
  * none of them 0), rounded up; UINT64_MAX if it is larger. O(1). */
 uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *below,
                      size_t num_below);
+
+/* Return the larger or the smaller of two numbers, or their product: UINT64_MAX if it is larger. */
+static inline uint64_t pl_larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static inline uint64_t pl_smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static inline uint64_t pl_multiply_or_never(uint64_t a, uint64_t b) {
+    return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
 
 /* ---- Random numbers -------------------------------------------------------------------------- */
 

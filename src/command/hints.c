@@ -416,6 +416,11 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
             with_such(s, why->enough_bytes, list));
 }
 
+/* Whether it is a question what stages recompute. */
+static bool may_recompute(const session *s, const request *r) {
+    return options_keep_activations(&s->options) && r->asked.recompute == POPLINER_RECOMPUTE_NONE;
+}
+
 /* Reads a file of costs again with what its stages may choose, and solves for that. */
 static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
     session *s = t->s;
@@ -427,8 +432,7 @@ static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
     popliner_costs_file *file = NULL;
     popliner_variants_answer *answer = NULL;
     popliner_error own = {0};
-    if (s->options.costs == NULL || strcmp(s->options.costs, "-") == 0 ||
-        !options_keep_activations(&s->options) || r->asked.recompute != POPLINER_RECOMPUTE_NONE ||
+    if (s->options.costs == NULL || strcmp(s->options.costs, "-") == 0 || !may_recompute(s, r) ||
         r->num_units > MOST_UNITS)
         return POPLINER_OK;
     t->solver.without_reasons = true;
@@ -470,8 +474,7 @@ static popliner_status add_recompute_for_fewer(session *s, const request *r,
         own->num_values > 0 && own->values[0].objective == POPLINER_OBJECTIVE_IPUS;
     trial t = begin(s, r, NULL);
     popliner_status status = POPLINER_OK;
-    if (own->num_ipus < 2 || !is_fewest || !options_keep_activations(&s->options) ||
-        r->asked.recompute != POPLINER_RECOMPUTE_NONE || r->num_units > MOST_UNITS)
+    if (own->num_ipus < 2 || !is_fewest || !may_recompute(s, r) || r->num_units > MOST_UNITS)
         return POPLINER_OK;
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
     if (s->analysis == NULL)
@@ -490,7 +493,7 @@ static popliner_status add_recompute(session *s, const request *r, hint_list *li
     trial t = begin(s, r, NULL);
     if (s->analysis == NULL)
         return add_recompute_of_costs(s, r, list, error);
-    if (!options_keep_activations(&s->options) || r->asked.recompute != POPLINER_RECOMPUTE_NONE)
+    if (!may_recompute(s, r))
         return POPLINER_OK;
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
     popliner_status status = solve(&t, error);

@@ -173,17 +173,17 @@ static popliner_status order_devices(session *s, request *r, const popliner_cost
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Ordering the devices", start);
-    if (r->solver.num_mapped_stages > 0)
+    if (r->solver.num_mapped_stages > 0) {
         r->solver.device_map = r->device_map;
-    else
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    is_proven ? "No other order of the devices has a better split."
+                              : "Stopped: another order of the devices may be better.");
+    } else {
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     is_proven ? "No split fits in any order of the devices; what follows is of "
                                 "their own order."
                               : "Stopped: no order of the devices was found yet.");
-    if (r->solver.num_mapped_stages > 0)
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    is_proven ? "No other order of the devices has a better split."
-                              : "Stopped: another order of the devices may be better.");
+    }
     return POPLINER_OK;
 }
 

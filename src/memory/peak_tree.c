@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/numbers.h"
 
 struct pl_peak_node {
     uint64_t max_bytes;   /* over its places, without what was added to nodes above */
@@ -35,16 +36,12 @@ static bool reserve_nodes(pl_peak_tree *tree, size_t num_places) {
     return true;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* Updates a node from those below it; true if it changed. */
 static bool update(pl_peak_tree *tree, size_t node) {
     struct pl_peak_node *nodes = tree->nodes;
     uint64_t before_bytes = nodes[node].max_bytes;
-    nodes[node].max_bytes =
-        nodes[node].added_bytes + larger(nodes[2 * node].max_bytes, nodes[2 * node + 1].max_bytes);
+    nodes[node].max_bytes = nodes[node].added_bytes +
+                            pl_larger(nodes[2 * node].max_bytes, nodes[2 * node + 1].max_bytes);
     return nodes[node].max_bytes != before_bytes;
 }
 

@@ -107,6 +107,7 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
                                   const uint64_t *tiles, size_t num_tiles, popliner_error *error) {
     const popliner_profile *p = profile;
     const size_t all = p->target.num_tiles;
+    const size_t num_wanted = num_tiles + NUM_FULLEST + 1;
     boxes b = {.number = pl_new_array(p->num_classes + 1, sizeof *b.number)};
     keyed *order = pl_new_array(all + 1, sizeof *order); /* the fullest last */
     uint8_t *is_there = pl_new_array(all + 1, 1);
@@ -115,11 +116,12 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
         order[i] = (keyed){p->tile_always_live_bytes[i] + p->tile_not_always_live_peak_bytes[i], i};
     if (memory)
         qsort(order, all, sizeof *order, compare_keyed);
-    for (size_t k = 0; memory && all > 0 && k < num_tiles + NUM_FULLEST + 1; k++) {
-        const size_t rank = k == 0 ? 0 : k - num_tiles - 1; /* from the fullest on; 0 once more */
-        const size_t tile = k > 0 && k <= num_tiles ? tiles[k - 1]
-                            : k > 0 && rank == 0    ? order[all / 2].index
-                                                    : order[all - 1 - rank % all].index;
+    /* the fullest one, those of the caller, the median one, and the next ones of the fullest */
+    for (size_t k = 0; memory && all > 0 && k < num_wanted; k++) {
+        const size_t tile = k == 0               ? order[all - 1].index
+                            : k <= num_tiles     ? tiles[k - 1]
+                            : k == num_tiles + 1 ? order[all / 2].index
+                                                 : order[all - 1 - (k - num_tiles - 1) % all].index;
         if (tile < all && is_there[tile] == 0)
             memory = add_tile(&b, p, tile);
         is_there[tile < all ? tile : all] = 1;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 
 /* A stage stores `each` copies for every stage after it, and `more` in addition if there is any;
  * with buffers `more_buffered` instead, and the last stage `last_buffered`. */
@@ -140,10 +141,6 @@ bool pl_is_calibrated(const popliner_calibration *calibration) {
     return calibration->earlier.data_per_million != 0;
 }
 
-static uint64_t larger(uint64_t first, uint64_t second) {
-    return first > second ? first : second;
-}
-
 popliner_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
                                       bool has_last) {
     const popliner_scales *earlier = &calibration->earlier;
@@ -151,9 +148,9 @@ popliner_scales pl_calibration_scales(const popliner_calibration *calibration, b
     if (!has_earlier || !has_last)
         return has_last ? *last : *earlier;
     return (popliner_scales){
-        larger(earlier->code_per_million, last->code_per_million),
-        larger(earlier->data_per_million, last->data_per_million),
-        larger(earlier->layout_per_million, last->layout_per_million),
+        pl_larger(earlier->code_per_million, last->code_per_million),
+        pl_larger(earlier->data_per_million, last->data_per_million),
+        pl_larger(earlier->layout_per_million, last->layout_per_million),
     };
 }
 

@@ -57,19 +57,25 @@ static size_t count_in(const search *s, size_t set, size_t k) {
     return set / s->kinds[k].radix % (s->kinds[k].count + 1);
 }
 
+/* Whether a device has a limit and a speed of this kind. */
+static bool is_of(const popliner_solver_options *o, size_t ipu, const kind *k) {
+    return pl_limit_of(o, ipu, o->mem_per_tile) == k->limit_bytes &&
+           pl_speed_of(o, ipu) == k->speed;
+}
+
 static popliner_status find_kinds(search *s, const popliner_solver_options *o,
                                   popliner_error *error) {
     s->kinds = pl_new_array(s->num_ipus, sizeof *s->kinds);
     if (s->kinds == NULL)
         return pl_fail_memory(error, "the kinds of devices");
     for (size_t ipu = 0; ipu < s->num_ipus; ++ipu) {
-        const uint64_t limit = pl_limit_of(o, ipu, o->mem_per_tile);
-        const uint64_t speed = pl_speed_of(o, ipu);
         size_t k = 0;
-        while (k < s->num_kinds && (s->kinds[k].limit_bytes != limit || s->kinds[k].speed != speed))
+        while (k < s->num_kinds && !is_of(o, ipu, &s->kinds[k]))
             ++k;
         if (k == s->num_kinds)
-            s->kinds[s->num_kinds++] = (kind){limit, speed, 0, 0, ipu, 0};
+            s->kinds[s->num_kinds++] = (kind){.limit_bytes = pl_limit_of(o, ipu, o->mem_per_tile),
+                                              .speed = pl_speed_of(o, ipu),
+                                              .first_ipu = ipu};
         /* more than one for each unit are never used */
         s->kinds[k].count += s->kinds[k].count < s->num_units;
     }
@@ -161,8 +167,7 @@ static size_t find_device(const search *s, size_t k, size_t before) {
     size_t ipu = s->kinds[k].first_ipu;
     while (before > 0) {
         ++ipu;
-        before -= pl_limit_of(o, ipu, o->mem_per_tile) == s->kinds[k].limit_bytes &&
-                  pl_speed_of(o, ipu) == s->kinds[k].speed;
+        before -= is_of(o, ipu, &s->kinds[k]);
     }
     return ipu;
 }

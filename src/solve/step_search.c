@@ -18,8 +18,8 @@ enum { WORK_OF_STAGE = 8 };
 
 /* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
 typedef struct part {
-    uint64_t
-        before;     /* the cycles before the first pass and after the last pass of the next stage */
+    /* the cycles before the first pass and after the last pass of the next stage */
+    uint64_t before;
     uint64_t reach; /* the largest first bound of a stage; of remaining ones without `before` */
     uint64_t sum;   /* of the second bound: forward and backward passes of the stages */
     uint64_t most;  /* the rest of it, for the stage with most */
@@ -49,22 +49,10 @@ typedef struct search {
     bool is_over;
 } search;
 
-static uint64_t times(uint64_t a, uint64_t b) {
-    return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- bounds ---- */
 
 /* Returns stage k with the units first ... end - 1, as it is without the others. */
-static part weigh(const search *s, size_t k, size_t first, size_t end, uint64_t *cycles) {
+static part weigh(const search *s, size_t k, size_t first, size_t end) {
     const popliner_costs *costs = s->problem.costs;
     const popliner_pipeline *pipeline = s->q->pipeline;
     const uint64_t *before = pl_links_before(&s->problem.links, k);
@@ -80,12 +68,11 @@ static part weigh(const search *s, size_t k, size_t first, size_t end, uint64_t 
         pl_step_passes(&stage, link_cycles, s->q->options, pipeline, s->q->costs);
     const popliner_interval interval = {first, end - 1, pl_costs_place(costs, s->num_stages, k)};
     part own = {
-        .reach = times(s->num_micro, stage.cycles),
+        .reach = pl_multiply_or_never(s->num_micro, stage.cycles),
         .peak_bytes = popliner_costs_peak(costs, first, end - 1, interval.stages_to_end),
         .cut_bytes = end < s->num_units ? popliner_costs_cut(costs, end) : 0,
         .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
     };
-    *cycles = stage.cycles;
     if (s->num_chunks > 1) { /* the first bound alone, by the IPU */
         own.before = k < s->num_ipus ? stage.cycles : 0;
         return own;
@@ -96,9 +83,11 @@ static part weigh(const search *s, size_t k, size_t first, size_t end, uint64_t 
         ahead = 0;
     own.before = p.forward + (p.weights > 0 ? 0 : p.backward);
     own.sum = p.forward + p.backward;
-    own.most = pl_add_or_never(times(others, p.backward),
-                               times(others > ahead ? others - ahead : 0, p.forward));
-    own.most = pl_add_or_never(own.most, times(others > k ? others - k : 0, p.weights));
+    own.most =
+        pl_add_or_never(pl_multiply_or_never(others, p.backward),
+                        pl_multiply_or_never(others > ahead ? others - ahead : 0, p.forward));
+    own.most =
+        pl_add_or_never(own.most, pl_multiply_or_never(others > k ? others - k : 0, p.weights));
     return own;
 }
 
@@ -107,10 +96,10 @@ static uint64_t bound_of(const search *s, const part *begun, const part *rest) {
     if (rest->reach == UINT64_MAX)
         return UINT64_MAX;
     const uint64_t sum = pl_add_or_never(begun->sum, rest->sum);
-    uint64_t bound = larger(begun->reach, pl_add_or_never(begun->before, rest->reach));
-    bound = larger(bound, pl_add_or_never(sum, larger(begun->most, rest->most)));
-    bound = larger(bound, times(s->num_turns, sum));
-    return pl_add_or_never(bound, larger(begun->after, s->q->least_after));
+    uint64_t bound = pl_larger(begun->reach, pl_add_or_never(begun->before, rest->reach));
+    bound = pl_larger(bound, pl_add_or_never(sum, pl_larger(begun->most, rest->most)));
+    bound = pl_larger(bound, pl_multiply_or_never(s->num_turns, sum));
+    return pl_add_or_never(bound, pl_larger(begun->after, s->q->least_after));
 }
 
 static part *rest_of(const search *s, size_t k, size_t unit) {
@@ -128,18 +117,19 @@ static void fill_row(search *s, size_t k, size_t first) {
     part *row = rest_of(s, k, first);
     *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
-        uint64_t cycles;
         if (!may_end(s, k, first, end))
             continue;
-        const part own = weigh(s, k, first, end, &cycles);
+        const part own = weigh(s, k, first, end);
         const part *next = rest_of(s, k + 1, end);
         const uint64_t before = s->num_chunks > 1 ? 0 : own.before;
-        row->reach = smaller(row->reach, larger(own.reach, pl_add_or_never(before, next->reach)));
-        row->sum = smaller(row->sum, pl_add_or_never(own.sum, next->sum));
-        row->most = smaller(row->most, larger(own.most, next->most));
-        row->peak_bytes = smaller(row->peak_bytes, larger(own.peak_bytes, next->peak_bytes));
-        row->cut_bytes = smaller(row->cut_bytes, pl_add_cut_bytes(own.cut_bytes, next->cut_bytes));
-        *s->work -= smaller(*s->work, WORK_OF_STAGE);
+        row->reach =
+            pl_smaller(row->reach, pl_larger(own.reach, pl_add_or_never(before, next->reach)));
+        row->sum = pl_smaller(row->sum, pl_add_or_never(own.sum, next->sum));
+        row->most = pl_smaller(row->most, pl_larger(own.most, next->most));
+        row->peak_bytes = pl_smaller(row->peak_bytes, pl_larger(own.peak_bytes, next->peak_bytes));
+        row->cut_bytes =
+            pl_smaller(row->cut_bytes, pl_add_cut_bytes(own.cut_bytes, next->cut_bytes));
+        *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
     }
 }
 
@@ -192,19 +182,23 @@ static popliner_status find_after(const search *s, uint64_t *after, popliner_err
         size_t count = 0;
         for (size_t k = ipu; k < s->num_stages; k += s->num_ipus)
             together[count++] = pl_split_interval(&s->problem, &s->split, k);
-        *after = larger(*after, s->q->after(s->q->user, together, count));
+        *after = pl_larger(*after, s->q->after(s->q->user, together, count));
     }
     free(together);
     return POPLINER_OK;
 }
 
-/* Copies the current split, which is the best one. */
-static popliner_status keep(search *s, popliner_error *error) {
-    pl_split_clear(&s->best_split);
-    for (size_t k = 0; k < s->num_stages; ++k)
-        if (!pl_split_append(&s->best_split, s->split.first_units[k]))
-            return pl_fail_memory(error, "the stages of the plan");
-    return POPLINER_OK;
+static popliner_status append(pl_split *split, size_t first_unit, popliner_error *error) {
+    return pl_split_append(split, first_unit) ? POPLINER_OK
+                                              : pl_fail_memory(error, "the stages of the plan");
+}
+
+static popliner_status copy_split(pl_split *to, const pl_split *from, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    to->num_stages = 0;
+    for (size_t k = 0; status == POPLINER_OK && k < from->num_stages; ++k)
+        status = append(to, from->first_units[k], error);
+    return status;
 }
 
 /* Simulates the current split, and keeps it if it is better. */
@@ -214,7 +208,7 @@ static popliner_status try_split(search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     uint64_t after = 0;
     pl_objective_values values;
-    *s->work -= smaller(*s->work, 32 + times(2 * s->num_stages, s->num_micro));
+    *s->work -= pl_smaller(*s->work, 32 + pl_multiply_or_never(2 * s->num_stages, s->num_micro));
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
     popliner_status status = pl_plan_fill(&s->problem, &s->split, false, &plan, error);
@@ -238,29 +232,28 @@ static popliner_status try_split(search *s, popliner_error *error) {
     a->cycles = cycles;
     a->step = step;
     s->best = values;
-    return keep(s, error);
+    return copy_split(&s->best_split, &s->split, error);
 }
 
 /* Returns the first stages with one more. */
 static part extend(search *s, const part *begun, size_t first, size_t end) {
     const size_t k = s->split.num_stages - 1;
-    uint64_t cycles;
-    const part own = weigh(s, k, first, end, &cycles);
+    const part own = weigh(s, k, first, end);
     uint64_t reach = pl_add_or_never(begun->before, own.reach);
     if (s->num_chunks > 1) {
-        uint64_t all = cycles;
+        uint64_t all = pl_problem_cycles(&s->problem, k, first, end - 1);
         for (size_t other = k % s->num_ipus; other < k; other += s->num_ipus)
             all += pl_problem_cycles(&s->problem, other, s->split.first_units[other],
                                      s->split.first_units[other + 1] - 1);
-        reach = times(s->num_micro, all);
+        reach = pl_multiply_or_never(s->num_micro, all);
     }
     return (part){pl_add_or_never(begun->before, own.before),
-                  larger(begun->reach, reach),
+                  pl_larger(begun->reach, reach),
                   pl_add_or_never(begun->sum, own.sum),
-                  larger(begun->most, own.most),
-                  larger(begun->peak_bytes, own.peak_bytes),
+                  pl_larger(begun->most, own.most),
+                  pl_larger(begun->peak_bytes, own.peak_bytes),
                   pl_add_cut_bytes(begun->cut_bytes, own.cut_bytes),
-                  larger(begun->after, own.after)};
+                  pl_larger(begun->after, own.after)};
 }
 
 /* True if no split with these first stages can be better than the best one. */
@@ -269,7 +262,7 @@ static bool is_hopeless(const search *s, const part *begun, const part *rest) {
     if (bound > s->q->max_cycles || bound > s->answer->cycles || bound == UINT64_MAX)
         return true;
     const pl_objective_values least = {
-        .peak_bytes = larger(begun->peak_bytes, rest->peak_bytes),
+        .peak_bytes = pl_larger(begun->peak_bytes, rest->peak_bytes),
         .cut_bytes = pl_add_cut_bytes(begun->cut_bytes, rest->cut_bytes),
         .num_ipus = s->num_ipus,
     };
@@ -287,7 +280,7 @@ static popliner_status descend(search *s, const part *begun, popliner_error *err
          status == POPLINER_OK && !s->is_over && end < s->ends[k].to[first]; ++end) {
         if (!may_end(s, k, first, end))
             continue;
-        *s->work -= smaller(*s->work, WORK_OF_STAGE);
+        *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
         const part next = extend(s, begun, first, end);
         if (is_hopeless(s, &next, rest_of(s, k + 1, end)))
             continue;
@@ -295,8 +288,9 @@ static popliner_status descend(search *s, const part *begun, popliner_error *err
             status = try_split(s, error);
             continue;
         }
-        if (!pl_split_append(&s->split, end))
-            return pl_fail_memory(error, "the stages of the plan");
+        status = append(&s->split, end, error);
+        if (status != POPLINER_OK)
+            return status;
         status = descend(s, &next, error);
         --s->split.num_stages;
     }
@@ -308,6 +302,7 @@ static popliner_status descend(search *s, const part *begun, popliner_error *err
 /* Tries the split whose every stage has the smallest bound. */
 static popliner_status dive(search *s, popliner_error *error) {
     part begun = {0};
+    popliner_status status = POPLINER_OK;
     s->split.num_stages = 1;
     for (size_t k = 0; k < s->num_stages; ++k) {
         const size_t first = s->split.first_units[k];
@@ -328,8 +323,10 @@ static popliner_status dive(search *s, popliner_error *error) {
         if (least == UINT64_MAX)
             return POPLINER_OK;
         begun = best;
-        if (k + 1 < s->num_stages && !pl_split_append(&s->split, best_end))
-            return pl_fail_memory(error, "the stages of the plan");
+        if (k + 1 < s->num_stages)
+            status = append(&s->split, best_end, error);
+        if (status != POPLINER_OK)
+            return status;
     }
     return try_split(s, error);
 }
@@ -341,10 +338,9 @@ static popliner_status climb(search *s, popliner_error *error) {
     while (status == POPLINER_OK && goes_on && *s->work > 0) {
         const uint64_t cycles = s->answer->cycles;
         for (size_t i = 2; status == POPLINER_OK && *s->work > 0 && i < 2 * s->num_stages; ++i) {
-            s->split.num_stages = 0;
-            for (size_t k = 0; k < s->num_stages; ++k)
-                if (!pl_split_append(&s->split, s->best_split.first_units[k]))
-                    return pl_fail_memory(error, "the stages of the plan");
+            status = copy_split(&s->split, &s->best_split, error);
+            if (status != POPLINER_OK)
+                return status;
             size_t *units = s->split.first_units;
             const size_t k = i / 2;
             units[k] += i % 2 == 0 ? 1 : SIZE_MAX;
@@ -359,12 +355,12 @@ static popliner_status climb(search *s, popliner_error *error) {
 }
 
 static popliner_status begin_with(search *s, const popliner_plan *plan, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
     if (plan == NULL || plan->num_stages != s->num_stages)
         return POPLINER_OK;
-    for (size_t k = 0; k < s->num_stages; ++k)
-        if (!pl_split_append(&s->split, plan->stages[k].first_unit))
-            return pl_fail_memory(error, "the stages of the plan");
-    return try_split(s, error);
+    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
+        status = append(&s->split, plan->stages[k].first_unit, error);
+    return status == POPLINER_OK ? try_split(s, error) : status;
 }
 
 /* ---- the answer ---- */
@@ -404,7 +400,7 @@ static popliner_status run(search *s, popliner_error *error) {
         return POPLINER_OK;
     }
     popliner_status status = begin_with(s, s->q->start, error);
-    const uint64_t most = smaller(a->cycles, s->q->max_cycles);
+    const uint64_t most = pl_smaller(a->cycles, s->q->max_cycles);
     a->bound_cycles = 0;
     if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
         return status;
@@ -414,18 +410,17 @@ static popliner_status run(search *s, popliner_error *error) {
     if (status != POPLINER_OK || s->is_over)
         return status;
     s->split.num_stages = 0;
-    if (!pl_split_append(&s->split, 0))
-        return pl_fail_memory(error, "the stages of the plan");
-    status = dive(s, error);
+    status = append(&s->split, 0, error);
+    if (status == POPLINER_OK)
+        status = dive(s, error);
     if (status == POPLINER_OK)
         status = climb(s, error);
     a->bound_cycles = bound_of(s, &none, rest_of(s, 0, 0));
     s->split.num_stages = 1;
-    s->split.first_units[0] = 0;
     if (status == POPLINER_OK && !is_hopeless(s, &none, rest_of(s, 0, 0)))
         status = descend(s, &none, error);
     a->is_proven = !s->is_over;
-    a->bound_cycles = a->is_proven ? a->cycles : smaller(a->bound_cycles, a->cycles);
+    a->bound_cycles = a->is_proven ? a->cycles : pl_smaller(a->bound_cycles, a->cycles);
     return status;
 }
 
