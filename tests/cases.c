@@ -39,16 +39,11 @@ bool test_takes_all(void) {
     return false;
 }
 
-bool test_is_nightly(void) {
-    return chosen == NIGHTLY;
-}
-
 bool test_takes_case(size_t index, size_t every) {
+    const size_t full_every = every < 6 ? 1 : (every + 2) / 4;
+    if (chosen == FULL)
+        return index % full_every == 0;
     return index % every == 0 || test_takes_all();
-}
-
-bool test_takes_random_case(size_t index, size_t quick_every, size_t full_every) {
-    return chosen == FULL ? index % full_every == 0 : test_takes_case(index, quick_every);
 }
 
 size_t test_chosen(size_t quick, size_t full, size_t nightly) {

@@ -18,16 +18,10 @@ bool test_choose_cases(int num_arguments, char **arguments);
  * printed: ctest fails a test that leaves cases out of the full run (tests/CMakeLists.txt). */
 bool test_takes_all(void);
 
-/* Whether even those are that take hours, as in the nightly run. */
-bool test_is_nightly(void);
-
-/* Whether case `index` of many is to be checked: always in a full run, and else if it is one of
- * every `every`, from the first on. */
+/* Whether case `index` of many is to be checked: in the quick run if it is one of every `every`, from
+ * the first on; in the full run about four times as many; in the nightly run always, for which the
+ * test needs a form unless `every` is below 6. */
 bool test_takes_case(size_t index, size_t every);
-
-/* The same for random instances, of which one of every `full_every` is enough for the full run; the
- * nightly run takes all. The test needs a form for the nightly run. */
-bool test_takes_random_case(size_t index, size_t quick_every, size_t full_every);
 
 /* How many there are to be in this run; the test needs a form for the nightly run. */
 size_t test_chosen(size_t quick, size_t full, size_t nightly);

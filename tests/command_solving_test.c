@@ -1156,7 +1156,7 @@ static void solvers_agree_on_published_graphs(void **state) {
         char *path = test_shared_file(graph->file);
         for (size_t k = 0; path != NULL && k < 3; k++) {
             char when = graph->when[k];
-            if (!test_takes_random_case(3 * i + k, 25, 4))
+            if (!test_takes_case(3 * i + k, 25))
                 continue;
             check_all_solvers(graph, path, objectives[k], when != 'N' && test_has_glpk() ? 3 : 2,
                               when == 'N'                      ? NULL

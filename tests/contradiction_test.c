@@ -173,7 +173,7 @@ static void check_kind(void **state) {
     const kind *k = *state;
     size_t num_found = 0;
     size_t num_known = 0;
-    size_t wanted = k->num_contradictions / (test_is_nightly() ? 1 : test_takes_all() ? 4 : 30);
+    size_t wanted = k->num_contradictions / test_chosen(30, 4, 1);
     for (uint64_t seed = 0; num_found < wanted; ++seed) {
         bool is_known;
         if (!check_instance(k, seed, &is_known))

@@ -53,7 +53,7 @@ static void finds_what_every_split_says(void **state) {
     size_t num_taken = 0;
     size_t num_feasible = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_random_case(seed, 11, 3))
+        if (!test_takes_case(seed, 11))
             continue;
         draw_shared_instance(&in, seed);
         ++num_taken;
@@ -71,7 +71,7 @@ static void keeps_to_spreads(void **state) {
     size_t num_taken = 0;
     size_t num_feasible = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_random_case(seed, 11, 3))
+        if (!test_takes_case(seed, 11))
             continue;
         draw_shared_instance(&in, seed);
         in.filter.spread_is_of_cycles = seed / 3 % 2 == 0;
@@ -98,7 +98,7 @@ static void keeps_to_fixed_stages(void **state) {
     size_t num_taken = 0;
     size_t num_checked = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; seed += 9) {
-        if (!test_takes_random_case(seed / 9, 7, 3))
+        if (!test_takes_case(seed / 9, 7))
             continue;
         ++num_taken;
         draw_shared_instance(&in, seed);

@@ -569,7 +569,8 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
     pl_stage_meter_free(meter);
 }
 
-/* One pipeline of so many in the quick run, and of a tenth of that else: all would take an hour. */
+/* One pipeline of so many in the quick run, and of a tenth of that in the nightly run: all would take
+ * an hour. */
 static void check_chain(const golden_case *c, const popliner_chain *chain, size_t every,
                         uint64_t *random) {
     static size_t number = 0;
@@ -587,10 +588,7 @@ static void check_chain(const golden_case *c, const popliner_chain *chain, size_
                         .accumulators =
                             wide != 0 ? POPLINER_ACCUMULATORS_FP32 : POPLINER_ACCUMULATORS_NONE,
                     };
-                    if (number++ % (test_is_nightly()  ? every / 10
-                                    : test_takes_all() ? every / 4
-                                                       : every) ==
-                        0)
+                    if (number++ % test_chosen(every, every / 2, every / 10) == 0)
                         check_pipeline(&n, &pipeline, random);
                 }
     naive_end(&n);

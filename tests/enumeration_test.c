@@ -255,7 +255,7 @@ static void finds_the_best_of_random_chains(void **state) {
         instance in;
         subject s;
         uint64_t random = test_random(seed);
-        if (!test_takes_random_case(seed, 3, 3))
+        if (!test_takes_case(seed, 3))
             continue;
         draw_instance(&wish, seed, &in);
         make_subject(&s, in.costs, &in.options);

@@ -86,7 +86,7 @@ static void is_never_worse_than_even_cuts(void **state) {
             seed % 2 == 0 ? POPLINER_OBJECTIVE_MEMORY : POPLINER_OBJECTIVE_CYCLES;
         size_t num_ipus = 2 + seed % 7;
         bool is_mirrored = seed / 7 % 2 == 1;
-        if (!test_takes_random_case(seed, 91, 10))
+        if (!test_takes_case(seed, 91))
             continue;
         draw_shared_instance(&in, 4 * seed); /* without parts */
         discard_shared_instance(&in);

@@ -40,7 +40,7 @@ static void holds_what_splits_have(void **state) {
     static shared_instance in;
     size_t num_checked = 0;
     for (uint64_t seed = 1; seed < NUM_INSTANCES; seed += 2) {
-        if (!test_takes_random_case(seed / 2, 4, 3))
+        if (!test_takes_case(seed / 2, 4))
             continue;
         draw_shared_instance(&in, seed);
         every_split e = try_every_split(&in, in.options.mem_per_tile);
@@ -72,7 +72,7 @@ static void holds_any_weights(void **state) {
     static shared_instance in;
     size_t num_checked = 0;
     for (uint64_t seed = 1; seed < NUM_INSTANCES; seed += 2) {
-        if (!test_takes_random_case(seed / 2, 4, 3))
+        if (!test_takes_case(seed / 2, 4))
             continue;
         draw_shared_instance(&in, seed);
         pl_room room = {0};

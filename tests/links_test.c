@@ -160,7 +160,7 @@ static void alike_links_are_cycles_of_cuts(void **state) {
         popliner_plan *with_links = NULL;
         popliner_plan *with_cuts = NULL;
         popliner_bandwidth bandwidth = bandwidths[seed % 4];
-        if (!test_takes_random_case(seed, 6, 3))
+        if (!test_takes_case(seed, 6))
             continue;
         draw_instance(&wish, seed, &in);
         if (has_huge_cuts(&in)) {
@@ -199,7 +199,7 @@ static void finds_small_spreads(void **state) {
     for (uint64_t seed = 0; seed < 4000; ++seed) {
         instance in;
         popliner_plan *plan = NULL;
-        if (!test_takes_random_case(seed, 8, 3))
+        if (!test_takes_case(seed, 8))
             continue;
         draw_instance(&wish, seed, &in);
         memcpy(in.objectives, objectives, sizeof objectives);

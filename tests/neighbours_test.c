@@ -43,7 +43,7 @@ static void finds_the_best_of_short_chains(void **state) {
     static shared_instance in;
     size_t num_checked = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_random_case(seed, 47, 10))
+        if (!test_takes_case(seed, 47))
             continue;
         draw_shared_instance(&in, seed);
         in.filter.spread_is_of_cycles = seed / 16 % 2 == 0;

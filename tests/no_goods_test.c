@@ -44,7 +44,7 @@ static void finds_what_every_split_says(void **state) {
     if (!test_has_glpk())
         skip();
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_random_case(seed, 6, 3))
+        if (!test_takes_case(seed, 6))
             continue;
         draw_shared_instance(&in, seed);
         ++num_taken;
@@ -64,7 +64,7 @@ static void next_peak_is_no_more_than_the_best(void **state) {
     if (!test_has_glpk())
         skip();
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_random_case(seed, 6, 3))
+        if (!test_takes_case(seed, 6))
             continue;
         draw_shared_instance(&in, seed);
         pl_shared shared = {0};

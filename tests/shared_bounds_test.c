@@ -41,7 +41,7 @@ static void bounds_are_no_larger_than_the_best(void **state) {
     size_t num_checked = 0;
     size_t num_reached = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_random_case(seed, 25, 3))
+        if (!test_takes_case(seed, 25))
             continue;
         draw_shared_instance(&in, seed);
         every_split e = try_every_split(&in, in.options.mem_per_tile);

@@ -97,7 +97,7 @@ static bool check_instance(const kind *k, uint64_t seed) {
     brute_answer expected = brute_force(in.costs, &in.options);
     check_method(k, seed, &in, POPLINER_METHOD_DYNAMIC_PROGRAMMING, &expected);
     check_method(k, seed, &in, POPLINER_METHOD_AUTO, &expected);
-    if (popliner_solver_has_glpk() && test_takes_random_case(seed, 36, 12))
+    if (popliner_solver_has_glpk() && test_takes_case(seed, 36))
         check_method(k, seed, &in, POPLINER_METHOD_ILP, &expected);
     free_instance(&in);
     return expected.status == POPLINER_PLAN_OPTIMAL;
@@ -109,7 +109,7 @@ static void check_kind(void **state) {
     (void)test_has_glpk(); /* to say so */
     size_t num_feasible = 0;
     for (uint64_t seed = 0; seed < k->num_instances; ++seed) {
-        if (!test_takes_random_case(seed, 6, 2))
+        if (!test_takes_case(seed, 6))
             continue;
         num_taken++;
         num_feasible += check_instance(k, seed);

@@ -186,7 +186,7 @@ static void equals_brute_force(void **state) {
             size_t i = random_below(&seed, n);
             max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i), 1);
         }
-        if (!test_takes_random_case(instance, 17, 5)) {
+        if (!test_takes_case(instance, 17)) {
             popliner_costs_free(costs);
             continue;
         }
@@ -202,7 +202,7 @@ static void equals_brute_force(void **state) {
         for (size_t m = 0; m < 3; ++m) {
             popliner_plan plan;
             if (methods[m] == POPLINER_METHOD_ILP &&
-                (!test_takes_random_case(instance, 51, 15) || !popliner_solver_has_glpk()))
+                (!test_takes_case(instance, 51) || !popliner_solver_has_glpk()))
                 continue;
             assert_int_equal(solve(costs, methods[m], max_stages, max_stage_bytes, &plan),
                              POPLINER_OK);

@@ -211,7 +211,7 @@ static void check_wish(const instance_wish *wish, size_t num_instances, size_t *
     for (uint64_t seed = 0; seed < num_instances; ++seed) {
         instance in;
         pl_problem p = {0};
-        if (!test_takes_random_case(seed, 13, 3))
+        if (!test_takes_case(seed, 13))
             continue;
         draw_instance(wish, seed, &in);
         assert_int_equal(pl_problem_create(&p, in.costs, &in.options, NULL, NULL), POPLINER_OK);
