@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
-#include "solve/step.h"
+#include "solve/step_bound.h"
 
 /* Larger tables of bounds would take too much memory. */
 enum { MAX_BOUNDS = 1 << 22 };
@@ -37,9 +37,10 @@ typedef struct search {
     size_t num_ipus;
     size_t num_chunks;
     uint64_t num_micro;
-    uint64_t num_turns;  /* of micro-batches that wait for each other */
-    pl_stage_ends *ends; /* [num_stages] */
-    part *rest;          /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
+    uint64_t num_turns;     /* of micro-batches that wait for each other */
+    pl_step_bound of_units; /* of the passes, by the units alone */
+    pl_stage_ends *ends;    /* [num_stages] */
+    part *rest; /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
 
     pl_split split; /* the current one */
     pl_split best_split;
@@ -77,17 +78,9 @@ static part weigh(const search *s, size_t k, size_t first, size_t end) {
         own.before = k < s->num_ipus ? stage.cycles : 0;
         return own;
     }
-    size_t ahead = pl_step_passes_ahead(pipeline, k, s->num_stages, 1);
-    const uint64_t others = s->num_micro - 1;
-    if (ahead == SIZE_MAX) /* all forward passes come first, and the last one runs to the end */
-        ahead = 0;
     own.before = p.forward + (p.weights > 0 ? 0 : p.backward);
     own.sum = p.forward + p.backward;
-    own.most =
-        pl_add_or_never(pl_multiply_or_never(others, p.backward),
-                        pl_multiply_or_never(others > ahead ? others - ahead : 0, p.forward));
-    own.most =
-        pl_add_or_never(own.most, pl_multiply_or_never(others > k ? others - k : 0, p.weights));
+    own.most = pl_step_rest(pipeline, p, k, s->num_stages);
     return own;
 }
 
@@ -399,6 +392,17 @@ static popliner_status run(search *s, popliner_error *error) {
         a->is_proven = true;
         return POPLINER_OK;
     }
+    if (s->num_chunks == 1) {
+        popliner_status status =
+            pl_step_bound_create(&s->problem, s->q->pipeline, s->num_stages, &s->of_units, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    if (s->q->max_cycles < s->q->least_after ||
+        !pl_step_bound_allows(&s->of_units, s->q->max_cycles - s->q->least_after)) {
+        a->is_proven = true;
+        return POPLINER_OK;
+    }
     popliner_status status = begin_with(s, s->q->start, error);
     const uint64_t most = pl_smaller(a->cycles, s->q->max_cycles);
     a->bound_cycles = 0;
@@ -420,8 +424,18 @@ static popliner_status run(search *s, popliner_error *error) {
     if (status == POPLINER_OK && !is_hopeless(s, &none, rest_of(s, 0, 0)))
         status = descend(s, &none, error);
     a->is_proven = !s->is_over;
-    a->bound_cycles = a->is_proven ? a->cycles : pl_smaller(a->bound_cycles, a->cycles);
     return status;
+}
+
+/* Sets the bound of what was not ruled out. */
+static void set_bound(const search *s) {
+    pl_step_answer *a = s->answer;
+    if (a->is_proven) {
+        a->bound_cycles = a->cycles;
+        return;
+    }
+    const uint64_t least = pl_add_or_never(pl_step_bound_least(&s->of_units), s->q->least_after);
+    a->bound_cycles = pl_smaller(pl_larger(a->bound_cycles, least), a->cycles);
 }
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
@@ -438,18 +452,18 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         s.num_ipus = s.problem.num_ipus;
         s.num_chunks = s.num_stages / s.num_ipus;
         s.num_micro = pipeline->copies.num_micro_batches;
-        const size_t ahead = pl_step_passes_ahead(pipeline, 0, s.num_ipus, s.num_chunks);
-        s.num_turns = ahead == SIZE_MAX || ahead >= s.num_micro
-                          ? 1
-                          : s.num_micro / (ahead + 1) + (s.num_micro % (ahead + 1) > 0);
+        s.num_turns = pl_step_turns(pipeline, s.num_ipus, s.num_chunks);
         status = run(&s, error);
     }
+    if (status == POPLINER_OK)
+        set_bound(&s);
     if (status == POPLINER_OK)
         status = make_plan(&s, error);
     for (size_t k = 0; s.ends != NULL && k < s.num_stages; ++k)
         pl_stage_ends_free(&s.ends[k]);
     free(s.ends);
     free(s.rest);
+    pl_step_bound_free(&s.of_units);
     pl_split_clear(&s.split);
     pl_split_clear(&s.best_split);
     pl_problem_free(&s.problem);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/step_bound.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/numbers.h"
+#include "costs/costs.h"
+
+uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, size_t k,
+                      size_t num_stages) {
+    const uint64_t others = pipeline->copies.num_micro_batches - 1;
+    size_t ahead = pl_step_passes_ahead(pipeline, k, num_stages, 1);
+    if (ahead == SIZE_MAX) /* all forward passes come first, and the last one runs to the end */
+        ahead = 0;
+    const uint64_t rest =
+        pl_add_or_never(pl_multiply_or_never(others, passes.backward),
+                        pl_multiply_or_never(others > ahead ? others - ahead : 0, passes.forward));
+    return pl_add_or_never(rest, pl_multiply_or_never(others > k ? others - k : 0, passes.weights));
+}
+
+uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks) {
+    const size_t num_micro = pipeline->copies.num_micro_batches;
+    const size_t ahead = pl_step_passes_ahead(pipeline, 0, num_devices, num_chunks);
+    return ahead >= num_micro ? 1 : num_micro / (ahead + 1) + (num_micro % (ahead + 1) > 0);
+}
+
+/* Every interval of more units would take too long to look at. */
+enum { MAX_UNITS = 4096 };
+
+static const pl_unit_passes *passes_of(const pl_problem *problem) {
+    const pl_unit_passes *passes = pl_costs_of_any_split(problem->costs)->passes;
+    const bool is_known = passes != NULL && passes->has_cuts && passes->num_samples == 1 &&
+                          problem->options->num_ipu_speeds == 0 && problem->num_units <= MAX_UNITS;
+    return is_known ? passes : NULL;
+}
+
+/* True if no interval takes less than its units and its cuts. */
+static bool add_up(const pl_step_bound *b, const popliner_costs *costs, const uint64_t *cuts) {
+    for (size_t first = 0; first < b->num_units; ++first)
+        for (size_t end = first + 1; end <= b->num_units; ++end)
+            if (popliner_costs_cycles(costs, first, end - 1) <
+                b->all[end] - b->all[first] + cuts[first] + cuts[end])
+                return false;
+    return true;
+}
+
+popliner_status pl_step_bound_create(const pl_problem *problem, const popliner_pipeline *pipeline,
+                                     size_t num_stages, pl_step_bound *bound,
+                                     popliner_error *error) {
+    const pl_unit_passes *passes = passes_of(problem);
+    const size_t n = problem->num_units;
+    *bound = (pl_step_bound){.pipeline = pipeline, .num_units = n, .num_stages = num_stages};
+    if (passes == NULL)
+        return POPLINER_OK;
+    bound->all = pl_new_array(n + 1, sizeof *bound->all);
+    bound->forward = pl_new_array(n + 1, sizeof *bound->forward);
+    if (bound->all == NULL || bound->forward == NULL)
+        return pl_fail_memory(error, "the bound of a step");
+    const bool is_inference = pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
+    for (size_t u = 0; u < n; ++u) {
+        const uint64_t forward = passes->cycles[is_inference ? u : n + u];
+        bound->all[u + 1] = bound->all[u] + passes->cycles[u];
+        bound->forward[u + 1] = bound->forward[u] + forward;
+    }
+    bound->num_micro = pipeline->copies.num_micro_batches;
+    if (!add_up(bound, problem->costs, passes->cycles + 2 * n))
+        bound->num_micro = 0;
+    return POPLINER_OK;
+}
+
+void pl_step_bound_free(pl_step_bound *bound) {
+    free(bound->all);
+    free(bound->forward);
+}
+
+/* Returns the passes of an interval, as pl_step_passes divides them: at least so many. */
+static pl_step_parts parts_of(const pl_step_bound *b, size_t first, size_t end) {
+    pl_step_parts p = {.forward = b->forward[end] - b->forward[first]};
+    p.backward = b->all[end] - b->all[first] - p.forward;
+    if (b->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+        p.weights = p.backward / 2;
+    p.backward -= p.weights;
+    return p;
+}
+
+/* True if the bounds allow stage k to have these units. */
+static bool may_have(const pl_step_bound *b, size_t k, size_t first, size_t end, uint64_t cycles) {
+    const pl_step_parts earlier = parts_of(b, 0, first);
+    const pl_step_parts every = parts_of(b, 0, b->num_units);
+    const pl_step_parts own = parts_of(b, first, end);
+    const bool is_zero_bubble = b->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
+    const uint64_t before = earlier.forward + (is_zero_bubble ? 0 : earlier.backward);
+    const uint64_t all = own.forward + own.backward + own.weights;
+    return pl_add_or_never(before, pl_multiply_or_never(b->num_micro, all)) <= cycles &&
+           pl_add_or_never(every.forward + every.backward,
+                           pl_step_rest(b->pipeline, own, k, b->num_stages)) <= cycles;
+}
+
+bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles) {
+    size_t first = 0;
+    if (bound->num_micro == 0)
+        return true;
+    const pl_step_parts every = parts_of(bound, 0, bound->num_units);
+    const uint64_t turns = pl_step_turns(bound->pipeline, bound->num_stages, 1);
+    if (pl_multiply_or_never(turns, every.forward + every.backward) > cycles)
+        return false;
+    for (size_t k = 0; k < bound->num_stages && first < bound->num_units; ++k) {
+        size_t end = first;
+        size_t most = bound->num_units;
+        while (end < most) {
+            const size_t middle = most - (most - end) / 2;
+            if (may_have(bound, k, first, middle, cycles))
+                end = middle;
+            else
+                most = middle - 1;
+        }
+        first = end;
+    }
+    return first == bound->num_units;
+}
+
+uint64_t pl_step_bound_least(const pl_step_bound *bound) {
+    uint64_t least = 0;
+    uint64_t most = UINT64_MAX;
+    while (least < most) {
+        const uint64_t middle = least + (most - least) / 2;
+        if (pl_step_bound_allows(bound, middle))
+            most = middle;
+        else
+            least = middle + 1;
+    }
+    return least;
+}

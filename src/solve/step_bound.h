@@ -1,0 +1,48 @@
+/* A lower bound of the step of any split, from the passes of units.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_STEP_BOUND_H
+#define PL_SOLVE_STEP_BOUND_H
+
+#include "popliner/pipeline.h"
+#include "solve/problem.h"
+#include "solve/step.h"
+
+/* Returns the passes of stage k, alone on its IPU, that follow the first micro-batch's forward and
+ * backward pass; saturates. */
+uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, size_t k,
+                      size_t num_stages);
+
+/* Returns how many groups of micro-batches wait for each other: the first device runs the forward
+ * passes of a group before the first backward pass. */
+uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks);
+
+/* What the bound is computed from. All zeros: nothing is known, and every step is possible. */
+typedef struct pl_step_bound {
+    const popliner_pipeline *pipeline; /* borrowed */
+    size_t num_units;
+    size_t num_stages;
+    uint64_t num_micro;
+    uint64_t *all;     /* [units + 1] the cycles of all earlier units */
+    uint64_t *forward; /* as many, of their forward passes */
+} pl_step_bound;
+
+/* Finds the cycles of the units for pipelines of num_stages stages, one for each IPU. Nothing is
+ * known if IPUs have speeds, if the costs do not say what the units take, or have several samples,
+ * if an interval takes less than its units, and of more than 4,096 units. Free with
+ * pl_step_bound_free, after errors, too. Errors: MEMORY. O(n^2). */
+popliner_status pl_step_bound_create(const pl_problem *problem, const popliner_pipeline *pipeline,
+                                     size_t num_stages, pl_step_bound *bound,
+                                     popliner_error *error);
+void pl_step_bound_free(pl_step_bound *bound);
+
+/* False if no split has a step of at most `cycles`. The bounds of pl_step_search hold for each
+ * stage of any split. If they hold for some split, they hold for the one whose every stage has as
+ * many units as they allow: a stage that begins later has fewer units, of which M passes take longer
+ * than what comes before them. Limits of memory and constraints do not count. O(stages * log(n)). */
+bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles);
+
+/* Returns the fewest cycles that the bound allows. O(stages * log(n)), 64 times. */
+uint64_t pl_step_bound_least(const pl_step_bound *bound);
+
+#endif
