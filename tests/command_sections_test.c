@@ -57,14 +57,16 @@ static void one_output_is_printed(void **state) {
         {"--solve", NULL}, {"--evaluate", "0"}, {"--diagnose", NULL}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char message[100];
-        snprintf(message, sizeof message, "%s: tiles is printed already; give --output %s=FILE",
+        snprintf(message, sizeof message,
+                 "%s: only one output can be printed, and tiles is; give --output %s=FILE",
                  tables[i], tables[i] + 2);
         RUN(&run, SAMPLE, "--output", "tiles", tables[i]);
         assert_refused(&run, 2, message);
     }
     RUN(&run, SAMPLE, "--output", "torch", "--output", "optimum");
     assert_refused(&run, 2,
-                   "--output optimum: torch is printed already; give --output optimum=FILE");
+                   "--output optimum: only one output can be printed, and torch is; give --output "
+                   "optimum=FILE");
     RUN(&other, SAMPLE, "-q", "--output", "tiles");
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         RUN(&run, SAMPLE, "-q", "--output", "tiles", actions[i][0], actions[i][1]);
@@ -83,7 +85,7 @@ static void an_overview_comes_without_an_action(void **state) {
     assert_int_equal(run.status, 0);
     assert_contains(
         run.out, "Fits on one IPU: the fullest tile needs 47,492 of 638,976 bytes, with gaps.\n");
-    assert_contains(run.out, "\nLayers      4: 0 to 3; 16 of 86 operations in none\n");
+    assert_contains(run.out, "\nLayers      4: 0 to 3; 16 of 86 operations belong to none\n");
     assert_contains(run.out, "\nTry         --solve ");
     RUN(&run, SAMPLE, "-q", "--format", "text", "--output", output_into("tiles", "/dev/null"));
     assert_string_equal(run.out, "");

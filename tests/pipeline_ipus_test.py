@@ -390,7 +390,7 @@ def check_contradicting(popliner, report, scratch):
 def check_verdicts(popliner, report, cuts):
     """A stage of layers that are on several IPUs is not known to fit; one that needs more on the
     tiles of these is known not to. Layers in the middle were compiled for the IPU that their cuts
-    say."""
+    say. True if a split has stages that are known and stages that are not."""
     ends = [int(cut) for cut in cuts.split("|")]
 
     def evaluate(split, status, *more):
@@ -415,6 +415,14 @@ def check_verdicts(popliner, report, cuts):
             split = f"{end - 1}|{end + 1}"
             stage = evaluate(split, (1,), *LARGE)[1]
             same(split, (stage["fits"], stage["needs"]["verdict"]), (None, "is not known to fit"))
+    # what does not fit is said before what is not known
+    split = "|".join(str(layer) for layer in range(last))
+    known = [stage["fits"] for stage in evaluate(split, (0, 1), *LARGE)]
+    if True in known:
+        text, _ = run(popliner, report, "-q", "--evaluate", split, *LARGE, "--mem-per-tile",
+                      f"{known.index(True)}=1000", "--format", "text", status=(1,))
+        same("the worst", text[:len("Does not fit")], "Does not fit")
+    return None in known and True in known
 
 
 def main():
@@ -423,6 +431,7 @@ def main():
     kinds = [("popart", "training", "0|1"), ("tensorflow", "inference", "1"),
              ("tensorflow", "training", "0"), ("popart", "inference", "0|1"),
              ("poptorch", "training", "1")]
+    have_both = False
     for number, (framework, kind, cuts) in enumerate(kinds if takes_all else kinds[:2]):
         with tempfile.TemporaryDirectory() as scratch:
             report = os.path.join(scratch, "report")
@@ -433,13 +442,14 @@ def main():
                            check=True)
             check_ipus(popliner, report, scratch,
                        TABLES if takes_all else TABLES[1 - number::4])
-            check_verdicts(popliner, report, cuts)
+            have_both = check_verdicts(popliner, report, cuts) or have_both
             if takes_all or number == 1:
                 some = TABLES if takes_all else TABLES[::4]
                 check_stored(popliner, report, scratch, some)
                 check_refused(popliner, report, cuts.count("|") + 2)
                 check_replicas(popliner, report, scratch, some)
                 check_contradicting(popliner, report, scratch)
+    same("a stage that does not fit, and one that is not known to", have_both, True)
 
 
 if __name__ == "__main__":

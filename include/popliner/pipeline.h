@@ -126,7 +126,7 @@ typedef enum popliner_recompute {
  * memory model has them. */
 typedef enum popliner_effect {
     POPLINER_EFFECT_LAYOUT = 1,  /* layout overhead, as in the profile */
-    POPLINER_EFFECT_PASSING = 2, /* tensors that skip a stage pass through its IPU */
+    POPLINER_EFFECT_PASSING = 2, /* tensors for a later stage pass through this IPU */
     /* what a stage sends or receives stays for a cycle of the pipeline; PopART frees what it has
      * stashed; grouped TensorFlow has one more copy */
     POPLINER_EFFECT_BUFFERS = 4,

@@ -29,7 +29,7 @@ extern "C" {
 
 /* A change that would help. The texts are the caller's. */
 typedef struct popliner_hint {
-    const char *label;                     /* "Try", "Enough" or "Not enough" */
+    const char *label;                     /* "Try", "Enough", "Not with" or "Not enough" */
     const char *option;                    /* words to paste: "--num-ipus 3" */
     const char *words;                     /* its measured result */
     const popliner_constraint *constraint; /* follows `option` in words; NULL: nothing does */

@@ -134,8 +134,8 @@ typedef enum popliner_verdict {
     POPLINER_FITS,         /* the upper estimate is within the limit */
     POPLINER_FITS_LIKELY,  /* the expected memory is */
     POPLINER_FITS_PERHAPS, /* the lower estimate is */
-    POPLINER_FITS_NOT,
     POPLINER_FITS_UNKNOWN, /* unknown: the profile has the stage on several IPUs */
+    POPLINER_FITS_NOT,
 } popliner_verdict;
 
 /* Returns the verdict that all outputs show. Sets *margin_spreads (unless NULL) to the distance

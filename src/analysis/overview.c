@@ -89,7 +89,7 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
     pl_text_add_grouped(&text, num_outside);
     pl_text_add(&text, " of ");
     pl_text_add_grouped(&text, num_operations);
-    pl_text_add(&text, " operations in none");
+    pl_text_add(&text, " operations belong to none");
     add_entry(layout, "Layers", &text);
 }
 

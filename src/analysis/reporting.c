@@ -273,7 +273,7 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
     case POPLINER_NAMED_GROWTH:
         return pl_growth_name((popliner_growth)value);
     case POPLINER_NAMED_VERDICT:
-        return value <= POPLINER_FITS_UNKNOWN ? pl_verdict_text((popliner_verdict)value) : NULL;
+        return value <= POPLINER_FITS_NOT ? pl_verdict_text((popliner_verdict)value) : NULL;
     case POPLINER_NAMED_PART:
         return value < POPLINER_NUM_PARTS ? pl_parts[value].column : NULL;
     }

@@ -124,7 +124,10 @@ static void add_fewest_proof(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
     pl_text_format(text, "Proven: no %s", pl_certificate_splits(c));
     add_conditions(c, text);
-    pl_text_format(text, " that fits uses fewer %s", pl_certificate_devices(c, 2));
+    const bool is_known =
+        !has_verdicts(c) || c->verdicts[pl_certificate_tightest(c)] != POPLINER_FITS_UNKNOWN;
+    pl_text_format(text, " %s uses fewer %s", is_known ? "that fits" : "whose estimate fits",
+                   pl_certificate_devices(c, 2));
     if (o->slack_percent > 0)
         pl_text_format(text, " by more than %g %%", o->slack_percent);
     if (o->num_mapped_stages == 0 && o->num_ipus > c->plan.num_ipus)
@@ -225,9 +228,11 @@ static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plai
 /* Adds the verdict on a split that does not fit. */
 static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    const size_t num_ipus =
-        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->num_ipus;
     const popliner_verdict verdict = verdict_of_failure(c);
+    /* what may fit are these stages; what does not fit are those on any number of IPUs */
+    const bool is_of_plan = c->plan.num_ipus > 0 && (c->input.options->num_mapped_stages > 0 ||
+                                                     verdict != POPLINER_FITS_NOT);
+    const size_t num_ipus = is_of_plan ? c->plan.num_ipus : c->input.options->num_ipus;
     const char *unless =
         verdict == POPLINER_FITS_LIKELY ? ", but not by what it may need at most" : "";
     switch (why->obstacle) {
@@ -250,7 +255,10 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         break;
     }
     add_verdict(verdict, bold);
-    pl_text_format(bold, " on %zu %s%s.", num_ipus, pl_certificate_devices(c, num_ipus), unless);
+    pl_text_format(bold, " on %s%zu %s%s.",
+                   !is_of_plan && c->plan.num_ipus > 0 && c->plan.num_ipus < num_ipus ? "up to "
+                                                                                      : "",
+                   num_ipus, pl_certificate_devices(c, num_ipus), unless);
     if (why->obstacle == POPLINER_OBSTACLE_NONE) {
         pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
     } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
@@ -798,7 +806,7 @@ static void write_hint(const pl_certificate *c, const popliner_hint *hint, bool 
 /* Writes the hints label by label. */
 static void write_hints(const pl_certificate *c, const popliner_hint *hints, size_t num_hints,
                         pl_layout *layout) {
-    static const char *const labels[] = {"Try", "Enough", "Not enough"};
+    static const char *const labels[] = {"Try", "Enough", "Not with", "Not enough"};
     size_t width = 0;
     for (size_t i = 0; i < num_hints; i++) {
         pl_text option = option_text(c, &hints[i]);

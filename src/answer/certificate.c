@@ -46,8 +46,8 @@ const char *pl_verdict_text(popliner_verdict verdict) {
         [POPLINER_FITS] = "fits",
         [POPLINER_FITS_LIKELY] = "likely fits",
         [POPLINER_FITS_PERHAPS] = "may not fit",
-        [POPLINER_FITS_NOT] = "does not fit",
         [POPLINER_FITS_UNKNOWN] = "is not known to fit",
+        [POPLINER_FITS_NOT] = "does not fit",
     };
     return (unsigned)verdict < sizeof texts / sizeof *texts ? texts[verdict] : "";
 }

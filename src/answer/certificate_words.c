@@ -251,6 +251,8 @@ static void add_verdict(const pl_certificate *c, pl_text *text) {
     const char *verdict = pl_verdict_text(c->verdicts[worst]);
     if (count_unknown(c) > 0)
         pl_text_format(text, "The tightest other stage %s", verdict);
+    else if (worst != c->bottleneck)
+        pl_text_format(text, "Stage %zu %s", worst, verdict);
     else
         pl_text_format(text, "%c%s", verdict[0] - 'a' + 'A', verdict + 1);
     pl_text_format(

@@ -88,14 +88,18 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
     const size_t num_new = num_new_units(changes);
     size_t length = 0;
     *text = '\0';
-    for (size_t i = 0; i < 2; i++)
-        if (most[i] != NULL && length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s%s%.100s by %lld bytes",
-                                       length == 0 ? " Most grew: " : "; ",
-                                       strcmp(most[i]->what, "layer") == 0 ? "layer "
-                                       : i == 1                            ? "category "
-                                                                           : "",
-                                       most[i]->name, (long long)(most[i]->now - most[i]->before));
+    for (size_t i = 0; i < 2; i++) {
+        char bytes[WORDS_NUMBER_SIZE];
+        if (most[i] == NULL || length >= size)
+            continue;
+        words_number(bytes, (uint64_t)(most[i]->now - most[i]->before));
+        length += (size_t)snprintf(text + length, size - length, "%s%s%.100s by %s bytes",
+                                   length == 0 ? " Most grew: " : "; ",
+                                   strcmp(most[i]->what, "layer") == 0 ? "layer "
+                                   : i == 1                            ? "category "
+                                                                       : "",
+                                   most[i]->name, bytes);
+    }
     if (num_new > 0 && length < size)
         length +=
             (size_t)snprintf(text + length, size - length, "%s%zu %s new", length == 0 ? " " : "; ",
@@ -120,7 +124,7 @@ static void tell_growth(session *s, const popliner_changes *changes,
         d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
     if (d->before > 0)
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--fail-on growth=%g%%: %s grew by %.6g %%, from %s to %s bytes.%s",
+                    "--fail-on growth=%g%%: %s grew by %.4g %%, from %s to %s bytes.%s",
                     bound->max_percent, what, percent, before, now, causes);
     else
         log_message(&s->log, POPLINER_LEVEL_ERROR,
@@ -140,7 +144,7 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
     words_number(before, (uint64_t)d->before);
     words_number(now, (uint64_t)d->now);
     if (d->before > 0)
-        snprintf(share, sizeof share, "by %.6g %%",
+        snprintf(share, sizeof share, "by %.4g %%",
                  ((double)d->now - (double)d->before) / (double)d->before * 100);
     if (r->bound.of != POPLINER_GROWTH_CYCLES)
         snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ", r->num_exceeded,

@@ -15,14 +15,14 @@ const char help_on_profiles[] =
     "POPART_POPLINER_OUTLINER_REGEX to the layer regex when you compile, so that code\n"
     "of different layers is not merged into shared functions; unset it when you\n"
     "compile the pipeline. The debug.cbor of a profile is looked for in the same\n"
-    "directory, then in the one above; a second name says where else it is.\n"
+    "directory, then in the one above; a second argument gives another path.\n"
     "docs/guide.md explains each step.\n";
 
 const char help_on_exit[] =
     "0  done\n"
-    "1  no split fits (the best effort is printed), or the one of --evaluate does\n"
-    "   not; no layer was found; a rule of --fail-on is broken; --diagnose finds an\n"
-    "   inconsistent profile; or the time limit expired\n"
+    "1  no split fits, or is known to (the best effort is printed); that of\n"
+    "   --evaluate does not; no layer was found; a rule of --fail-on is broken;\n"
+    "   --diagnose finds an inconsistent profile; or the time limit expired\n"
     "2  wrong usage\n"
     "3  an input cannot be read or is not supported, a file cannot be written, or\n"
     "   with --fail-on contradiction a profile is inconsistent\n"
@@ -40,8 +40,8 @@ static const topic topics[] = {
     {"solving", "Solving: the best split", NULL,
      "popliner report --solve -n 4 --objective memory,cycles --slack 2%"},
     {"constraints", "Constraints on a split",
-     "L is the name of a layer. '\\' before one of the signs , = : . - takes it as part\n"
-     "of a name.\n",
+     "L is the name of a layer. To use one of , = : . - within a name, put a \\ before\n"
+     "it.\n",
      "popliner report --solve -n 4 --require no-cut:3,4 --require place:0=1"},
     {"pipeline", "Pipelines: schedules, recomputation, replicas",
      "Copies are the micro-batches whose activations a stage stores in addition to the\n"

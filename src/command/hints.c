@@ -267,8 +267,8 @@ static popliner_status solve_for_ipus(trial *t, popliner_error *error) {
     return solve(t, error);
 }
 
-/* Adds an option that counts more memory: if that does not fit, with more IPUs. `otherwise` is for
- * a question that was not answered; `after` follows a result that fits. */
+/* Adds an option that counts more memory: if that does not fit, with more IPUs, and if none is
+ * enough, that what fits does not fit with it. `otherwise` is for a question that was not answered; `after` follows a result that fits. */
 static popliner_status add_stricter(trial *t, const char *option, const char *otherwise,
                                     const char *after, bool fits_now, hint_list *list,
                                     popliner_error *error) {
@@ -285,8 +285,8 @@ static popliner_status add_stricter(trial *t, const char *option, const char *ot
         add(list, fits_now ? "Try" : "Enough",
             keep(list, "%s %s %zu", option, t->s->names.num_ipus, more.num_ipus),
             keep(list, "%s%s", words_of(list, &more, ""), after));
-    else
-        add(list, "Not enough", option, words_of(list, t, ""));
+    else if (fits_now)
+        add(list, "Not with", option, words_of(list, t, ""));
     return status;
 }
 
@@ -330,14 +330,16 @@ static popliner_status add_cycles(session *s, const request *r, const popliner_p
         const double less = 100 * (1 - (double)t.cycles / (double)own->cycles);
         char cycles_text[80] = "";
         if (s->analysis != NULL)
-            snprintf(cycles_text, sizeof cycles_text, ", %.2f M", (double)t.cycles / 1e6);
+            snprintf(cycles_text, sizeof cycles_text, ", %.2f %s cycles",
+                     (double)t.cycles / (t.cycles < 1000000 ? 1e3 : 1e6),
+                     t.cycles < 1000000 ? "k" : "M");
         if (t.num_ipus != own->num_ipus) {
             const size_t length = strlen(cycles_text);
             snprintf(cycles_text + length, sizeof cycles_text - length, ", on %zu %s", t.num_ipus,
                      session_devices(s, 2));
         }
         add(list, "Try", "--objective cycles",
-            keep(list, "%.0f %% %s%s; %s", less, s->analysis != NULL ? "fewer cycles" : "less time",
+            keep(list, "%.0f %% less time on the slowest %s%s; %s", less, session_devices(s, 1),
                  cycles_text, words_of(list, &t, "")));
     }
     return status;

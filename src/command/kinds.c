@@ -100,7 +100,7 @@ KIND_OF_WORDS(kind_solver,
               {"popliner", SOLVER_GREEDY,
                "the greedy algorithm and the memory model of PopLiner 1.0.0", NULL});
 KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL, "all that the compiler counts", NULL},
-              {"popliner", MODEL_POPLINER, "like PopLiner 1.0.0, which counts too little", NULL});
+              {"popliner", MODEL_POPLINER, "the incomplete count of PopLiner 1.0.0", NULL});
 KIND_OF_WORDS(kind_need,
               {"at-most", POPLINER_NEED_MOST, "require that even the high estimate fits", NULL},
               {"expected", POPLINER_NEED_EXPECTED, "the estimate itself", NULL},
@@ -452,7 +452,7 @@ const value_kind kind_effects = {
     .has_members = true,
     .words = (const kind_word[]){
         {"layout", POPLINER_EFFECT_LAYOUT, "layout overhead, as in the profile", NULL},
-        {"passing", POPLINER_EFFECT_PASSING, "tensors that skip a stage pass through its IPU",
+        {"passing", POPLINER_EFFECT_PASSING, "tensors for a later stage pass through this IPU",
          NULL},
         {"buffers", POPLINER_EFFECT_BUFFERS,
          "send and receive buffers stay live for one pipeline cycle", NULL},
@@ -758,7 +758,7 @@ const value_kind kind_rules = {
         {"no-cut", RULE_NO_CUT, "no cut after any of them", "no-cut:L,..."},
         {"together", RULE_TOGETHER, "all of them on one IPU", "together:L,L,..."},
         {"place", RULE_PLACE, "a layer on IPU I", "place:L=I,..."},
-        {"layers", RULE_LAYERS, "how many layers each stage has; 0..: Head or Tail may be alone",
+        {"layers", RULE_LAYERS, "how many layers each stage has; 0..: also Head or Tail alone",
          "layers:A..B"},
         {.name = NULL}}};
 

@@ -48,7 +48,8 @@ static bool has_word(const char *value, const char *word, size_t length) {
     for (const char *own = value; is_word(word, length, "range") && own != NULL;
          own = strchr(own, ','), own += own != NULL) {
         const char *dots = strstr(own, "..");
-        if (dots != NULL && dots < own + strcspn(own, ",="))
+        const char *end = own + strcspn(own, ",=");
+        if (dots != NULL && dots < end && *end != '=') /* "0..3=600K" is a limit of some IPUs */
             return true;
     }
     for (; value != NULL; value = strchr(value, ','), value += value != NULL)
@@ -128,7 +129,7 @@ const option_relation option_relations[] = {
      "which cannot take it into account"},
     {"pareto", NOT, "objective", "which lists the objectives itself"},
     {"pareto", NOT, "slack", "whose compromises are exact"},
-    {"pareto", NOT, RANGES, "whose compromises are of one value"},
+    {"pareto", NOT, RANGES, "which is for one value; give one"},
     {"pareto", NOT, "output=lp output=mps", "which has an integer program for each compromise"},
     {RANGES, NOT, "output=lp output=mps", "which solves once for each value"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "one range at a time"},
@@ -390,9 +391,9 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
         const wanted_output *w = &o->outputs.items[i];
         status = check_output(o, w->what, error);
         if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed)
-            status = fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
-                                name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name,
-                                w->what->name);
+            status = fail_usage(
+                error, "%s: only one output can be printed, and %s is; give --output %s=FILE",
+                name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name, w->what->name);
         if (status == POPLINER_OK)
             status = check_format_of(o, w, error);
     }

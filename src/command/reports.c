@@ -607,6 +607,9 @@ static popliner_status print(session *s, const group *g, const cuts *c,
     together.last_units = last_units;
     together.num_stages = num_stages;
     together.answer = answer;
+    for (size_t i = 0; status == POPLINER_OK && num_stages > 0 && i < count; i++)
+        s->failed_softly =
+            s->failed_softly || hints_worst_verdict(evaluations[i]) == POPLINER_FITS_UNKNOWN;
     if (status == POPLINER_OK)
         status = outputs_of_answer(s,
                                    &(material){.action = s->options.solve ? SOLVE : EVALUATE,

@@ -120,6 +120,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
          {"Try", "--diagnose", "compare with the compiler's totals", NULL},
          {"Try", "--schedule popart -o page=page.html", "the same for a browser", NULL}},
     };
+    const size_t num_left_out = s->options.ipu != ALL_IPUS; /* --solve is for a whole model */
     bool is_training = false;
     const popliner_plot_options how = screen_options(s);
     popliner_certificate *whole = NULL;
@@ -138,8 +139,8 @@ popliner_status screen_overview(session *s, popliner_error *error) {
         status = popliner_analysis_is_training(s->analysis, POPLINER_MEMORY_MODEL_FULL,
                                                &is_training, error);
     if (status == POPLINER_OK)
-        status = popliner_screen_overview(s->analysis, whole, hints[is_training], NUM_HINTS, &how,
-                                          &text, error);
+        status = popliner_screen_overview(s->analysis, whole, hints[is_training] + num_left_out,
+                                          NUM_HINTS - num_left_out, &how, &text, error);
     popliner_certificate_free(whole);
     return status == POPLINER_OK ? session_print(text, error) : status;
 }

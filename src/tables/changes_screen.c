@@ -184,7 +184,7 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
     if (count > 0) {
         pl_grid_write(&grid, SHOWN, more, layout);
         pl_layout_sentence(layout, PL_TINT_NONE, "",
-                           "Categories and layers: of all tiles together.");
+                           "Categories and layers: of all tiles, whenever they live.");
     }
     free(listed);
 }

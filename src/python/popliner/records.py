@@ -304,7 +304,7 @@ class StageDetail(NamedTuple):
     vertex_state_bytes: int
     exchange_code_bytes: int
     control_code_bytes: int
-    unexplained_bytes: int  #: of no operation
+    unexplained_bytes: int  #: of no known operation
     stash_bytes: int  #: what it keeps for a pipeline, all copies
     buffer_bytes: int
     accumulator_bytes: int
