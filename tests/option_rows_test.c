@@ -392,8 +392,7 @@ static void messages_say_what_would_be_right(void **state) {
         {{"--solve", "--solver=popliner", "--need=at-most"},
          "--need: not with --solver popliner, whose memory model has no bounds"},
         {{"--output=optimum", "--output=torch"},
-         "--output torch: only one output can be printed, and optimum is; give --output "
-         "torch=FILE"},
+         "--output torch: optimum is printed already; give --output torch=FILE"},
         {{"--diagnose", "--num-ipus=4"},
          "--num-ipus: not used by --diagnose; it is for --solve, --evaluate and --output page"},
         {{"--sovle"}, "--sovle: unknown option; did you mean --solve?"},

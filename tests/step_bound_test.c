@@ -16,6 +16,7 @@ typedef struct question {
     popliner_pipeline pipeline;
     popliner_solver_options options;
     size_t map[MOST_UNITS];
+    uint64_t unit_cycles[MOST_UNITS];
     size_t num_units;
     size_t num_stages;
 } question;
@@ -28,20 +29,21 @@ static void draw_costs(question *q, uint64_t *random) {
     const size_t extra = test_below(random, 3);
     assert_int_equal(popliner_costs_create(n, 1, &q->costs, NULL), POPLINER_OK);
     assert_int_equal(pl_costs_add_cycles(q->costs, NULL), POPLINER_OK);
-    assert_int_equal(pl_costs_add_passes(q->costs, 1, NULL), POPLINER_OK);
-    uint64_t *cycles = q->costs->passes->cycles;
-    q->costs->passes->has_cuts = true;
+    uint64_t cuts[MOST_UNITS + 1] = {0};
+    uint64_t forward[MOST_UNITS];
     for (size_t u = 0; u < n; u++) {
-        cycles[n + u] = test_below(random, most);
-        cycles[u] = cycles[n + u] + test_below(random, 2 * most);
-        cycles[2 * n + u] = u > 0 && test_below(random, 2) == 0 ? test_below(random, most) : 0;
+        forward[u] = test_below(random, most);
+        q->unit_cycles[u] = forward[u] + test_below(random, 2 * most);
+        cuts[u] = u > 0 && test_below(random, 2) == 0 ? test_below(random, most) : 0;
     }
+    const pl_passes_source source = {1, q->unit_cycles, forward, cuts};
+    assert_int_equal(pl_costs_add_passes(q->costs, &source, NULL), POPLINER_OK);
     for (size_t first = 0; first < n; first++) {
-        uint64_t sum = cycles[2 * n + first];
+        uint64_t sum = cuts[first];
         for (size_t last = first; last < n; last++) {
-            sum += cycles[last];
+            sum += q->unit_cycles[last];
             pl_costs_set_cycles(q->costs, first, last,
-                                sum + cycles[2 * n + last + 1] + extra * (last - first));
+                                sum + cuts[last + 1] + extra * (last - first));
         }
     }
 }
@@ -108,21 +110,18 @@ static void test_no_split_is_below_the_bound(void **state) {
     for (size_t i = 0; i < count; i++) {
         question q;
         pl_problem problem = {0};
-        pl_step_bound bound = {0};
         draw(&q, &random);
         assert_int_equal(pl_problem_create(&problem, q.costs, &q.options, NULL, NULL), POPLINER_OK);
-        assert_int_equal(pl_step_bound_create(&problem, &q.pipeline, q.num_stages, &bound, NULL),
-                         POPLINER_OK);
+        const pl_step_bound bound = pl_step_bound_of(&problem, &q.pipeline, q.num_stages);
         const uint64_t least = pl_step_bound_least(&bound);
         const uint64_t fastest = fastest_step(&q);
         assert_true(least <= fastest);
         assert_true(pl_step_bound_allows(&bound, least));
         for (size_t u = 0; u < q.num_units; u++) /* all passes of a unit, one after another */
-            assert_true(least >= q.pipeline.copies.num_micro_batches * q.costs->passes->cycles[u]);
+            assert_true(least >= q.pipeline.copies.num_micro_batches * q.unit_cycles[u]);
         assert_true(least == 0 || !pl_step_bound_allows(&bound, least - 1));
         num_equal += least == fastest;
         sum_of_shares += fastest == 0 ? 1 : (double)least / (double)fastest;
-        pl_step_bound_free(&bound);
         pl_problem_free(&problem);
         popliner_costs_free(q.costs);
     }
@@ -139,16 +138,13 @@ static void test_intervals_that_save_cycles_have_no_bound(void **state) {
     uint64_t random = 31;
     question q;
     pl_problem problem = {0};
-    pl_step_bound bound = {0};
     do
         draw(&q, &random);
     while (q.num_units < 3 || popliner_costs_cycles(q.costs, 0, 2) == 0 || q.num_stages < 2);
     pl_costs_set_cycles(q.costs, 0, 2, 0);
     assert_int_equal(pl_problem_create(&problem, q.costs, &q.options, NULL, NULL), POPLINER_OK);
-    assert_int_equal(pl_step_bound_create(&problem, &q.pipeline, q.num_stages, &bound, NULL),
-                     POPLINER_OK);
+    const pl_step_bound bound = pl_step_bound_of(&problem, &q.pipeline, q.num_stages);
     assert_int_equal(pl_step_bound_least(&bound), 0);
-    pl_step_bound_free(&bound);
     pl_problem_free(&problem);
     popliner_costs_free(q.costs);
 }

@@ -391,9 +391,9 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
         const wanted_output *w = &o->outputs.items[i];
         status = check_output(o, w->what, error);
         if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed)
-            status = fail_usage(
-                error, "%s: only one output can be printed, and %s is; give --output %s=FILE",
-                name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name, w->what->name);
+            status = fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
+                                name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name,
+                                w->what->name);
         if (status == POPLINER_OK)
             status = check_format_of(o, w, error);
     }

@@ -262,10 +262,25 @@ typedef struct source {
     session *s;
     const request *r;
     replicas_read read;
+    size_t most_stages;
     popliner_costs_file *file; /* of the last one, or NULL */
+    popliner_pipeline pipeline;
 } source;
 
-/* A popliner_replicas_costs. */
+/* True if the costs of a pipeline are those of another one, too: stages store as many copies in each
+ * place, and no rule counts but that of the place. */
+static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeline *other,
+                             size_t num_stages) {
+    bool are_equal = one->copies.rule == POPLINER_COPIES_1F1B && num_stages <= one->max_stages &&
+                     one->recompute != POPLINER_RECOMPUTE_AUTO;
+    for (size_t to_end = 1; are_equal && to_end <= num_stages; to_end++)
+        are_equal =
+            popliner_copies_at(&one->copies, to_end) == popliner_copies_at(&other->copies, to_end);
+    return are_equal;
+}
+
+/* A popliner_replicas_costs. Reading is most of the time of long chains: it is done once for all
+ * pipelines with equal costs. */
 static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_micro_batches,
                                   const popliner_costs **costs, popliner_error *error) {
     source *own = user;
@@ -278,6 +293,14 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
     pipeline.copies.num_stages = num_stages;
     pipeline.copies.num_ipus = num_stages / options_chunks(&own->s->options);
     pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
+    if (own->file != NULL && are_copies_equal(&own->pipeline, &pipeline, num_stages)) {
+        *costs = own->file->costs;
+        return POPLINER_OK;
+    }
+    if (pipeline.copies.rule == POPLINER_COPIES_1F1B && num_stages < own->most_stages &&
+        pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        pipeline.max_stages = own->most_stages; /* for longer pipelines, too */
+    own->pipeline = pipeline;
     popliner_costs_file_free(own->file);
     own->file = NULL;
     popliner_status status = own->read(own->s, &pipeline, &own->file, error);
@@ -296,7 +319,8 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error) {
     const options *o = &s->options;
-    source own = {s, r, read, NULL};
+    const size_t most_ipus = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
+    source own = {s, r, read, most_ipus, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
     popliner_replicas_options asked = ask(s, r, &pipeline, info->cycles_per_time_unit);
     popliner_replicas *replicas = NULL;

@@ -730,34 +730,42 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
     return POPLINER_OK;
 }
 
-popliner_status pl_costs_add_passes(popliner_costs *costs, size_t num_samples,
+popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source,
                                     popliner_error *error) {
-    const size_t count = costs->num_units * (2 * num_samples + 1) + 1;
-    costs->passes = calloc(1, sizeof *costs->passes + count * sizeof *costs->passes->cycles);
-    if (costs->passes == NULL)
+    const size_t n = costs->num_units;
+    const size_t num_samples = source->num_samples;
+    const size_t count = (n + 1) * (2 * num_samples + 1);
+    pl_unit_passes *passes = calloc(1, sizeof *passes + count * sizeof *passes->cycles);
+    costs->passes = passes;
+    if (passes == NULL)
         return pl_fail_memory(error, "the passes of the units");
-    costs->passes->num_samples = num_samples;
+    uint64_t *forward = passes->cycles + (n + 1) * num_samples;
+    passes->num_samples = num_samples;
+    passes->has_cuts = source->cut_cycles != NULL;
+    for (size_t i = 0; i < n * num_samples; ++i) {
+        passes->cycles[num_samples + i] = passes->cycles[i] + source->cycles[i];
+        forward[num_samples + i] = forward[i] + source->forward[i];
+    }
+    if (passes->has_cuts)
+        memcpy(forward + (n + 1) * num_samples, source->cut_cycles,
+               (n + 1) * sizeof *source->cut_cycles);
     return POPLINER_OK;
 }
 
 uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     const pl_unit_passes *p = pl_costs_of_any_split(costs)->passes;
     const size_t n = costs->num_units;
-    const uint64_t *forward = p->cycles + n * p->num_samples;
-    const uint64_t *cuts = forward + n * p->num_samples;
+    const uint64_t *cuts = pl_passes_cuts(p, n);
     uint64_t slowest = 0;
     uint64_t result = 0;
     for (size_t s = 0; s < p->num_samples; ++s) {
-        uint64_t sum = 0;
-        uint64_t forward_sum = 0;
-        for (size_t unit = first_unit; unit <= last_unit; ++unit) {
-            sum += p->cycles[unit * p->num_samples + s];
-            forward_sum += forward[unit * p->num_samples + s];
-        }
-        if (s == 0 || sum > slowest) {
-            slowest = sum;
-            result = forward_sum;
-        }
+        const uint64_t sum =
+            pl_passes_before(p, last_unit + 1, s) - pl_passes_before(p, first_unit, s);
+        if (s > 0 && sum <= slowest)
+            continue;
+        slowest = sum;
+        result = pl_passes_forward_before(p, n, last_unit + 1, s) -
+                 pl_passes_forward_before(p, n, first_unit, s);
     }
     const uint64_t all = popliner_costs_cycles(costs, first_unit, last_unit);
     const uint64_t transfers = p->has_cuts     ? cuts[first_unit] + cuts[last_unit + 1]

@@ -48,8 +48,8 @@ typedef struct pl_unit_passes {
     /* True if the units' cycles and `cuts` are all that a stage takes, except what it recomputes.
      * Else the rest is transfers. */
     bool has_cuts;
-    /* [units * num_samples] cycles of each unit, as many of its forward pass, and [units + 1] that
-     * a cut before the unit adds on both sides */
+    /* [(units + 1) * num_samples] cycles of all earlier units, as many of their forward passes, and
+     * [units + 1] that a cut before the unit adds on both sides */
     uint64_t cycles[];
 } pl_unit_passes;
 
@@ -104,12 +104,35 @@ static inline uint64_t pl_forward_third(uint64_t cycles) {
     return cycles / 3;
 }
 
-/* Gives the table passes, all 0, of which the caller sets the numbers. Errors: MEMORY. */
-popliner_status pl_costs_add_passes(popliner_costs *costs, size_t num_samples,
+/* What of the units' cycles is forward, to be copied. */
+typedef struct pl_passes_source {
+    size_t num_samples;
+    const uint64_t *cycles;     /* [units * num_samples] */
+    const uint64_t *forward;    /* as many, of the forward passes */
+    const uint64_t *cut_cycles; /* [units + 1]; NULL: unknown */
+} pl_passes_source;
+
+/* Gives the table passes. Errors: MEMORY. */
+popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source,
                                     popliner_error *error);
 
+/* Returns the cycles of all units before one, in a sample, modulo 2^64: differences are exact; and
+ * those of their forward passes. */
+static inline uint64_t pl_passes_before(const pl_unit_passes *passes, size_t unit, size_t sample) {
+    return passes->cycles[unit * passes->num_samples + sample];
+}
+static inline uint64_t pl_passes_forward_before(const pl_unit_passes *passes, size_t num_units,
+                                                size_t unit, size_t sample) {
+    return pl_passes_before(passes, num_units + 1 + unit, sample);
+}
+
+/* Returns what each cut adds to the stages on both sides: [units + 1]. */
+static inline const uint64_t *pl_passes_cuts(const pl_unit_passes *passes, size_t num_units) {
+    return passes->cycles + 2 * (num_units + 1) * passes->num_samples;
+}
+
 /* Returns the cycles of the forward pass of a stage, with half of its transfers; the table must
- * have passes. The rest of its cycles are of the backward pass. O(units of the stage * samples). */
+ * have passes. The rest of its cycles are of the backward pass. O(samples). */
 uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* Adds a table of cycles, all 0, unless there is one. Errors: MEMORY. */

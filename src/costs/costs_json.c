@@ -495,16 +495,8 @@ static popliner_status read_cuts(pl_costs_json *r) {
 
 /* Gives the table what of the units' cycles is forward. */
 static popliner_status add_passes(const pl_costs_json *r) {
-    const size_t count = r->num_units * r->num_samples;
-    popliner_status status = pl_costs_add_passes(r->file->costs, r->num_samples, r->json.error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_unit_passes *passes = r->file->costs->passes;
-    passes->has_cuts = true;
-    memcpy(passes->cycles, r->cycles, count * sizeof *r->cycles);
-    memcpy(passes->cycles + count, r->forward, count * sizeof *r->forward);
-    memcpy(passes->cycles + 2 * count, r->cut_cycles, (r->num_units + 1) * sizeof *r->cut_cycles);
-    return POPLINER_OK;
+    const pl_passes_source source = {r->num_samples, r->cycles, r->forward, r->cut_cycles};
+    return pl_costs_add_passes(r->file->costs, &source, r->json.error);
 }
 
 static popliner_status read_all(pl_costs_json *r) {

@@ -205,12 +205,18 @@ static void fill_table(popliner_costs *costs, amounts *a, pl_bounds *bounds) {
 static popliner_status fill_passes(const pl_layer_graph *graph, const pl_unit_graph *units,
                                    const uint32_t *place, popliner_costs *costs,
                                    popliner_error *error) {
-    popliner_status status = pl_costs_add_passes(costs, 1, error);
-    for (size_t i = 0; status == POPLINER_OK && i < graph->num_nodes; ++i) {
+    uint64_t *cycles = pl_new_array(2 * units->num_units, sizeof *cycles);
+    if (cycles == NULL)
+        return pl_fail_memory(error, "the passes of the units");
+    uint64_t *forward = cycles + units->num_units;
+    for (size_t i = 0; i < graph->num_nodes; ++i) {
         const size_t unit = place[units->unit_of_node[i]];
-        costs->passes->cycles[unit] += graph->nodes[i].cycles;
-        costs->passes->cycles[units->num_units + unit] += graph->nodes[i].forward_cycles;
+        cycles[unit] += graph->nodes[i].cycles;
+        forward[unit] += graph->nodes[i].forward_cycles;
     }
+    const pl_passes_source source = {1, cycles, forward, NULL};
+    popliner_status status = pl_costs_add_passes(costs, &source, error);
+    free(cycles);
     return status;
 }
 

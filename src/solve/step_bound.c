@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_bound.h"
 
-#include <stdlib.h>
-
-#include "base/failure.h"
-#include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
 
@@ -29,56 +25,37 @@ uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, si
 /* Every interval of more units would take too long to look at. */
 enum { MAX_UNITS = 4096 };
 
-static const pl_unit_passes *passes_of(const pl_problem *problem) {
-    const pl_unit_passes *passes = pl_costs_of_any_split(problem->costs)->passes;
-    const bool is_known = passes != NULL && passes->has_cuts && passes->num_samples == 1 &&
-                          problem->options->num_ipu_speeds == 0 && problem->num_units <= MAX_UNITS;
-    return is_known ? passes : NULL;
-}
-
 /* True if no interval takes less than its units and its cuts. */
-static bool add_up(const pl_step_bound *b, const popliner_costs *costs, const uint64_t *cuts) {
-    for (size_t first = 0; first < b->num_units; ++first)
-        for (size_t end = first + 1; end <= b->num_units; ++end)
+static bool add_up(const popliner_costs *costs, const pl_unit_passes *passes, size_t n) {
+    const uint64_t *cuts = pl_passes_cuts(passes, n);
+    for (size_t first = 0; first < n; ++first)
+        for (size_t end = first + 1; end <= n; ++end)
             if (popliner_costs_cycles(costs, first, end - 1) <
-                b->all[end] - b->all[first] + cuts[first] + cuts[end])
+                pl_passes_before(passes, end, 0) - pl_passes_before(passes, first, 0) +
+                    cuts[first] + cuts[end])
                 return false;
     return true;
 }
 
-popliner_status pl_step_bound_create(const pl_problem *problem, const popliner_pipeline *pipeline,
-                                     size_t num_stages, pl_step_bound *bound,
-                                     popliner_error *error) {
-    const pl_unit_passes *passes = passes_of(problem);
+pl_step_bound pl_step_bound_of(const pl_problem *problem, const popliner_pipeline *pipeline,
+                               size_t num_stages) {
+    const pl_unit_passes *passes = pl_costs_of_any_split(problem->costs)->passes;
     const size_t n = problem->num_units;
-    *bound = (pl_step_bound){.pipeline = pipeline, .num_units = n, .num_stages = num_stages};
-    if (passes == NULL)
-        return POPLINER_OK;
-    bound->all = pl_new_array(n + 1, sizeof *bound->all);
-    bound->forward = pl_new_array(n + 1, sizeof *bound->forward);
-    if (bound->all == NULL || bound->forward == NULL)
-        return pl_fail_memory(error, "the bound of a step");
-    const bool is_inference = pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
-    for (size_t u = 0; u < n; ++u) {
-        const uint64_t forward = passes->cycles[is_inference ? u : n + u];
-        bound->all[u + 1] = bound->all[u] + passes->cycles[u];
-        bound->forward[u + 1] = bound->forward[u] + forward;
-    }
-    bound->num_micro = pipeline->copies.num_micro_batches;
-    if (!add_up(bound, problem->costs, passes->cycles + 2 * n))
-        bound->num_micro = 0;
-    return POPLINER_OK;
-}
-
-void pl_step_bound_free(pl_step_bound *bound) {
-    free(bound->all);
-    free(bound->forward);
+    const bool is_known = passes != NULL && passes->has_cuts && passes->num_samples == 1 &&
+                          problem->options->num_ipu_speeds == 0 && n <= MAX_UNITS &&
+                          add_up(problem->costs, passes, n);
+    return (pl_step_bound){pipeline, n, num_stages, is_known ? passes : NULL};
 }
 
 /* Returns the passes of an interval, as pl_step_passes divides them: at least so many. */
 static pl_step_parts parts_of(const pl_step_bound *b, size_t first, size_t end) {
-    pl_step_parts p = {.forward = b->forward[end] - b->forward[first]};
-    p.backward = b->all[end] - b->all[first] - p.forward;
+    const uint64_t all =
+        pl_passes_before(b->passes, end, 0) - pl_passes_before(b->passes, first, 0);
+    pl_step_parts p = {.forward = all};
+    if (b->pipeline->schedule != POPLINER_SCHEDULE_INFERENCE)
+        p.forward = pl_passes_forward_before(b->passes, b->num_units, end, 0) -
+                    pl_passes_forward_before(b->passes, b->num_units, first, 0);
+    p.backward = all - p.forward;
     if (b->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
         p.weights = p.backward / 2;
     p.backward -= p.weights;
@@ -93,14 +70,15 @@ static bool may_have(const pl_step_bound *b, size_t k, size_t first, size_t end,
     const bool is_zero_bubble = b->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
     const uint64_t before = earlier.forward + (is_zero_bubble ? 0 : earlier.backward);
     const uint64_t all = own.forward + own.backward + own.weights;
-    return pl_add_or_never(before, pl_multiply_or_never(b->num_micro, all)) <= cycles &&
+    return pl_add_or_never(before, pl_multiply_or_never(b->pipeline->copies.num_micro_batches,
+                                                        all)) <= cycles &&
            pl_add_or_never(every.forward + every.backward,
                            pl_step_rest(b->pipeline, own, k, b->num_stages)) <= cycles;
 }
 
 bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles) {
     size_t first = 0;
-    if (bound->num_micro == 0)
+    if (bound->passes == NULL)
         return true;
     const pl_step_parts every = parts_of(bound, 0, bound->num_units);
     const uint64_t turns = pl_step_turns(bound->pipeline, bound->num_stages, 1);

@@ -17,24 +17,19 @@ uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, s
  * passes of a group before the first backward pass. */
 uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks);
 
-/* What the bound is computed from. All zeros: nothing is known, and every step is possible. */
+/* What the bound is computed from; borrowed. */
 typedef struct pl_step_bound {
-    const popliner_pipeline *pipeline; /* borrowed */
+    const popliner_pipeline *pipeline;
     size_t num_units;
     size_t num_stages;
-    uint64_t num_micro;
-    uint64_t *all;     /* [units + 1] the cycles of all earlier units */
-    uint64_t *forward; /* as many, of their forward passes */
+    const pl_unit_passes *passes; /* NULL: nothing is known, and every step is possible */
 } pl_step_bound;
 
-/* Finds the cycles of the units for pipelines of num_stages stages, one for each IPU. Nothing is
- * known if IPUs have speeds, if the costs do not say what the units take, or have several samples,
- * if an interval takes less than its units, and of more than 4,096 units. Free with
- * pl_step_bound_free, after errors, too. Errors: MEMORY. O(n^2). */
-popliner_status pl_step_bound_create(const pl_problem *problem, const popliner_pipeline *pipeline,
-                                     size_t num_stages, pl_step_bound *bound,
-                                     popliner_error *error);
-void pl_step_bound_free(pl_step_bound *bound);
+/* Returns the bound for pipelines of num_stages stages, one for each IPU. Nothing is known if IPUs
+ * have speeds, if the costs do not say what the units take, or have several samples, if an interval
+ * takes less than its units and its cuts, and of more than 4,096 units. O(n^2). */
+pl_step_bound pl_step_bound_of(const pl_problem *problem, const popliner_pipeline *pipeline,
+                               size_t num_stages);
 
 /* False if no split has a step of at most `cycles`. The bounds of pl_step_search hold for each
  * stage of any split. If they hold for some split, they hold for the one whose every stage has as

@@ -392,12 +392,8 @@ static popliner_status run(search *s, popliner_error *error) {
         a->is_proven = true;
         return POPLINER_OK;
     }
-    if (s->num_chunks == 1) {
-        popliner_status status =
-            pl_step_bound_create(&s->problem, s->q->pipeline, s->num_stages, &s->of_units, error);
-        if (status != POPLINER_OK)
-            return status;
-    }
+    if (s->num_chunks == 1)
+        s->of_units = pl_step_bound_of(&s->problem, s->q->pipeline, s->num_stages);
     if (s->q->max_cycles < s->q->least_after ||
         !pl_step_bound_allows(&s->of_units, s->q->max_cycles - s->q->least_after)) {
         a->is_proven = true;
@@ -463,7 +459,6 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         pl_stage_ends_free(&s.ends[k]);
     free(s.ends);
     free(s.rest);
-    pl_step_bound_free(&s.of_units);
     pl_split_clear(&s.split);
     pl_split_clear(&s.best_split);
     pl_problem_free(&s.problem);
