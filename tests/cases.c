@@ -40,9 +40,8 @@ bool test_takes_all(void) {
 }
 
 bool test_takes_case(size_t index, size_t every) {
-    const size_t full_every = every < 6 ? 1 : (every + 2) / 4;
     if (chosen == FULL)
-        return index % full_every == 0;
+        return index % ((every + 2) / 3) == 0;
     return index % every == 0 || test_takes_all();
 }
 

@@ -24,11 +24,9 @@ def is_nightly():
 
 
 def some(cases, step):
-    """Every so many cases in the quick run, about four times as many in the full run, and all in the
-    nightly run, for which the test needs a form unless `step` is below 6."""
-    if is_nightly() or step < 6:
-        return cases if takes_all() else cases[::step]
-    return cases[::(step + 2) // 4 if takes_all() else step]
+    """Every so many cases in the quick run, about three times as many in the full run, and all in
+    the nightly run, for which the test needs a form unless `step` is below 4."""
+    return cases if is_nightly() else cases[::(step + 2) // 3 if takes_all() else step]
 
 
 def chosen(quick, full, nightly):

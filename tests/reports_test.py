@@ -366,7 +366,7 @@ def main():
     schema = sections_test.Schema(schema)
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(problem_of, together, command, tool, schema, *model, every)
-                   for model in (MODELS if every else MODELS[:1])]
+                   for model in cases.chosen(MODELS[:1], MODELS[1:], MODELS)]
         results += [pool.submit(problem_of, alone, command, tool, every),
                     pool.submit(problem_of, refused, command, tool)]
         problems = [problem for problem in (result.result() for result in results) if problem]

@@ -24,7 +24,8 @@ endfunction()
 
 # The profiles of pipelines, by a checker that shares nothing with the generator; and the tool that
 # compares predictions with them.
-popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES quick full)
+popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES quick full
+  nightly)
 popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} CASES quick full)
 popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile}
   CASES quick full)
@@ -74,7 +75,7 @@ popliner_script(memory_model memory_model_test.py CASES quick full nightly
     ${sample})
 
 # Sections against a second implementation, and the tables that were there before.
-popliner_script(sections sections_test.py CASES quick full
+popliner_script(sections sections_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/sections.schema.json ${sample}
     ${golden}/popart-train-outline ${golden}/popart-inf ${golden}/popart-inf-outline
     ${golden}/popart-train ${golden}/popart-wide ${golden}/poptorch-inf

@@ -1336,22 +1336,20 @@ def main():
     sample = folders[0]
     # the quick run has each section of the sample, or of one that is made
     parts = [SECTIONS] * 3 if every else [SECTIONS[::3], SECTIONS[1::3], SECTIONS[2::3]]
-    if not every:
-        folders = folders[:1]
-    else:  # every third, the real one at the end among them
-        folders = folders[:1] + folders[1::3]
+    # in the full run every sixth, the real one at the end among them
+    folders = folders[:1] + cases.chosen([], folders[:0:-6], folders[1:])
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, schema, folder, SOLVES if every else SOLVES[2:3],
                                sections=parts[0])
                    for folder in folders]
         results += [pool.submit(make_and_look, command, tool, schema, *kind, parts[1])
-                    for kind in (MADE[:3] if every else MADE[:1])]
+                    for kind in cases.chosen(MADE[:1], MADE[1:3], MADE)]
         results += [pool.submit(one_ipu, command, tool, schema, *kind, parts[2])
-                    for kind in (PIPELINES[::2] if every else PIPELINES[:1])]
+                    for kind in cases.chosen(PIPELINES[:1], PIPELINES[3:], PIPELINES)]
         results.append(pool.submit(hostile, command, schema, sample))
         results.append(pool.submit(advised, command, schema, sample))
-        results.append(pool.submit(shuffled, command, schema, sample, range(40 if every else 6)))
+        results.append(pool.submit(shuffled, command, schema, sample, range(cases.chosen(6, 20, 40))))
         for result in results:
             found, wrong = result.result()
             counts += found
