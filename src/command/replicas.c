@@ -267,7 +267,7 @@ typedef struct source {
     popliner_pipeline pipeline;
 } source;
 
-/* True if the costs of a pipeline are those of another one, too: stages store as many copies in each
+/* True if the costs of a pipeline are also those of another one: stages store as many copies in each
  * place, and no rule counts but that of the place. */
 static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeline *other,
                              size_t num_stages) {
@@ -299,7 +299,7 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
     }
     if (pipeline.copies.rule == POPLINER_COPIES_1F1B && num_stages < own->most_stages &&
         pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        pipeline.max_stages = own->most_stages; /* for longer pipelines, too */
+        pipeline.max_stages = own->most_stages; /* also for longer pipelines */
     own->pipeline = pipeline;
     popliner_costs_file_free(own->file);
     own->file = NULL;

@@ -104,7 +104,7 @@ static inline uint64_t pl_forward_third(uint64_t cycles) {
     return cycles / 3;
 }
 
-/* What of the units' cycles is forward, to be copied. */
+/* The passes of units, to be copied. */
 typedef struct pl_passes_source {
     size_t num_samples;
     const uint64_t *cycles;     /* [units * num_samples] */

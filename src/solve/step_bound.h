@@ -17,7 +17,7 @@ uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, s
  * passes of a group before the first backward pass. */
 uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks);
 
-/* What the bound is computed from; borrowed. */
+/* The data of the bound; borrowed. */
 typedef struct pl_step_bound {
     const popliner_pipeline *pipeline;
     size_t num_units;
