@@ -100,7 +100,7 @@ static void fills_all_of_a_plan(void **state) {
     options.num_ipus = 3;
     brute_answer answer = answer_of(example_costs(), options);
     const popliner_plan_stage stages[] = {
-        {0, 0, 0, 5, 6, 7, 0}, {1, 1, 1, 13, 2, 1, 0}, {2, 3, 2, 16, 8, 0, 0}};
+        {0, 0, 0, 5, 6, 7, 0, 0}, {1, 1, 1, 13, 2, 1, 0, 0}, {2, 3, 2, 16, 8, 0, 0, 0}};
     popliner_plan plan = {.status = POPLINER_PLAN_OPTIMAL,
                           .stages = (popliner_plan_stage *)stages,
                           .num_stages = 3,
@@ -294,7 +294,7 @@ static void shares_ipus(void **state) {
     options.num_ipus = 1; /* means nothing */
     brute_answer answer = brute_force(costs, &options);
     const popliner_plan_stage stages[] = {
-        {0, 0, 0, 7, 6, 7, 0}, {1, 2, 1, 17, 5, 4, 0}, {3, 3, 0, 7, 5, 0, 0}};
+        {0, 0, 0, 7, 6, 7, 0, 0}, {1, 2, 1, 17, 5, 4, 0, 0}, {3, 3, 0, 7, 5, 0, 0, 0}};
     popliner_plan plan = {.status = POPLINER_PLAN_OPTIMAL,
                           .stages = (popliner_plan_stage *)stages,
                           .num_stages = 3,

@@ -37,7 +37,7 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--num-ipus", "1..3", "--mem-per-tile", "1K..2K"},
          "a range of --mem-per-tile: not with a range of --num-ipus, one range at a time"},
         {{"--device-map", "0,1,"},
-         "--device-map 0,1,: expected interleaved:V, v, any, or the IPU of "},
+         "--device-map 0,1,: expected interleaved:V, v, any, replicas, or the IPU "},
         {{"--device-map", "0,65536"}, "--device-map 0,65536: expected"},
         {{"--device-map", "interleaved"}, "--device-map interleaved: expected"},
         {{"--device-map", "interleved:2"}, "interleved is unknown; did you mean interleaved?"},

@@ -528,7 +528,8 @@ static void follows_device_maps(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", wrong[i]);
         assert_refused(&run, 2,
-                       "expected interleaved:V, v, any, or the IPU of each stage, like 0,1,2,0");
+                       "expected interleaved:V, v, any, replicas, or the IPU of each stage, like "
+                       "0,1,2,0");
     }
 }
 

@@ -51,7 +51,7 @@ def own_choices(popliner):
             "format": ["text", "tsv", "csv", "json", "plot"],
             "solver": ["auto", "ilp", "dp", "popliner"],
             "recompute": ["none", "standard", "full", "auto"],
-            "device-map": ["interleaved:", "v", "any"],
+            "device-map": ["interleaved:", "v", "any", "replicas"],
             "require": ["cut:", "no-cut:", "together:", "place:", "layers:"],
             "fail-on": ["growth="] + [f"growth.{what}=" for what in (
                 "tiles", "categories", "layers", "stages", "cycles")] + [

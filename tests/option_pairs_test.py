@@ -125,7 +125,8 @@ ITEMS = {
     "--mem-per-tile": lambda rng, world: {"mem-per-tile": world.bytes(rng)},
     "--mem-per-tile I=": limits_of_ipus,
     "--ipu-speed": one_of("ipu-speed", "0=0.5", "1=2", "0=0.3,1=1.25"),
-    "--bandwidth": one_of("link-bandwidth", "64", "2.5,0-1=0.5", "1-0=3"),
+    "--bandwidth": one_of("link-bandwidth", "64", "2.5"),
+    "--bandwidth I-J": one_of("link-bandwidth", "2.5,0-1=0.5", "1-0=3"),
     "--num-ipus A..B": one_of("sweep", "num-ipus=1..4", "num-ipus=2..3"),
     "--mem-per-tile A..B": sweep_memory,
     "--pareto": one_of("pareto", "cycles,traffic", "memory,cycles", "memory,traffic,cycles",
@@ -152,13 +153,15 @@ ITEMS = {
     "--device-map, uneven": one_of("device-map", "0,1,0", "1,0,1", "0,0,1"),
     "--device-map interleaved:V": one_of("interleave", "2", **{"num-ipus": "2"}),
     "--device-map v": flag("v-shape", **{"num-ipus": "2"}),
+    "--device-map replicas": flag("stage-replicas", **{"num-ipus": "4"}),
     "--schedule": one_of("schedule", "popart", "tf-grouped", "tf-interleaved"),
     "--schedule inference": one_of("schedule", "inference"),
     "--schedule sequential": one_of("schedule", "sequential", "none"),
     "--recompute full": one_of("recompute", "full", schedule="popart"),
     "--recompute standard": one_of("recompute", "standard", schedule="popart"),
     "--recompute auto": one_of("recompute", "auto", schedule="popart"),
-    "--schedule RULE": one_of("copies", "1f1b", "1f1b+1", "zero-bubble"),
+    "--schedule RULE": one_of("copies", "1f1b", "1f1b+1"),
+    "--schedule zero-bubble": one_of("copies", "zero-bubble"),
     "--schedule gpipe": one_of("copies", "gpipe", "gpipe+1", **{"micro-batches": "3"}),
     "--schedule interleaved": one_of("copies", "interleaved", "interleaved+1",
                                      **{"num-ipus": "2", "interleave": "2"}),
@@ -221,7 +224,8 @@ OUTPUTS = {"section": ["--output={}"], "emit": ["--output={}"], "html": ["--outp
 NAMES = {**{key: ("output",) for key in OUTPUTS}, "sweep": ("num-ipus", "mem-per-tile"),
          "ipu-mem-per-tile": ("mem-per-tile",), "link-bandwidth": ("bandwidth",),
          "replica-bandwidth": ("bandwidth",), "interleave": ("device-map",),
-         "v-shape": ("device-map",), "copies": ("schedule",), "accumulators": ("effects",),
+         "v-shape": ("device-map",), "stage-replicas": ("device-map",),
+         "copies": ("schedule",), "accumulators": ("effects",),
          "micro-batch-size": ("batch",)}
 # What one option says together; of others with the same name the last one counts.
 COMBINED = [{"mem-per-tile", "ipu-mem-per-tile"}, {"ipu-mem-per-tile", "sweep"},
@@ -244,8 +248,9 @@ def check_items(popliner):
 
 
 # What an option needs, and what says the same in another way.
-SAID_OTHERWISE = {"interleave": {"device-map", "v-shape"}, "num-ipus": {"device-map"},
-                  "micro-batches": {"batch"}}
+SAID_OTHERWISE = {"interleave": {"device-map", "v-shape", "stage-replicas"},
+                  "num-ipus": {"device-map"}, "micro-batches": {"batch"},
+                  "total-ipus": {"stage-replicas"}}
 
 
 def merged(rng, world, labels):
@@ -293,6 +298,8 @@ def as_given(options):
     if "interleave" in options or "v-shape" in options:
         own["device-map"] = "interleaved:" + options["interleave"] if "interleave" in options \
             else "v"
+    if "stage-replicas" in options:
+        own["device-map"] = "replicas"
     if "copies" in options:
         schedule, copies = options.get("schedule", "none"), options["copies"]
         own["schedule"] = copies if schedule == "none" and not copies[0].isdigit() else \
@@ -341,6 +348,8 @@ def read_objectives(options, told):
         options.get("sweep", "").startswith("num-ipus") or options.get("solver") == "popliner"
     has_limit = {"mem-per-tile", "ipu-mem-per-tile", "sweep"} & set(options) or \
         {"memory", "memories"} & set(told)
+    if given is None and "stage-replicas" in options:
+        given = "cycles,memory,traffic"
     if given is None:
         given = "ipus,memory,traffic" if has_limit and not is_told else "memory,traffic"
     return tuple(given.split(","))
@@ -406,7 +415,8 @@ def request_of(world, options, gaps):
     if cuts is not None:
         others = set(range(1, len(world.names))) - set(cuts)
         own = {key: value for key, value in options.items() if key != "evaluate"}
-        if "total-ipus" in options or device_map(options, 2) is None:
+        if "total-ipus" in options or (device_map(options, 2) is None and
+                                       "stage-replicas" not in options):
             own["num-ipus"] = (len(cuts) + 1) // int(options.get("interleave", 1))
         return Request(**{**vars(request_of(world, own, gaps)), "min_layers": 0,
                           "cut_after": {u - 1 for u in cuts},
@@ -451,7 +461,10 @@ def request_of(world, options, gaps):
         objectives=objectives, slack=decimal(options.get("slack", 0)),
         schedule=options.get("schedule", "none"), copies=copies, more_copies=more,
         micro_batches=int(options["micro-batches"]) if "micro-batches" in options else None,
-        recompute=options.get("recompute", "none"))
+        recompute=options.get("recompute", "none"),
+        has_replicas="stage-replicas" in options,
+        replica_bandwidth=decimal(options["replica-bandwidth"])
+        if "replica-bandwidth" in options else None)
 
 
 # ---- what stages of a profile need, by the command itself ----
@@ -755,6 +768,8 @@ class Check:
             expect(int(own["ipu"]), ipu, kind + ": ipu")
             expect((own.get("from", own.get("first_unit")), own.get("to", own.get("last_unit"))),
                    (first, last), kind + ": units")
+            if stage.replicas is not None:
+                expect(int(own["replicas"]), stage.replicas, kind + ": replicas")
             memory = own.get("memory")
             if memory is not None and int(memory) not in {own for own, _ in chosen[k]}:
                 raise AssertionError(f"{kind}: {memory} bytes of stage {k}, expected some of "
@@ -783,6 +798,8 @@ class Check:
                    list(self.layers_named(self.best[0])), "stages")
             return
         if not self.does_fit:
+            # the reasons are those of one device for each stage
+            self.request = Request(**{**vars(self.request), "has_replicas": False})
             self.infeasible(told)
             return
         split, values, bounds = self.best
@@ -815,6 +832,7 @@ class Check:
         chosen = self.choices(split)
         for k, (own, stage) in enumerate(zip(told, split.stages)):
             expect(own["cut_bytes"], stage.cut, f"cut_bytes of stage {k}")
+            expect(own.get("replicas"), stage.replicas, f"replicas of stage {k}")
             memory = self.memory_of(own)
             cycles = parts(own["cycles"] or 0, self.costs.scale)
             if (memory, cycles) not in chosen[k]:

@@ -290,8 +290,10 @@ static const char *add_side(line *l, const char *side, size_t size, const char *
         snprintf(value, sizeof value, "all");
     else if (strcmp(word, "auto:") == 0)
         snprintf(value, sizeof value, "auto:full");
-    else if (strcmp(word, "replicas") == 0)
+    else if (strcmp(word, "replicas") == 0 && strcmp(o->name, "bandwidth") == 0)
         snprintf(value, sizeof value, "replicas=64");
+    else if (strcmp(word, "place") == 0)
+        snprintf(value, sizeof value, "place:1=0");
     else if (strncmp(word, "growth", 6) == 0 || strcmp(word, "unexplained") == 0)
         snprintf(value, sizeof value, "%s=3%%", word);
     else if (o->kind == &kind_output)

@@ -44,6 +44,8 @@ class Request:
     more_copies: int = 0
     micro_batches: int = None
     recompute: str = "none"
+    has_replicas: bool = False  # stages have them, of num_ipus devices
+    replica_bandwidth: Fraction = None
 
     def limit(self, device):
         return self.memories.get(device, self.memory)
@@ -65,6 +67,7 @@ class Stage:
     link: int = 0
     parameters: int = 0
     limit: int = None  # of its device
+    replicas: int = None
     ways: list = None  # (memory, cycles) of each choice, with --recompute auto
 
 
@@ -86,10 +89,19 @@ class Split:
         spread = cycles if has_cycles_before else memory
         if name == "headroom":  # the least free memory; more is better
             return -max(0, min(stage.limit - stage.memory for stage in self.stages))
+        replicas = [stage.replicas for stage in self.stages]
+        if replicas[0] is not None:  # transfers take place meanwhile
+            cycles = [max(stage.cycles, stage.link) for stage in self.stages]
         return {"memory": max(memory), "cycles": max(cycles),
                 "traffic": sum(stage.cut for stage in self.stages),
-                "ipus": len({stage.device for stage in self.stages}),
+                "ipus": sum(replicas) if replicas[0] is not None else
+                        len({stage.device for stage in self.stages}),
                 "balance": max(spread) - min(spread)}[name]
+
+    def rank(self):
+        """What decides between splits that are as good."""
+        few = [] if self.stages[0].replicas is None else self.values(("ipus", "traffic"))
+        return few, self.cuts, [stage.cycles for stage in self.stages]
 
     def values(self, objectives):
         return [self.value(name, "cycles" in objectives[:i]) for i, name in enumerate(objectives)]
@@ -198,6 +210,36 @@ class Costs:
                    for b, c in zip(own, self.capacities)):
                 yield Split(tuple(cuts), self.stages(request, edges, devices, ways, loads))
 
+    def replicated(self, request, cuts):
+        """The stages between these cuts with any replicas, each a Split."""
+        edges = [0, *cuts, len(self.units)]
+        carries = request.carries(0, 1)
+        for replicas in itertools.product(range(1, request.num_ipus + 1), repeat=len(cuts) + 1):
+            if sum(replicas) > request.num_ipus:
+                continue
+            stages = []
+            for k, (first, end, own) in enumerate(zip(edges, edges[1:], replicas)):
+                behind = math.ceil(Fraction(sum(replicas[k + 1:]), own))
+                copies = copies_of(request, 0, behind + 1, behind + 1)
+                if copies is None:
+                    break
+                loads, time = self.usual(request, first, end, copies, request.recompute)
+                parts = [loads] + [m for units, m in self.shared if units & set(range(first, end))]
+                memory = [sum(bytes_) for bytes_ in zip(*parts)]
+                if any(c is not None and b > c for b, c in zip(memory, self.capacities)):
+                    break
+                weights = sum(u.get("parameters", 0) for u in self.units[first:end])
+                time = math.ceil(time * self.scale / own)
+                if request.replica_bandwidth is not None:
+                    time = max(time, math.ceil(2 * (own - 1) * weights * self.scale /
+                                               (own * request.replica_bandwidth)))
+                stages.append(Stage(
+                    first, end, sum(replicas[:k]), max(memory), time, self.cuts[end],
+                    math.ceil(self.cuts[end] * self.scale / carries) if carries else 0,
+                    weights, replicas=own))
+            else:
+                yield Split(tuple(cuts), stages)
+
     def loads(self, edges, devices, ways):
         """Bytes of each region of each device."""
         loads = {}
@@ -253,7 +295,8 @@ def splits(costs, request):
     for number in range(count):
         for cuts in itertools.combinations(range(1, count), number):
             if is_allowed(costs, request, cuts):
-                for split in costs.split(request, cuts):
+                for split in (costs.replicated if request.has_replicas else costs.split)(
+                        request, cuts):
                     for stage in split.stages:
                         stage.limit = request.limit(stage.device)
                     yield split
@@ -283,7 +326,7 @@ def best_of(found, objectives, slack=0):
         if i + 1 < len(objectives):
             most += math.floor(abs(bounds[i]) * slack / 100)
         found = [f for f in found if f[0][i] <= most]
-    values, split = min(found, key=lambda f: (f[1].cuts, [s.cycles for s in f[1].stages]))
+    values, split = min(found, key=lambda f: f[1].rank())
     return split, values, bounds
 
 
@@ -293,6 +336,8 @@ def solve(costs, request):
     fitting = [split for split in found if fits(request, split)]
     if fitting:
         return True, best_of(fitting, request.objectives, request.slack)
+    if request.has_replicas:  # the reasons are those of one device for each stage
+        return solve(costs, Request(**{**vars(request), "has_replicas": False}))
     if not found:
         return False, None
     least = min(above(request, split) for split in found)

@@ -56,7 +56,7 @@ static void fills_a_plan(void **state) {
     example_plan(&problem, &plan);
     assert_int_equal(plan.num_stages, 3);
     const popliner_plan_stage expected[] = {
-        {0, 0, 0, 10, 0, 100, 0}, {1, 2, 1, 21, 0, 300, 0}, {3, 3, 2, 13, 0, 0, 0}};
+        {0, 0, 0, 10, 0, 100, 0, 0}, {1, 2, 1, 21, 0, 300, 0, 0}, {3, 3, 2, 13, 0, 0, 0, 0}};
     for (size_t i = 0; i < 3; ++i) {
         assert_int_equal(plan.stages[i].first_unit, expected[i].first_unit);
         assert_int_equal(plan.stages[i].last_unit, expected[i].last_unit);

@@ -68,8 +68,8 @@ static int begin(void **state) {
     s.chain = make_chain(&s.c, s.layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(s.chain), NUM_UNITS);
     assert_int_equal(pl_stage_meter_create(s.chain, &s.meter, NULL), POPLINER_OK);
-    s.stages[0] = (popliner_plan_stage){0, 1, 0, 0, 5, 70, 0};
-    s.stages[1] = (popliner_plan_stage){2, 3, 1, 0, 7, 0, 0};
+    s.stages[0] = (popliner_plan_stage){0, 1, 0, 0, 5, 70, 0, 0};
+    s.stages[1] = (popliner_plan_stage){2, 3, 1, 0, 7, 0, 0, 0};
     for (size_t i = 0; i < 2; i++) {
         popliner_interval stage = {s.stages[i].first_unit, s.stages[i].last_unit, 2 - i};
         popliner_stage_detail detail;

@@ -167,6 +167,8 @@ popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${poplin
 popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full)
 popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full)
 popliner_script(device_order device_order_test.py ARGUMENTS ${popliner} CASES quick full)
+popliner_script(stage_replicas stage_replicas_test.py
+  ARGUMENTS ${popliner} ${shared}/pipedream/profiler CASES quick full)
 popliner_script(map_ranges map_ranges_test.py ARGUMENTS ${popliner} CASES quick full)
 
 # The command on published instances, against published splits.

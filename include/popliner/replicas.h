@@ -139,6 +139,28 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);
 
+/* Chooses the split, and on how many IPUs each stage runs, for IPUs that are alike: num_ipus of the
+ * solver's options in all. Each of the n IPUs of a stage, its replicas, runs every n-th micro-batch
+ * with all of the stage's parameters W, whose gradients they add up meanwhile. A micro-batch then
+ * takes (Narayanan et al., PipeDream, SOSP 2019, section 3.1), each rounded up,
+ *
+ *   the stage       max(cycles / n, 2 * (n - 1) * W / (n * bandwidth))
+ *   a cut           its bytes / link_bandwidth, at the same time as the stages; 0 without one
+ *
+ * and `cycles` of the plan is the largest of these. An IPU stores as many micro-batches as that of a
+ * stage with L / n stages after it, rounded up, if the later stages run on L IPUs. Objectives are
+ * those of the solver's options; without any CYCLES, MEMORY, TRAFFIC. Of plans that are
+ * as good, it is the one on the fewest IPUs, then with the fewest cut bytes, then the earliest cuts. If nothing fits, it is
+ * the plan of popliner_solve, whose reasons are those of one IPU for each stage. Exact: a dynamic
+ * program over the remaining units and the IPUs of their stages. Of the options only the solver's,
+ * the parameters and the bandwidth matter. The caller frees *plan. Errors: USAGE, also for a device
+ * map, placements, single limits, speeds or links, slack, a weight, BALANCE, HEADROOM, and copies
+ * that depend on the number of stages; MEMORY, INTERNAL. Cost: O(n^2 * num_ipus) for each value that
+ * is tried, about 40 for each objective. */
+popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
+                                               const popliner_replicas_options *options,
+                                               popliner_plan **plan, popliner_error *error);
+
 /* Frees an answer. NULL is fine. */
 void popliner_replicas_free(popliner_replicas *replicas);
 

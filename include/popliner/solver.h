@@ -68,6 +68,9 @@ typedef struct popliner_plan_stage {
         cycles;
     uint64_t cut_bytes;   /* over the cut after it; 0 for the last one */
     uint64_t link_cycles; /* transfer time of that cut; 0 if links have no bandwidths */
+    /* It runs on the IPUs ipu ... ipu + num_replicas - 1, each with every num_replicas-th
+     * micro-batch. 0 for plans that are not of popliner_replicas_solve_stages. */
+    size_t num_replicas;
 } popliner_plan_stage;
 
 /* The method that proved that nothing is better, or that nothing fits. */

@@ -335,13 +335,22 @@ static pl_text layers_text(const pl_certificate *c, size_t stage) {
     return text;
 }
 
+/* The IPU of a stage, or those of its replicas: "0-2". */
+static pl_text ipus_text(const popliner_plan_stage *stage) {
+    pl_text text = {0};
+    pl_text_add_grouped(&text, stage->ipu);
+    if (stage->num_replicas > 1)
+        pl_text_format(&text, "-%zu", stage->ipu + stage->num_replicas - 1);
+    return text;
+}
+
 /* The first cells of a row: the stage, which is marked, its IPU and its layers. */
 static void add_stage(const pl_certificate *c, size_t stage, size_t marked, pl_grid *grid) {
     pl_text number = {0};
     pl_text_format(&number, "%zu", stage);
     pl_grid_text(grid, stage == marked ? ">" : " ");
     pl_grid_made(grid, number);
-    pl_grid_number(grid, c->plan.stages[stage].ipu);
+    pl_grid_made(grid, ipus_text(&c->plan.stages[stage]));
     pl_grid_made(grid, layers_text(c, stage));
 }
 

@@ -247,6 +247,8 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const uint64_t cycles_divisor = c->input.cycles_per_time_unit;
     pl_put_open(json, NULL, '{');
     pl_put_number(json, "ipu", stage->ipu);
+    if (stage->num_replicas > 0)
+        pl_put_number(json, "replicas", stage->num_replicas);
     put_layers(c, stage, json);
     put_nodes(c, stage, json);
     put_stage(c, i, json);

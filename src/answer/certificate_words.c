@@ -164,6 +164,9 @@ static void add_bottleneck(const pl_certificate *c, pl_text *text) {
     if (num_sharing > 1)
         pl_text_format(text, "Bottleneck: %s %zu with %zu stages, ", device, stage->ipu,
                        num_sharing);
+    else if (stage->num_replicas > 1)
+        pl_text_format(text, "Bottleneck: stage %zu on %zu %s, ", c->bottleneck,
+                       stage->num_replicas, pl_certificate_devices(c, stage->num_replicas));
     else
         pl_text_format(text, "Bottleneck: stage %zu on %s %zu, ", c->bottleneck, device,
                        stage->ipu);
@@ -179,6 +182,19 @@ static void add_bottleneck(const pl_certificate *c, pl_text *text) {
         }
     }
     pl_text_add(text, ".\n");
+}
+
+static bool has_replicas(const pl_certificate *c) {
+    return c->plan.num_stages > 0 && c->plan.stages[0].num_replicas > 0;
+}
+
+/* Adds how many replicas each stage has. */
+static void add_replicas(const pl_certificate *c, pl_text *text) {
+    for (size_t i = 0; has_replicas(c) && i < c->plan.num_stages; i++)
+        pl_text_format(text, "%s%zu",
+                       i == 0 ? "Replicas of the stages, on devices of their own: " : ", ",
+                       c->plan.stages[i].num_replicas);
+    pl_text_add(text, has_replicas(c) ? ".\n" : "");
 }
 
 /* Adds how many tokens more there is room for. */
@@ -557,8 +573,8 @@ static popliner_status tell_messages(pl_certificate *c, popliner_error *error) {
 
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
-        add_order, add_obstacle,   add_proof,   add_bottleneck, add_headroom,
-        add_step,  add_recomputes, add_unknown, add_verdict,
+        add_order,    add_obstacle, add_proof,      add_bottleneck, add_replicas,
+        add_headroom, add_step,     add_recomputes, add_unknown,    add_verdict,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
@@ -619,6 +635,8 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     PL_COLUMN(sheet, known_ratio, c->input.time_unit, has_cycles, stage->cycles,
               c->input.cycles_per_time_unit);
     PL_COLUMN(sheet, known_ratio, "cut", has_cuts, stage->cut_bytes, c->input.cuts_per_unit);
+    if (has_replicas(c))
+        PL_COLUMN(sheet, number, "replicas", stage->num_replicas);
     if (c->stage_choices != NULL)
         PL_COLUMN(sheet, text, "recompute", c->stage_choices[i]);
     if (c->node_names != NULL && sheet->format != POPLINER_FORMAT_TEXT)

@@ -298,7 +298,8 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
                                         popliner_certificate *certificate, popliner_error *error) {
     const popliner_plan *plan = certificate->plan;
     const size_t requested = r->solver.num_ipus;
-    const size_t num_used = plan->num_stages;
+    const bool is_replicated = s->options.device_map.is_replicated;
+    const size_t num_used = is_replicated ? plan->num_ipus : plan->num_stages;
     /* the default of 16 was not requested; the algorithm of the original reports it anyway, and
      * always of "IPUs" */
     const bool is_original = s->options.solver == SOLVER_GREEDY;

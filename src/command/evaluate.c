@@ -246,7 +246,7 @@ static popliner_status check_num_stages(const options *o, const request *r, size
                           o->device_map.text == NULL ? "" : o->device_map.text,
                           r->solver.num_mapped_stages);
     const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
-    if (options_map_name(o) == NULL && o->num_ipus.number > 0 &&
+    if ((options_map_name(o) == NULL || o->device_map.is_replicated) && o->num_ipus.number > 0 &&
         num_stages > chunks * o->num_ipus.number)
         return fail_usage(error, "--evaluate %s: has %zu stages, more than --num-ipus %zu",
                           o->evaluate, num_stages, o->num_ipus.number);
@@ -345,7 +345,8 @@ popliner_status split_fix(request *r, const options *o, const popliner_costs_fil
         r->cut_rules[unit] = POPLINER_CUT_FORBIDDEN;
     for (size_t i = 0; status == POPLINER_OK && i < num_cuts; i++)
         r->cut_rules[first_units[i]] = POPLINER_CUT_REQUIRED;
-    r->solver.num_ipus = num_stages / chunks;
+    if (!o->device_map.is_replicated)
+        r->solver.num_ipus = num_stages / chunks;
     r->solver.min_units = r->solver.max_units = 0;
     free(first_units);
     return status;

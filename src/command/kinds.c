@@ -469,9 +469,11 @@ const value_kind kind_effects = {
 static bool parse_map(const char *text, const option *row, void *field, problem *why) {
     static const char interleaved[] = "interleaved:";
     asked_map *map = field;
-    *map = (asked_map){
-        .text = text, .is_v = strcmp(text, "v") == 0, .is_any = strcmp(text, "any") == 0};
-    if (map->is_v || map->is_any)
+    *map = (asked_map){.text = text,
+                       .is_v = strcmp(text, "v") == 0,
+                       .is_any = strcmp(text, "any") == 0,
+                       .is_replicated = strcmp(text, "replicas") == 0};
+    if (map->is_v || map->is_any || map->is_replicated)
         return true;
     if (strncmp(text, interleaved, strlen(interleaved)) == 0)
         return parse_number(text + strlen(interleaved), row, &map->interleaved, why);
@@ -488,13 +490,14 @@ static bool parse_map(const char *text, const option *row, void *field, problem 
 
 const value_kind kind_map = {
     .parse = parse_map,
-    .expected = "interleaved:V, v, any, or the IPU of each stage, like 0,1,2,0",
+    .expected = "interleaved:V, v, any, replicas, or the IPU of each stage, like 0,1,2,0",
     .forms = (const kind_form[]){{"0,1,0", "the IPU of each stage; stages on one IPU share it"},
                                  {.form = NULL}},
     .words = (const kind_word[]){
         {"interleaved", 0, "V stages on each of the --num-ipus, in turn", "interleaved:V"},
         {"v", 0, "V-shaped: two stages on each IPU", NULL},
         {"any", 0, "the order of devices that is best, with costs", NULL},
+        {"replicas", 0, "each stage on as many devices as is best, with costs", NULL},
         {.name = NULL}}};
 
 /* A rule for copies among the schedules. */

@@ -60,6 +60,7 @@ typedef struct asked_map {
     size_t interleaved; /* so many stages on each IPU, in turn; 0: not so */
     bool is_v;          /* V-shaped: two stages on each IPU */
     bool is_any;        /* popliner chooses */
+    bool is_replicated; /* popliner chooses how many IPUs each stage has */
 } asked_map;
 
 typedef struct asked_schedule {

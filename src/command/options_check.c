@@ -143,11 +143,17 @@ const option_relation option_relations[] = {
      "slack objective=balance " RANGES
      " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate",
      "which orders the devices without it"},
+    {"device-map=replicas", NOT,
+     "slack objective=balance objective=headroom objective=throughput mem-per-tile=single "
+     "ipu-speed " RANGES
+     " pareto total-ipus recompute=auto solver=ilp require=place output=lp output=mps "
+     "output=page",
+     "which chooses without it"},
     {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
-    {"bandwidth=replicas", NEEDS, "total-ipus", NULL},
+    {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
     {"recompute=auto", NOT,
      "objective=balance objective=headroom slack ipu-speed bandwidth " RANGES
      " pareto output=lp output=mps total-ipus",
@@ -435,14 +441,31 @@ const char *options_map_name(const options *o) {
     return o->total_ipus == 0 && o->device_map.text != NULL ? "--device-map" : NULL;
 }
 
+/* Rejects what stages with replicas do not go with, except for what relations say. */
+static popliner_status check_replicated(const options *o, popliner_error *error) {
+    static const char with[] = "not with --device-map replicas";
+    const wanted_output *plan = options_wanted(o, OUTPUT_FRAMEWORK);
+    if (plan != NULL)
+        return fail_usage(error, "--output %s: %s, whose stages have several devices",
+                          plan->what->name, with);
+    if (o->bandwidth.count > 0)
+        return fail_usage(error, "--bandwidth I-J=: %s, whose devices are alike", with);
+    if (o->schedule.copies != NULL && strncmp(o->schedule.copies, "zero-bubble", 11) == 0)
+        return fail_usage(error, "--schedule %s: %s, as copies follow the stages there",
+                          o->schedule.text, with);
+    return POPLINER_OK;
+}
+
 /* Whether what is to be known for a device map is there. */
 static popliner_status check_map(const options *o, popliner_error *error) {
     enum { V_SHAPED = 2, MOST_STAGES = 65536 };
     const asked_map *map = &o->device_map;
     const size_t num_rounds = map->interleaved > 0 ? map->interleaved : V_SHAPED;
-    if (map->is_any && o->costs == NULL)
-        return fail_usage(error, "--device-map any: is for files of costs; give the IPU of each "
-                                 "stage");
+    if ((map->is_any || map->is_replicated) && o->costs == NULL)
+        return fail_usage(
+            error, "--device-map %s: is for files of costs; give the IPU of each stage", map->text);
+    if (map->is_replicated)
+        return check_replicated(o, error);
     if (options_map_name(o) == NULL || (map->interleaved == 0 && !map->is_v))
         return POPLINER_OK;
     const size_t num_ipus = options_num_ipus(o);

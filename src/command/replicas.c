@@ -315,6 +315,28 @@ static bool is_costs_of_each(const request *r) {
     return rule != POPLINER_COPIES_OF_SCHEDULE && rule != POPLINER_COPIES_LIST;
 }
 
+/* Warns of a bandwidth for which there are no parameters. */
+static void warn_without_parameters(session *s, const popliner_costs_file *info) {
+    if (s->options.bandwidth.replicas.bytes > 0 && info->parameter_bytes == NULL)
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "--bandwidth replicas: the costs have no parameters, so the all-reduce takes no "
+            "time.");
+}
+
+popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
+                                   popliner_plan **plan, popliner_error *error) {
+    const popliner_solver_options *o = &r->solver;
+    popliner_replicas_options asked = ask(s, r, NULL, info->cycles_per_time_unit);
+    if (o->num_ipu_limits + o->num_ipu_speeds + o->num_ipu_links > 0)
+        return fail_usage(error,
+                          "--device-map replicas: the costs have memories, speeds or links of "
+                          "single devices; leave them out");
+    warn_without_parameters(s, info);
+    asked.parameter_bytes = info->parameter_bytes;
+    return popliner_replicas_solve_stages(info->costs, &asked, plan, error);
+}
+
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error) {
@@ -334,11 +356,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
         asked.costs = find_costs;
         asked.costs_user = &own;
     }
-    if (o->bandwidth.replicas.bytes > 0 && info->parameter_bytes == NULL)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "--bandwidth replicas: the costs have no parameters, so the all-reduce takes no "
-            "time.");
+    warn_without_parameters(s, info);
     double start = progress_seconds();
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_replicas_solve(info->costs, &asked, &replicas, error);

@@ -215,7 +215,7 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
 
 popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    if (o->device_map.is_any)
+    if (o->device_map.is_any || o->device_map.is_replicated)
         return POPLINER_OK; /* found when the costs are known */
     if (o->device_map.text != NULL && o->device_map.interleaved == 0 && !o->device_map.is_v)
         status = parse_device_map(o->device_map.text, &r->device_map, &r->solver.num_mapped_stages,
@@ -504,7 +504,7 @@ static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit
     const bool has_limit = limit_bytes < UINT64_MAX - 1 || o->mem_per_tile.count > 0 ||
                            o->sweep != NULL || (file != NULL && file->num_ipu_limits > 0);
     const bool is_told = o->num_ipus.number > 0 || o->total_ipus > 0 ||
-                         r->solver.num_mapped_stages > 0 ||
+                         o->device_map.is_replicated || r->solver.num_mapped_stages > 0 ||
                          (file != NULL && (file->num_ipus > 0 || file->is_graph)) ||
                          (o->sweep != NULL && o->sweep->of_ipus) || options_fix_cuts(o);
     return has_limit && !is_told && r->solver.num_objectives == 0 && o->solver != SOLVER_GREEDY;

@@ -89,9 +89,10 @@ popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
  * stages than --num-ipus or a device map has, so where what a pipeline keeps counts, all are to be
  * known. */
 static size_t stages_to_know(const options *o, const request *r) {
+    enum { MOST_PLACES = 16384 }; /* of stages with replicas, of which each counts */
     if (options_keep_activations(o))
-        return SIZE_MAX;
-    if (options_map_name(o) != NULL && !o->device_map.is_any)
+        return o->device_map.is_replicated ? (size_t)MOST_PLACES : SIZE_MAX;
+    if (r->solver.num_mapped_stages > 0)
         return r->solver.num_mapped_stages;
     bool has_number = o->num_ipus.number > 0 && o->sweep == NULL;
     return has_number && o->total_ipus == 0 ? o->num_ipus.number : SIZE_MAX;
@@ -225,9 +226,11 @@ static popliner_status solve_file_once(session *s, const request *r,
     double start = progress_seconds();
     popliner_variants_answer *answer = NULL;
     bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO;
+    const bool is_replicated = s->options.device_map.is_replicated;
     interrupts_catch(&s->interrupts);
-    popliner_status status = chooses
-                                 ? popliner_variants_solve(file, &r->solver, &answer, error)
+    popliner_status status = chooses ? popliner_variants_solve(file, &r->solver, &answer, error)
+                             : is_replicated
+                                 ? replicas_of_stages(s, r, file, &input->plan, error)
                                  : popliner_solve(input->costs, &r->solver, &input->plan, error);
     interrupts_release(&s->interrupts);
     if (status != POPLINER_OK)
@@ -242,7 +245,8 @@ static popliner_status solve_file_once(session *s, const request *r,
     input->stage_choices = NULL;
     /* remarks would solve again, without a choice */
     if (status == POPLINER_OK)
-        status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
+        status =
+            answer_print(s, r, certificate, chooses || is_replicated ? NULL : input->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }
@@ -347,7 +351,8 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK && s->options.device_map.is_any)
         status = order_devices(s, &r, file->costs, error);
     else if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
-             s->options.total_ipus == 0 && s->options.sweep == NULL && s->options.pareto == NULL)
+             !s->options.device_map.is_replicated && s->options.total_ipus == 0 &&
+             s->options.sweep == NULL && s->options.pareto == NULL)
         status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
         const popliner_costs_file *info = (arranged != NULL ? arranged : file);

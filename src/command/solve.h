@@ -43,7 +43,12 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error);
 
-/* Like the function above, for the profile of the session. */
+/* Solves for the number of devices of each stage, for --device-map replicas. The caller frees *plan.
+ * Errors: USAGE for what does not go with that. */
+popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
+                                   popliner_plan **plan, popliner_error *error);
+
+/* Like replicas_print, for the profile of the session. */
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/costs_json.h"
 #include "costs/triangle.h"
@@ -30,6 +31,8 @@ static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
     if (max_stages == 1)
         max_stages = 2; /* a table for one stage has the same peak for every place */
+    /* stages with replicas may have more places than there are units */
+    const size_t most_places = max_stages <= PL_MAX_UNITS ? max_stages : 1;
     if (max_stages > r->num_units)
         max_stages = r->num_units;
     if (pl_pipeline_has_own_copies(&r->pipeline) &&
@@ -47,6 +50,9 @@ static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
     popliner_status status =
         pl_costs_begin_lines(r->file->costs, copies, max_stages, r->json.error);
+    if (status == POPLINER_OK)
+        r->file->costs->most_copies =
+            pl_larger(r->file->costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
     if (status == POPLINER_OK && pl_pipeline_follows_split(&r->pipeline))
         r->file->costs->follows_split = true;
     free(copies);

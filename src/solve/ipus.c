@@ -77,6 +77,12 @@ uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes) {
     return cycles < POPLINER_MAX_CYCLES ? cycles : POPLINER_MAX_CYCLES;
 }
 
+uint64_t pl_reduce_cycles(popliner_bandwidth bandwidth, size_t num_replicas, uint64_t bytes) {
+    const uint64_t above[] = {2, num_replicas - 1, bytes, bandwidth.cycles};
+    const uint64_t below[] = {num_replicas, bandwidth.bytes};
+    return bandwidth.bytes == 0 ? 0 : pl_ratio_up(above, 4, below, 2);
+}
+
 static bool is_same(popliner_bandwidth a, popliner_bandwidth b) {
     return a.bytes == b.bytes && a.cycles == b.cycles;
 }

@@ -50,6 +50,10 @@ bool pl_links_exist(const popliner_solver_options *options);
 /* Returns the time of a link for `bytes`, rounded up; at most POPLINER_MAX_CYCLES. */
 uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes);
 
+/* Returns the time of a ring all-reduce of `bytes` over so many replicas, rounded up: see
+ * popliner/replicas.h. 0 without a bandwidth. */
+uint64_t pl_reduce_cycles(popliner_bandwidth bandwidth, size_t num_replicas, uint64_t bytes);
+
 /* Finds the links of the first num_places places of a pipeline, by the device map of the options.
  * Errors: MEMORY. O(places * links + units * different bandwidths). */
 popliner_status pl_links_find(pl_links *links, const popliner_costs *costs,

@@ -71,9 +71,8 @@ static uint64_t pipeline_cycles(const search *s, const walk *w, uint64_t micro_b
 
 static uint64_t reduce_cycles(const search *s, size_t num_replicas, uint64_t parameter_bytes) {
     const popliner_replicas_options *o = &s->options;
-    const uint64_t above[] = {2, num_replicas - 1, parameter_bytes, o->bandwidth_cycles};
-    const uint64_t below[] = {num_replicas, o->bandwidth_bytes};
-    return o->bandwidth_bytes == 0 ? 0 : pl_ratio_up(above, 4, below, 2);
+    return pl_reduce_cycles((popliner_bandwidth){o->bandwidth_bytes, o->bandwidth_cycles},
+                            num_replicas, parameter_bytes);
 }
 
 static popliner_replicas_candidate candidate_of(const search *s, const walk *w, size_t num_replicas,

@@ -233,6 +233,8 @@ const char *pl_step_obstacle(const popliner_pipeline *pipeline, size_t num_stage
 static const char *find_obstacle(const run *r, const popliner_plan *plan) {
     if (plan->cycles == 0)
         return "the costs have no times";
+    if (plan->stages[0].num_replicas > 0)
+        return "no schedule is known for stages with replicas";
     if (r->num_devices == 0)
         return "no schedule is known for stages that share devices like this";
     return pl_step_obstacle(r->pipeline, r->num_stages, r->num_devices);

@@ -319,6 +319,32 @@ class Solving(unittest.TestCase):
         with self.assertRaises(popliner.UsageError):
             costs.order_devices(num_ipus=3, slack_percent=5)
 
+    def test_replicas_of_stages(self):
+        """The best of all splits and of all numbers of devices of their stages."""
+        it = Random(13, 4)
+        costs = it.by_hand()
+        weights, (bytes_, cycles), total = [300, 0, 800, 70], (7, 2), 5
+
+        def time(split, widths):
+            return max(max(-(-it.cycles[i][j] // n),
+                           -(-2 * (n - 1) * sum(weights[i:j + 1]) * cycles // (n * bytes_)))
+                       for (i, j), n in zip(split, widths))
+
+        found = [(time(split, widths), sum(widths))
+                 for split in splits(4, 4) for widths in
+                 itertools.product(range(1, total + 1), repeat=len(split)) if sum(widths) <= total]
+        answer = costs.solve_stage_replicas(num_ipus=total, parameter_bytes=weights,
+                                            bandwidth=(bytes_, cycles), objectives="cycles")
+        widths = [stage.num_replicas for stage in answer.stages]
+        self.assertEqual((answer.cycles, sum(widths)), min(found))
+        self.assertEqual([stage.ipu for stage in answer.stages],
+                         [sum(widths[:i]) for i in range(len(widths))])
+        self.assertEqual([stage["replicas"] for stage in answer.json()["stages"]], widths)
+        nothing = costs.solve_stage_replicas(num_ipus=total, mem_per_tile=0)
+        self.assertEqual(nothing.json()["status"], "infeasible")
+        with self.assertRaises(popliner.UsageError):
+            costs.solve_stage_replicas(num_ipus=3, slack_percent=5)
+
     def test_replicas(self):
         """By the longest path through the passes, for every split and number of replicas."""
         it = Random(11, 5)

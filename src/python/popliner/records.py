@@ -359,6 +359,7 @@ class PlanStage(NamedTuple):
     cycles: int  #: its own; 0 if the costs have none
     cut_bytes: int  #: over the cut after it; 0 for the last one
     link_cycles: int
+    num_replicas: int = 0  #: on the IPUs from `ipu` on, if stages have replicas of their own
 
 
 class PlanValue(NamedTuple):

@@ -625,6 +625,34 @@ class Costs(Owner):
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
+        self._take_parameters(o, parameter_bytes, parameters)
+        with Borrowing(costs_for, handle) as borrowing:
+            if costs_for is not None:
+                o.costs = c.popliner_replicas_costs(borrowing.lend)
+            replicas = make(library.popliner_replicas_solve, handle.pointer, ctypes.byref(o),
+                            free=library.popliner_replicas_free, turn=handle.turn,
+                            kept=(handle, asked))
+        return Replicas(replicas, Naming(self, asked))
+
+    def solve_stage_replicas(self, request: Optional[Request] = None, *,
+                             parameter_bytes: Optional[Sequence[int]] = None,
+                             parameters: Optional[WeightFunction] = None,
+                             bandwidth: Optional[Bandwidth] = None,
+                             **members: Unpack[Members]) -> Answer:
+        """The best split, and how many of `num_ipus` devices, which are alike, run each stage:
+        `num_replicas` of the answer's stages. These share the micro-batches of the stage and add
+        up its gradients meanwhile: parameters and `bandwidth` as for solve_replicas. The objectives
+        are by default cycles, memory, traffic."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        o = replicas_options(asked, 1, 0, 0, 1, bandwidth)
+        self._take_parameters(o, parameter_bytes, parameters)
+        plan = make(library.popliner_replicas_solve_stages, handle.pointer, ctypes.byref(o),
+                    free=library.popliner_plan_free, turn=handle.turn)
+        return self._certify(plan, asked)
+
+    def _take_parameters(self, o: Any, parameter_bytes: Optional[Sequence[int]],
+                         parameters: Optional[WeightFunction]) -> None:
         if parameter_bytes is None and self.file is not None:
             parameter_bytes = self.file.parameter_bytes
         if parameter_bytes is not None:
@@ -634,14 +662,7 @@ class Costs(Owner):
                 raise UsageError(f"parameter_bytes: expected {self.num_units} numbers, and not "
                                  f"{len(numbers)}")
             o.parameter_bytes = (ctypes.c_uint64 * len(numbers))(*numbers)
-        o.parameters = weight_of(parameters, "parameters", handle.turn)
-        with Borrowing(costs_for, handle) as borrowing:
-            if costs_for is not None:
-                o.costs = c.popliner_replicas_costs(borrowing.lend)
-            replicas = make(library.popliner_replicas_solve, handle.pointer, ctypes.byref(o),
-                            free=library.popliner_replicas_free, turn=handle.turn,
-                            kept=(handle, asked))
-        return Replicas(replicas, Naming(self, asked))
+        o.parameters = weight_of(parameters, "parameters", self._held().turn)
 
     def write(self, path: Path, request: Optional[Request] = None, *,
               format: Union[ProgramFormat, str] = ProgramFormat.LP,
