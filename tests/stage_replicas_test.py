@@ -139,6 +139,13 @@ def check_refusals(popliner, path):
                            "--mem-per-tile", "4"], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "It would fit with --mem-per-tile 5" in done.stderr, done.stderr
+    done = subprocess.run([popliner, path, "-q", "--solve", "--device-map", "replicas",
+                           "--num-ipus", "3", "--micro-batches", "4", "--require",
+                           "layers:3..3", "--format", "text"],
+                          capture_output=True, text=True, check=True)
+    assert re.search(r"^> +0 +0-2 +a to c ", done.stdout, re.M), done.stdout
+    assert "stages with replicas" in " ".join(done.stdout.split()), done.stdout
+    assert "--output" not in done.stdout, done.stdout
 
 
 # ---- PipeDream's configurations ----

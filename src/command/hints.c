@@ -365,7 +365,7 @@ static void add_output(const session *s, const request *r, hint_list *list) {
         return;
     if (s->analysis != NULL && r->solver.num_mapped_stages == 0)
         add(list, "Try", "--output optimum", "the plan for Optimum (--help frameworks: others)");
-    else
+    else if (!s->options.device_map.is_replicated)
         add(list, "Try", "--output pipeline",
             "the plan as JSON (--help frameworks: for a framework)");
 }
