@@ -283,6 +283,79 @@ async function checkBoxes(tab, name) {
     await tab.getByRole('button', { name: 'Stop comparing with step 0' }).click();
 }
 
+// A link brings the chosen tile and step, and the view, again.
+async function checkLink(tab, page, name) {
+    const chosen = () => tab.evaluate(() => ['memory', 'liveness'].map((view) =>
+        window.page[view].chart.chosen));
+    const [tiles, steps] = await tab.evaluate(() => ['memory', 'liveness'].map((view) =>
+        window.page[view].chart.size));
+    await tab.evaluate(() => {
+        window.page.memory.choose(1);
+        window.page.liveness.choose(2);
+    });
+    const link = await tab.evaluate(() => location.hash);
+    assert.ok(link.includes('tile=1') && link.includes('step=2'), `${name}: ${link}`);
+    await tab.goto('about:blank');
+    await load(tab, `file://${page.file}${link.replace(/&view=\w+/, '')}&view=liveness`);
+    assert.deepStrictEqual(await chosen(), [1, 2], name);
+    await tab.waitForFunction(() => document.getElementById('liveness').getBoundingClientRect().top <
+        innerHeight);
+    await tab.goto('about:blank');
+    await load(tab, `file://${page.file}#tile=${tiles}&step=${steps}`);
+    assert.deepStrictEqual(await chosen(), [null, null], name);
+    assert.match(await tab.locator('.plan .status').first().innerText(), /^Some of the link/);
+    await tab.goto('about:blank');
+    await load(tab, `file://${page.file}`);
+}
+
+// A field of a line, and those after it, of a file with commas.
+function fieldsOf(line) {
+    return [...line.matchAll(/(?:^|,)("(?:[^"]|"")*"|[^,]*)/g)].map(([, field]) =>
+        field.startsWith('"') ? field.slice(1, -1).replace(/""/g, '"') : field);
+}
+
+// Each chart as a picture, which is XML and needs nothing else, and its numbers.
+async function checkFiles(tab, name) {
+    const names = await tab.locator('.save button').evaluateAll((buttons) =>
+        buttons.map((button) => button.getAttribute('aria-label')));
+    assert.ok(names.length >= 10, `${name}: ${names}`);
+    const save = async (label) => {
+        const [file] = await Promise.all([tab.waitForEvent('download'),
+            tab.getByRole('button', { name: label, exact: true }).first().click()]);
+        return fs.readFileSync(await file.path(), 'utf8');
+    };
+    for (const label of [...new Set(names)]) {
+        const text = await save(label);
+        if (label.startsWith('CSV')) {
+            const lines = text.replace(/"(?:[^"]|"")*"/g, '""').trimEnd().split('\n');
+            assert.ok(lines.length > 1 && lines.every((line) => fieldsOf(line).length ===
+                fieldsOf(lines[0]).length), `${name}: ${label}`);
+            assert.ok(!/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/.test(text), `${name}: ${label}`);
+            continue;
+        }
+        const [root, problem, foreign] = await tab.evaluate((own) => {
+            const tree = new DOMParser().parseFromString(own, 'image/svg+xml');
+            return [tree.documentElement.localName, tree.querySelector('parsererror') !== null,
+                tree.querySelectorAll('script, image, use, foreignObject').length];
+        }, text);
+        assert.deepStrictEqual([root, problem, foreign], ['svg', false, 0], `${name}: ${label}`);
+    }
+    const told = await tab.evaluate(() => {
+        const { stages } = window.page.plan.split;
+        const { chart } = window.page.memory;
+        return { needs: stages.map((stage) => String(stage.need_bytes)), size: chart.size,
+            sums: chart.series.map((s) => s.values.reduce((sum, value) => sum + value, 0)) };
+    });
+    const rows = (await save('CSV of Stages')).trimEnd().split('\n').map(fieldsOf);
+    assert.deepStrictEqual(rows.slice(1).map((row) => row[rows[0].indexOf('need_bytes')]),
+        told.needs, name);
+    const tiles = (await save('CSV of Memory by tile')).trimEnd().split('\n').slice(1)
+        .map((line) => fieldsOf(line).map(Number));
+    assert.strictEqual(tiles.length, told.size, name);
+    assert.deepStrictEqual(told.sums, told.sums.map((_, i) =>
+        tiles.reduce((sum, row) => sum + row[i + 1], 0)), name);
+}
+
 // From the keyboard: '/', some words, and Enter lead to what has them.
 async function checkSearch(tab, name) {
     const labels = await tab.evaluate(() => window.page.data.chain.labels);
@@ -485,12 +558,14 @@ async function main() {
                 await tab.screenshot({ fullPage: true, path: path.join(scratch,
                     `${page.name}-${width}-${colorScheme}.png`) });
                 await checkVerdict(tab, page, name);
+                await checkLink(tab, page, name);
                 await checkKeyboard(tab, name);
                 await checkPointer(tab, name);
                 await checkPlaces(tab, name);
                 await checkInsights(tab, name);
                 await checkCharts(tab, name);
                 await checkBoxes(tab, name);
+                await checkFiles(tab, name);
                 await checkSearch(tab, name);
                 await checkTimeline(tab, page, name);
                 await checkTables(tab);

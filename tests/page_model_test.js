@@ -405,14 +405,15 @@ function plainCycles(model, first, last, number) {
         onLink(number + 1, last + 1);
 }
 
-function plainValues(model, split, objectives) {
+function plainValues(model, settings, split, objectives) {
     const peaks = split.stages.map((s) => s.need_bytes);
     const cycles = split.stages.map((s, k) => plainCycles(model, s.first, s.last, k));
     const place = objectives.indexOf('cycles');
     const spreadOf = place >= 0 && place < objectives.indexOf('balance') ? cycles : peaks;
     return { memory: Math.max(...peaks), cycles: Math.max(...cycles),
         traffic: split.cuts.reduce((sum, unit) => sum + model.cuts[unit], 0), ipus: peaks.length,
-        balance: Math.max(...spreadOf) - Math.min(...spreadOf) };
+        balance: Math.max(...spreadOf) - Math.min(...spreadOf),
+        headroom: Math.max(0, -above(model, settings, split)) };
 }
 
 // The most that a stage needs above the limit of its IPU; negative if all fit.
@@ -452,9 +453,12 @@ function isAllowed(model, settings, split) {
 // Within the best of each objective, but for the slack, and then the earliest cuts.
 function bestOf(splits, objectives, slack) {
     objectives.forEach((name, i) => {
-        const least = Math.min(...splits.map((split) => split.values[name]));
-        const most = least + (i + 1 < objectives.length ? Math.floor(least * slack / 100) : 0);
-        splits = splits.filter((split) => split.values[name] <= most);
+        const isMost = name === 'headroom'; // the more the better
+        const values = splits.map((split) => split.values[name]);
+        const best = isMost ? Math.max(...values) : Math.min(...values);
+        const room = i + 1 < objectives.length ? Math.floor(best * slack / 100) : 0;
+        splits = splits.filter((_, k) => isMost ? values[k] >= best - room
+            : values[k] <= best + room);
     });
     const text = (split) => split.cuts.map((unit) => String(unit).padStart(4, '0')).join();
     return splits.sort((a, b) => text(a) < text(b) ? -1 : 1)[0] || null;
@@ -476,7 +480,7 @@ function checkSmall() {
             Model.evaluate(model, settings, cuts))
             .filter((split) => isAllowed(model, settings, split));
         for (const split of splits) {
-            const plain = plainValues(model, split, asked);
+            const plain = plainValues(model, settings, split, asked);
             assert.deepStrictEqual(split.values, plain, `${i}`);
             assert.strictEqual(split.fits, fits(model, settings, split), `${i}`);
             assert.deepStrictEqual(Model.broken(model, settings, split.cuts), [], `${i}`);

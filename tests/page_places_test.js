@@ -72,7 +72,7 @@ function checkRandomRows() {
         const data = { chain: { labels: ['a'] }, num_tiles: numTiles, places: { block: 32,
             named: { is_whole: true, shift, variable: pack(rows.map((_, i) => i)),
                 category: pack(categories), tiles: packRows(rows, 32) } } };
-        const places = Places.read(data, Model.unpack);
+        const places = Places.read(data, Model);
         for (let i = 0; i < 4; i++) {
             const isWanted = rows.map(() => random(4) > i);
             const told = places.byCategory('named', isWanted);
@@ -187,7 +187,7 @@ const cases = [
 ];
 for (const words of cases) {
     const data = makePage(words);
-    const places = Places.read(data, Model.unpack);
+    const places = Places.read(data, Model);
     numKept += checkNeeds(Model.read(data), places, words.join(' '));
     checkTables(data, places, words.join(' '));
     let numParts = 0;

@@ -30,10 +30,7 @@ class BoxesView {
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.holder = el('div');
         this.from = 0; // the lowest address that is shown
-        new ResizeObserver(() => {
-            if (this.boxes && this.element.clientWidth !== this.width)
-                replace(this.holder, this.picture());
-        }).observe(this.element);
+        onResize(this, () => this.boxes && replace(this.holder, this.picture()));
     }
 
     nameOf(box) {
@@ -56,8 +53,7 @@ class BoxesView {
             replace(this.element, el('h4', {}, 'Addresses'), el('p', {}, this.tiles.length === 0
                 ? 'These tiles have too many variables for a page.' : ['The page has addresses ' +
                 'of the fullest tiles, of those that stages fill most, and of the median one: ',
-            this.tiles.map((own, i) => [i === 0 ? '' : ', ', button(grouped(own),
-                () => this.page.memory.choose(own), { class: 'link' })]), '.']));
+            this.tiles.map((own, i) => [i === 0 ? '' : ', ', this.page.tileLink(own)]), '.']));
             return;
         }
         this.boxes = boxes;
@@ -73,9 +69,8 @@ class BoxesView {
         this.most = boxes.reduce((end, box) => Math.max(end, box.offset + box.size),
             this.page.data.bytes_per_tile);
         const live = liveBytes(boxes, this.numSteps);
-        this.peak = live.reduce((best, value, step) => value > live[best] ? step : best, 0);
-        const columns = [['address', true], ['bytes', true], ['category', false],
-            ['live at steps', false], ['name', false]];
+        this.peak = largestOf(live);
+        const columns = ['#address', '#bytes', 'category', 'live at steps', 'name'];
         const largest = [...boxes].sort((a, b) => b.size - a.size).slice(0, 40);
         replace(this.holder, this.picture());
         replace(this.element, el('h4', {}, `${grouped(boxes.length)} variables by address ` +
@@ -84,14 +79,21 @@ class BoxesView {
             this.from = this.from > 0 ? 0 : this.least;
             this.draw(tile, true);
         }, { class: 'link' }),
+        saveButtons(`Addresses of tile ${tile}`, () => this.svg, () => this.rows()),
         el('details', {}, el('summary', {}, 'The largest, by address'), smallTable(
             `Largest variables of tile ${tile} by address`, columns,
             largest.sort((a, b) => a.offset - b.offset).map((box) => [grouped(box.offset),
                 grouped(box.size), this.page.data.categories[box.category],
                 box.lives === null ? 'always' : box.lives.map(([from, to]) =>
                     `${from} – ${to - 1}`).slice(0, 3).join(', '),
-                el('span', { title: this.nameOf(box).slice(0, 2000) },
-                    shorten(this.nameOf(box)))]))));
+                nameCell(this.nameOf(box))]))));
+    }
+
+    rows() {
+        return [['address', 'size_bytes', 'category', 'steps', 'name'], ...this.boxes.map((box) => [
+            box.offset, box.size, this.page.data.categories[box.category], box.lives === null
+                ? 'always' : box.lives.map(([from, to]) => `${from}-${to - 1}`).join(' '),
+            this.page.variableName(box.variable)])];
     }
 
     kindOf(box) {
@@ -119,23 +121,21 @@ class BoxesView {
         }
         const limit = this.x(this.page.data.bytes_per_tile);
         const peak = this.y(this.peak + 0.5);
-        const number = (x, y, text, name = 'tick middle') =>
-            svg('text', { x, y, class: name }, text);
         this.svg = svg('svg', { width, height, role: 'img', 'aria-label':
             `Addresses of tile ${this.tile} across, steps down; the table has the largest`,
         onpointermove: (event) => this.onPoint(event), onclick: (event) => this.onPoint(event) },
-        ticks(this.most, Math.max(2, width / 110), this.from).map((value) => [svg('line',
-            { x1: this.x(value), x2: this.x(value), y1: top, y2: height - bottom, class: 'grid' }),
-        number(this.x(value), height - bottom + 14, tickText(value))]),
-        [0, 0.5, 1].map((part) => number(left - 6, this.y(part * this.numSteps) + 4,
-            grouped(Math.round(part * (this.numSteps - 1))), 'tick end')),
+        ticks(this.most, Math.max(2, width / 110), this.from).map((value) => [
+            svgLine(this.x(value), top, this.x(value), height - bottom, 'grid'),
+            svgText(this.x(value), height - bottom + 14, 'tick middle', tickText(value))]),
+        [0, 0.5, 1].map((part) => svgText(left - 6, this.y(part * this.numSteps) + 4, 'tick end',
+            grouped(Math.round(part * (this.numSteps - 1))))),
         paths.map((own, kind) => own.length === 0 ? null : svg('path', { d: own.join(''),
             class: `box-${BOX_KINDS[kind][0]}` })),
-        svg('line', { x1: left, x2: width - right, y1: peak, y2: peak, class: 'chosen' }),
-        number(width - right - 4, Math.max(top + 12, peak - 4),
-            `most is live at step ${grouped(this.peak)}`, 'need end'),
-        svg('line', { x1: limit, x2: limit, y1: top, y2: height - bottom, class: 'limit' }),
-        number((left + width) / 2, height - 2, 'address; steps go down'));
+        svgLine(left, peak, width - right, peak, 'chosen'),
+        svgText(width - right - 4, Math.max(top + 12, peak - 4), 'need end',
+            `most is live at step ${grouped(this.peak)}`),
+        svgLine(limit, top, limit, height - bottom, 'limit'),
+        svgText((left + width) / 2, height - 2, 'tick middle', 'address; steps go down'));
         return el('div', { class: 'scroll', tabindex: '0', role: 'region',
             'aria-label': `Boxes of tile ${this.tile}` }, this.svg);
     }
@@ -145,9 +145,8 @@ class BoxesView {
         for (const box of this.boxes)
             sums[this.kindOf(box)] += box.size;
         return el('ul', { class: 'legend' }, BOX_KINDS.map(([name, text], kind) =>
-            sums[kind] === 0 ? null : el('li', {}, svg('svg', { class: 'swatch',
-                viewBox: '0 0 10 10', 'aria-hidden': 'true' }, svg('rect', { width: 10, height: 10,
-                class: `box-${name}` })), `${text}, ${bytes(sums[kind])}`)));
+            sums[kind] === 0 ? null
+                : el('li', {}, swatch({ class: `box-${name}` }), `${text}, ${bytes(sums[kind])}`)));
     }
 
     // Says what is under the pointer.

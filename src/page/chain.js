@@ -1,7 +1,7 @@
 // ---- the chain ----------------------------------------------------------------------------------
 // Each stage is a bar from 0 against the limit, as wide as its layers; the cuts are handles.
 
-const CHAIN = { top: 46, height: 150, bottom: 40, left: 56, right: 10, overview: 30 };
+const CHAIN = { top: 46, height: 150, bottom: 40, left: 64, right: 10, overview: 30 };
 const MANY_UNITS = 40; // from so many on the chain shows a part of all
 
 // Texts that fit into so many pixels: the first one of those given, or none.
@@ -16,10 +16,7 @@ class ChainView {
         this.element = el('div', { class: 'chain' });
         this.window = null;
         this.place = 1;
-        new ResizeObserver(() => {
-            if (this.strip && this.width !== this.element.clientWidth)
-                this.draw();
-        }).observe(this.element);
+        onResize(this, () => this.strip && this.draw());
     }
 
     get hasOverview() {
@@ -50,10 +47,9 @@ class ChainView {
         const { plan } = this;
         this.width = this.element.clientWidth || 1000;
         const { from, to } = this.shown();
-        this.left = CHAIN.left;
-        const room = this.width - this.left - CHAIN.right;
+        const room = this.width - CHAIN.left - CHAIN.right;
         this.each = room / (to - from);
-        this.x = (unit) => this.left + (unit - from) * this.each;
+        this.x = (unit) => CHAIN.left + (unit - from) * this.each;
         const { stages } = plan.split;
         this.most = Math.max(...stages.map((s) => Math.max(s.limit_bytes, s.needs.most,
             s.need_bytes))) * 1.12;
@@ -63,19 +59,18 @@ class ChainView {
             'aria-label': 'The chain of layers with its cuts' });
         this.strip = strip;
         strip.append(svg('svg', { width: this.width, height, 'aria-hidden': 'true',
-            onclick: (event) => this.onClick(event) }, this.axis(), this.bars(), this.forbidden(),
-        this.bestMarks(), this.labels()));
-        const own = this.plan.chosenStage;
+            onclick: (event) => this.onClick(event) },
+        yAxis(ticks(this.most, 4), this.y, CHAIN.left, this.width - CHAIN.right, tickText),
+        this.bars(), this.cuts(), this.forbidden(), this.bestMarks(), this.labels()));
         stages.forEach((stage, i) => {
             if (stage.last < from || stage.first >= to)
                 return;
             const x0 = this.x(Math.max(stage.first, from));
-            const shape = button('', () => plan.chooseStage(i), { class: 'stage-head',
-                'aria-pressed': String(i === own), tabindex: '-1',
-                'aria-label': `Stage ${i}: ${plan.range(stage.first, stage.last)}, ` +
-                    `${kib(stage.need_bytes)}, ${stage.verdict}`,
-                title: `${plan.range(stage.first, stage.last)}: ${kib(stage.need_bytes)}, ` +
-                    stage.verdict });
+            const text = `${plan.range(stage.first, stage.last)}, ${kib(stage.need_bytes)}, ` +
+                stage.verdict;
+            const shape = button('', () => plan.chooseStage(i), {
+                class: 'stage-head', tabindex: '-1', 'aria-pressed': String(i === plan.chosenStage),
+                'aria-label': `Stage ${i}: ${text}`, title: text });
             shape.style.left = `${x0}px`;
             shape.style.width = `${this.x(Math.min(stage.last + 1, to)) - x0}px`;
             strip.append(shape);
@@ -84,16 +79,6 @@ class ChainView {
         strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element),
             this.placeHandle(from, to));
         replace(this.element, this.hasOverview ? this.overview() : null, strip);
-    }
-
-    axis() {
-        const parts = [];
-        const right = this.width - CHAIN.right;
-        for (const value of ticks(this.most, 4))
-            parts.push(svg('line', { x1: this.left, x2: right, y1: this.y(value),
-                y2: this.y(value), class: 'grid' }), svg('text', { x: this.left - 6,
-                y: this.y(value) + 4, class: 'tick end' }, tickText(value)));
-        return parts;
     }
 
     bars() {
@@ -123,33 +108,37 @@ class ChainView {
             if (plan.hasNoPlan())
                 return;
             const isHot = hottest.includes(s);
-            parts.push(svg('rect', { x: x0, y: need, width: x1 - x0, height: base - need,
-                class: `fill${isHot ? ' hot' : ''}` }));
+            parts.push(svgRect(x0, need, x1 - x0, base - need, `fill${isHot ? ' hot' : ''}`));
             if (need < atLimit)
-                parts.push(svg('rect', { x: x0, y: need, width: x1 - x0,
-                    height: atLimit - need, class: 'above' }));
+                parts.push(svgRect(x0, need, x1 - x0, atLimit - need, 'above'));
             if (this.model.needs.length > 1 && x1 - x0 > 30)
                 parts.push(svg('path', { class: 'whisker', d: `M${x1 - 18} ` +
                     `${this.y(s.needs.most)}h8m-4 0V${this.y(s.needs.least)}m-4 0h8` }));
             if (isHot)
-                parts.push(svg('text', { x: middle, y: base - 8, class: 'on-bar' },
+                parts.push(svgText(middle, base - 8, 'on-bar',
                     base - need > 24 ? fitting(x1 - x0, 'bottleneck') : ''));
             if (i === plan.chosenStage)
-                parts.push(svg('rect', { x: x0, y: base + 1, width: x1 - x0, height: 3,
-                    class: 'chosen-stage' }));
-            parts.push(svg('text', { x: middle, y: 14, class: 'ipu' },
+                parts.push(svgRect(x0, base + 1, x1 - x0, 3, 'chosen-stage'));
+            const isAtLimit = atLimit < need && need - atLimit < 24; // the line would cross it
+            parts.push(svgText(middle, 14, 'ipu',
                 fitting(x1 - x0, name, s.ipu < 0 ? '' : String(s.ipu))),
-            svg('text', { x: middle, y: 30, class: 'tick middle' }, fitting(x1 - x0, units)),
-            svg('text', { x: middle, y: Math.max(CHAIN.top + 10, need - 8), class: 'need' },
+            svgText(middle, 30, 'tick middle', fitting(x1 - x0, units)),
+            svgText(middle, isAtLimit ? need + 14 : Math.max(CHAIN.top + 10, need - 8), 'need',
                 fitting(x1 - x0 - 26, `${kib(s.need_bytes)} · ${share}`, kib(s.need_bytes),
                     kib(s.need_bytes).replace(/ .*/, ''))));
         });
-        for (const limit of limits)
-            parts.push(svg('line', { x1: limit.from, x2: limit.to, y1: this.y(limit.value),
-                y2: this.y(limit.value), class: 'limit' }), svg('text', { x: limit.to - 26,
-                y: this.y(limit.value) - 5, class: 'limit-name' },
-            fitting(limit.to - limit.from, `limit ${kib(limit.value)}`)));
+        for (const { value, from: x0, to: x1 } of limits)
+            parts.push(svgLine(x0, this.y(value), x1, this.y(value), 'limit'),
+                svgText(x1 - 26, this.y(value) - 5, 'limit-name',
+                    fitting(x1 - x0, `limit ${kib(value)}`)));
         return parts;
+    }
+
+    // Lines below the handles, for pictures.
+    cuts() {
+        const { from, to } = this.shown();
+        return this.plan.cuts.filter((unit) => unit > from && unit < to).map((unit) =>
+            svgLine(this.x(unit), CHAIN.top, this.x(unit), CHAIN.top + CHAIN.height, 'cut'));
     }
 
     forbidden() {
@@ -157,14 +146,14 @@ class ChainView {
         const parts = [];
         for (let unit = Math.max(1, from); unit < to; unit++) {
             const isRequired = (this.model.wishes.cut_rules[unit] & 1) !== 0;
-            if (this.plan.rule(unit) === 'forbidden')
-                parts.push(svg('rect', { x: this.x(unit) - 4, y: CHAIN.top, width: 8,
-                    height: CHAIN.height, class: 'no-cut' }));
+            const isForbidden = this.plan.rule(unit) === 'forbidden';
+            const x = this.x(unit);
+            if (isForbidden)
+                parts.push(svgRect(x - 4, CHAIN.top, 8, CHAIN.height, 'no-cut'));
             if (isRequired && !this.plan.cuts.includes(unit))
-                parts.push(svg('line', { x1: this.x(unit), x2: this.x(unit), y1: CHAIN.top - 6,
-                    y2: CHAIN.top + CHAIN.height, class: 'missing-cut' }), svg('text', {
-                    x: this.x(unit), y: CHAIN.top - 10, class: 'need no' }, 'cut required' +
-                    `${this.plan.rule(unit) === 'forbidden' ? ', and forbidden' : ''}`));
+                parts.push(svgLine(x, CHAIN.top - 6, x, CHAIN.top + CHAIN.height, 'missing-cut'),
+                    svgText(x, CHAIN.top - 10, 'need no',
+                        isForbidden ? 'cut required, and forbidden' : 'cut required'));
         }
         return parts;
     }
@@ -183,7 +172,8 @@ class ChainView {
         const { from, to } = this.shown();
         const each = [1, 2, 5, 10, 20, 50, 100].find((k) => k * this.each >= 26) || 200;
         const y = CHAIN.top + CHAIN.height;
-        const alone = this.alone();
+        const alone = labels.map((_, unit) => // what each needs as a stage
+            Model.aloneBytes(this.model, this.plan.settings, unit));
         const most = Math.max(1, ...alone);
         const parts = [];
         for (let unit = from; unit < to; unit++) {
@@ -191,24 +181,11 @@ class ChainView {
                 width: Math.max(1, this.each - 2), class: 'cell',
                 'fill-opacity': (0.12 + 0.88 * alone[unit] / most).toFixed(2) }));
             if ((unit - from) % each === 0)
-                parts.push(svg('text', { x: this.x(unit + 0.5), y: y + 26,
-                    class: 'tick middle' }, fitting(Math.max(30, this.each * each), labels[unit],
-                    `${labels[unit].slice(0, Math.floor(this.each * each / 7) - 1)}…`)));
+                parts.push(svgText(this.x(unit + 0.5), y + 26, 'tick middle',
+                    fitting(Math.max(30, this.each * each), labels[unit],
+                        `${labels[unit].slice(0, Math.floor(this.each * each / 7) - 1)}…`)));
         }
         return parts;
-    }
-
-    // Shows the need of each unit as a stage alone.
-    alone() {
-        const { model, plan } = this;
-        if (!this.ownAlone || this.aloneNeed !== plan.settings.need ||
-            this.alonePipeline !== plan.settings.pipeline) {
-            this.ownAlone = Array.from({ length: model.numUnits },
-                (_, unit) => Model.aloneBytes(model, plan.settings, unit));
-            this.aloneNeed = plan.settings.need;
-            this.alonePipeline = plan.settings.pipeline;
-        }
-        return this.ownAlone;
     }
 
     // ---- cuts ----
@@ -227,7 +204,8 @@ class ChainView {
             'aria-valuenow': unit, 'aria-valuetext': text,
             'aria-disabled': rule === 'required' ? 'true' : null,
             title: rule === 'required' ? text : `${text}. Drag it, or use arrows and Delete`,
-            onkeydown: (event) => plan.onHandleKey(event, i), ondblclick: () => plan.removeCut(i),
+            onkeydown: (event) => plan.onHandleKey(event, i),
+            ondblclick: () => plan.removeCut(i),
             onpointerdown: (event) => this.drag(event, i) });
         element.style.left = `${this.x(unit)}px`;
         return { element, isShown: unit > from && unit < to, focus: () => element.focus() };
@@ -240,9 +218,10 @@ class ChainView {
         this.place = Math.max(1, Math.min(n - 1, this.place));
         const element = el('div', { class: 'place', role: 'slider', tabindex: '0',
             'aria-label': 'Place for another cut', 'aria-valuemin': 1, 'aria-valuemax': n - 1,
-            'aria-valuenow': this.place, 'aria-valuetext':
-                `after ${plan.label(this.place - 1)}; Enter sets a cut`, onkeydown: (event) => {
-                const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+            'aria-valuenow': this.place,
+            'aria-valuetext': `after ${plan.label(this.place - 1)}; Enter sets a cut`,
+            onkeydown: (event) => {
+                const step = ARROWS[event.key];
                 if (event.key === 'Enter' || event.key === ' ')
                     plan.setCuts([...plan.cuts, this.place], 'Another cut.');
                 else if (step === undefined)
@@ -262,7 +241,7 @@ class ChainView {
 
     unitAt(clientX) {
         const box = this.strip.getBoundingClientRect();
-        return this.shown().from + (clientX - box.left - this.left) / this.each;
+        return this.shown().from + (clientX - box.left - CHAIN.left) / this.each;
     }
 
     // A click between two layers sets a cut, one on a layer chooses its stage.
@@ -278,24 +257,14 @@ class ChainView {
 
     // Follows the pointer until it is let go; at the edge of a part the chain moves along.
     drag(event, i) {
-        event.preventDefault();
-        const end = this.plan.beginChange();
-        const onMove = (moved) => {
+        const end = this.plan.history.begin();
+        followPointer(event, (moved) => {
             const { from, to } = this.shown();
             const at = Math.round(this.unitAt(moved.clientX));
             if (this.hasOverview && (at <= from || at >= to))
                 this.window = this.moved(from + (at <= from ? -1 : 1), to - from);
             this.plan.moveCut(i, at);
-        };
-        const onUp = () => {
-            document.removeEventListener('pointermove', onMove);
-            document.removeEventListener('pointerup', onUp);
-            document.removeEventListener('pointercancel', onUp);
-            end();
-        };
-        document.addEventListener('pointermove', onMove);
-        document.addEventListener('pointerup', onUp);
-        document.addEventListener('pointercancel', onUp);
+        }, end);
         this.handles[i].focus();
     }
 
@@ -316,48 +285,45 @@ class ChainView {
     overview() {
         const n = this.model.numUnits;
         const { from, to } = this.shown();
-        const room = this.width - this.left - CHAIN.right;
-        const x = (unit) => this.left + unit / n * room;
+        const room = this.width - CHAIN.left - CHAIN.right;
+        const x = (unit) => CHAIN.left + unit / n * room;
         const base = CHAIN.overview;
         const hot = Verdict.bottleneck(this.plan.split);
         const y = (value) => base * (1 - value / this.most);
-        const parts = this.plan.split.stages.map((s, i) => svg('rect', { x: x(s.first) + 0.5,
-            width: Math.max(1, x(s.last + 1) - x(s.first) - 1), y: y(s.need_bytes),
-            height: base - y(s.need_bytes), class: `fill${i === hot ? ' hot' : ''}` +
-                `${s.fits === false ? ' above' : ''}` }));
+        const parts = this.plan.split.stages.map((s, i) => svgRect(x(s.first) + 0.5,
+            y(s.need_bytes), Math.max(1, x(s.last + 1) - x(s.first) - 1), base - y(s.need_bytes),
+            `fill${i === hot ? ' hot' : ''}${s.fits === false ? ' above' : ''}`));
         for (const { limit_bytes: limit, first, last } of this.plan.split.stages)
-            parts.push(svg('line', { x1: x(first), x2: x(last + 1), y1: y(limit) + 0.5,
-                y2: y(limit) + 0.5, class: 'limit' }));
+            parts.push(svgLine(x(first), y(limit) + 0.5, x(last + 1), y(limit) + 0.5, 'limit'));
         for (const unit of this.plan.cuts)
-            parts.push(svg('line', { x1: x(unit), x2: x(unit), y1: 0, y2: base, class: 'cut' }));
-        const picture = svg('svg', { width: this.width, height: base + 2, role: 'slider',
+            parts.push(svgLine(x(unit), 0, x(unit), base, 'cut'));
+        return svg('svg', { width: this.width, height: base + 2, role: 'slider',
             tabindex: '0', class: 'overview', 'aria-label': 'Part of the chain that is shown',
             'aria-valuemin': 0, 'aria-valuemax': n - (to - from), 'aria-valuenow': from,
             'aria-valuetext': `${this.plan.label(from)} to ${this.plan.label(to - 1)}`,
             onkeydown: (event) => {
-                const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10,
-                    Home: -n, End: n }[event.key];
+                const step = { PageUp: -10, PageDown: 10, Home: -n, End: n, ...ARROWS }[event.key];
                 if (step === undefined)
                     return;
                 event.preventDefault();
                 this.window = this.moved(from + step, to - from);
                 this.draw();
                 this.element.querySelector('.overview').focus();
-            }, onpointerdown: (event) => this.dragWindow(event, room) }, parts,
-        svg('rect', { x: x(from), y: 0.5, width: x(to) - x(from), height: base + 1,
-            class: 'window' }));
-        return picture;
+            },
+            onpointerdown: (event) => this.dragWindow(event, room) }, parts,
+        svgRect(x(from), 0.5, x(to) - x(from), base + 1, 'window'));
     }
 
     // The window follows the pointer; at one of its edges it gets wider or narrower.
     dragWindow(event, room) {
         const n = this.model.numUnits;
         const box = this.element.getBoundingClientRect();
-        const unit = (moved) => (moved.clientX - box.left - this.left) / room * n;
+        const unit = (moved) => (moved.clientX - box.left - CHAIN.left) / room * n;
         const start = unit(event);
         const { from, to } = this.shown();
         const near = 8 / room * n;
-        const edge = Math.abs(start - from) < near ? 'from' : Math.abs(start - to) < near ? 'to' : '';
+        const edge = Math.abs(start - from) < near ? 'from'
+            : Math.abs(start - to) < near ? 'to' : '';
         const offset = start >= from && start <= to ? start - from : (to - from) / 2;
         const onMove = (moved) => {
             const at = unit(moved);
@@ -365,13 +331,7 @@ class ChainView {
                 : edge === 'to' ? this.moved(from, at - from) : this.moved(at - offset, to - from);
             this.draw();
         };
-        const onUp = () => {
-            document.removeEventListener('pointermove', onMove);
-            document.removeEventListener('pointerup', onUp);
-        };
-        event.preventDefault();
         onMove(event);
-        document.addEventListener('pointermove', onMove);
-        document.addEventListener('pointerup', onUp);
+        followPointer(event, onMove);
     }
 }

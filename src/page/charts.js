@@ -17,6 +17,19 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
+// Equal neighbours as one: [from, to).
+function bandsOf(names) {
+    const result = [];
+    names.forEach((name, i) => {
+        const last = result[result.length - 1];
+        if (last !== undefined && last.name === name)
+            last.to = i + 1;
+        else
+            result.push({ from: i, to: i + 1, name });
+    });
+    return result;
+}
+
 // As wide as the page, so that what is written in a chart is as large as elsewhere.
 function chartWidth() {
     if (document.documentElement.classList.contains('on-paper'))
@@ -79,14 +92,14 @@ class Chart {
         this.width = chartWidth();
         const { width } = this;
         const places = this.bins();
-        const below = new Float64Array(places.length);
+        const below = places.map(() => 0);
         let most = this.limit ? this.limit.value : 0;
         let least = 0;
         const shapes = [];
         for (const s of this.series) {
             const tops = places.map((place, i) => s.isLine ? s.values[place]
                 : below[i] + s.values[place]);
-            shapes.push({ s, tops, bottoms: Float64Array.from(below) });
+            shapes.push({ s, tops, bottoms: [...below] });
             tops.forEach((value, i) => {
                 most = Math.max(most, value);
                 least = Math.min(least, value);
@@ -101,20 +114,11 @@ class Chart {
         this.x = (place) => left + (place - this.from) / (this.to - this.from) * innerWidth;
         const binWidth = innerWidth / Math.max(1, places.length);
         const y = (value) => top + innerHeight * (1 - (value - least) / (most - least));
+        const at = (i, value) => `${(left + i * binWidth).toFixed(1)} ${y(value).toFixed(1)}`;
         const path = ({ tops, bottoms, s }) => {
-            let d = '';
-            tops.forEach((value, i) => {
-                const x0 = (left + i * binWidth).toFixed(1);
-                const x1 = (left + (i + 1) * binWidth).toFixed(1);
-                d += `${i === 0 ? 'M' : 'L'}${x0} ${y(value).toFixed(1)}L${x1} ` +
-                    y(value).toFixed(1);
-            });
-            if (s.isLine)
-                return d;
-            for (let i = tops.length - 1; i >= 0; i--)
-                d += `L${(left + (i + 1) * binWidth).toFixed(1)} ${y(bottoms[i]).toFixed(1)}` +
-                    `L${(left + i * binWidth).toFixed(1)} ${y(bottoms[i]).toFixed(1)}`;
-            return `${d}Z`;
+            const above = tops.map((value, i) => `${at(i, value)}L${at(i + 1, value)}`);
+            const under = bottoms.map((value, i) => `${at(i + 1, value)}L${at(i, value)}`);
+            return `M${above.join('L')}${s.isLine ? '' : `L${under.reverse().join('L')}Z`}`;
         };
         const parts = [];
         this.bands.forEach((band, i) => {
@@ -122,16 +126,12 @@ class Chart {
             const x1 = Math.min(width - right, this.x(band.to));
             if (x1 <= x0)
                 return;
-            parts.push(svg('rect', { x: x0, y: top, width: x1 - x0, height: innerHeight,
-                class: i % 2 === 0 ? 'band' : 'band other' }, svg('title', {}, band.name)));
+            parts.push(svgRect(x0, top, x1 - x0, innerHeight,
+                i % 2 === 0 ? 'band' : 'band other', svg('title', {}, band.name)));
             if (x1 - x0 > 7 * band.name.length + 6)
-                parts.push(svg('text', { x: (x0 + x1) / 2, y: top + 10, class: 'band-name' },
-                    band.name));
+                parts.push(svgText((x0 + x1) / 2, top + 10, 'band-name', band.name));
         });
-        for (const value of ticks(most, 6, least))
-            parts.push(svg('line', { x1: left, x2: width - right, y1: y(value), y2: y(value),
-                class: 'grid' }), svg('text', { x: left - 6, y: y(value) + 4, class: 'tick end' },
-                this.unit(value)));
+        parts.push(yAxis(ticks(most, 6, least), y, left, width - right, this.unit));
         for (const shape of shapes)
             if (shape.tops.some((value) => value !== 0))
                 parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
@@ -141,30 +141,27 @@ class Chart {
         const isEach = binWidth >= 40 && places.length === this.to - this.from;
         const numTicks = isEach ? -1 : width > 700 ? 6 : 3;
         for (let i = this.from; isEach && i < this.to; i++)
-            parts.push(svg('text', { x: this.x(i + 0.5), y: height - 16,
-                class: 'tick middle place' }, grouped(i)));
+            parts.push(svgText(this.x(i + 0.5), height - 16, 'tick middle place', grouped(i)));
         for (let i = 0; i <= numTicks; i++) {
             const place = Math.round(this.from + (this.to - this.from) * i / numTicks);
-            parts.push(svg('text', { x: this.x(place), y: height - 16,
-                class: i === 0 ? 'tick' : i === numTicks ? 'tick end' : 'tick middle' },
+            parts.push(svgText(this.x(place), height - 16,
+                i === 0 ? 'tick' : i === numTicks ? 'tick end' : 'tick middle',
                 grouped(Math.min(place, this.size - 1))));
         }
-        parts.push(svg('text', { x: left + innerWidth / 2, y: height - 2, class: 'tick middle' },
-            this.label));
-        if (this.limit)
-            parts.push(svg('line', { x1: left, x2: width - right, y1: y(this.limit.value),
-                y2: y(this.limit.value), class: 'limit' }),
-            svg('text', { x: width - right - 4, y: y(this.limit.value) + 12,
-                class: 'limit-name' }, this.limit.name));
+        parts.push(svgText(left + innerWidth / 2, height - 2, 'tick middle', this.label));
+        if (this.limit) {
+            const limit = y(this.limit.value);
+            parts.push(svgLine(left, limit, width - right, limit, 'limit'),
+                svgText(width - right - 4, limit + 12, 'limit-name', this.limit.name));
+        }
         for (const mark of this.marks)
             if (mark.at >= this.from && mark.at < this.to)
                 parts.push(svg('path', { class: 'mark', d: `M${this.x(mark.at + 0.5)} ${top + 14}` +
                     `l-4 -7h8Z` }, svg('title', {}, mark.name)));
+        const chosen = this.x(this.chosen + 0.5);
         if (this.chosen !== null && this.chosen >= this.from && this.chosen < this.to)
-            parts.push(svg('line', { x1: this.x(this.chosen + 0.5), x2: this.x(this.chosen + 0.5),
-                y1: top, y2: height - bottom, class: 'chosen' }));
-        this.selection = svg('rect', { y: top, height: innerHeight, width: 0, x: 0,
-            class: 'selection' });
+            parts.push(svgLine(chosen, top, chosen, height - bottom, 'chosen'));
+        this.selection = svgRect(0, top, 0, innerHeight, 'selection');
         parts.push(this.selection);
         this.place(svg('svg', { viewBox: `0 0 ${width} ${height}` }), parts);
     }
@@ -186,9 +183,8 @@ class Chart {
 
     legend() {
         const shown = this.series.filter((s) => s.values.some((value) => value !== 0));
-        return el('ul', { class: 'legend' }, shown.map((s) => el('li', {},
-            svg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
-                svg('rect', { width: 10, height: 10, fill: s.color })), s.name)));
+        return el('ul', { class: 'legend' }, shown.map((s) =>
+            el('li', {}, swatch({ fill: s.color }), s.name)));
     }
 
     tools() {
@@ -196,7 +192,13 @@ class Chart {
             button('+', () => this.zoom(0.5), { 'aria-label': `+ zoom in: ${this.title}` }),
             button('−', () => this.zoom(2), { 'aria-label': `− zoom out: ${this.title}` }),
             button('All', () => this.show(0, this.size), { 'aria-label': `All of ${this.title}` }),
-            this.status);
+            saveButtons(this.title, () => this.picture, () => this.rows()), this.status);
+    }
+
+    // The numbers of all places.
+    rows() {
+        return [[this.label, ...this.series.map((s) => s.name)], ...Array.from({ length: this.size },
+            (_, place) => [place, ...this.series.map((s) => s.values[place])])];
     }
 
     show(from, to) {
@@ -241,9 +243,12 @@ class Chart {
         const x = (event.clientX - box.left) / box.width * this.width;
         const share = (x - CHART.left) / (this.width - CHART.left - CHART.right);
         const at = this.from + Math.max(0, Math.min(0.999999, share)) * (this.to - this.from);
+        return { at, place: this.placeAt(at) };
+    }
+
+    placeAt(at) {
         const places = this.bins();
-        const bin = Math.floor((at - this.from) / (this.to - this.from) * places.length);
-        return { at, place: places[bin] };
+        return places[Math.floor((at - this.from) / (this.to - this.from) * places.length)];
     }
 
     onKey(event) {

@@ -2,6 +2,14 @@
 // The data of the command's comparison: each quantity before and now. Differences and percentages
 // are computed here.
 
+// The columns in which smallTable shows a quantity.
+const CHANGE_COLUMNS = ['#before', '#now', '#difference', '#percent'];
+
+function changeCells(before, now) {
+    return [grouped(before), grouped(now), signed(changeOf(before, now)),
+        shownPercent(percentOf(before, now))];
+}
+
 // Items of one kind, each with the same quantities before and now.
 class Compared {
     constructor(packed) {
@@ -55,16 +63,12 @@ function percentOf(before, now) {
 }
 
 function signed(number) {
-    return number === null ? '' : number === 0 ? '±0'
-        : `${number < 0 ? '−' : '+'}${grouped(Math.abs(number))}`;
+    return number === null ? '' : difference(number, grouped);
 }
 
 function shownPercent(percent) {
-    if (percent === null)
-        return '';
-    const digits = Math.abs(percent) >= 1000 ? 0 : 2;
-    return percent === 0 ? '±0 %'
-        : `${percent < 0 ? '−' : '+'}${grouped(Math.abs(percent).toFixed(digits))} %`;
+    return percent === null ? '' : `${difference(percent, (value) =>
+        grouped(value.toFixed(Math.abs(value) >= 1000 ? 0 : 2)))} %`;
 }
 
 function sizeOf(quantity, number) {
@@ -81,34 +85,24 @@ function changeBar(number, most) {
 }
 
 // One quantity of all items as rows that can be searched and sorted.
-class ChangeRows extends Rows {
-    constructor(compared, quantity, options) {
-        const before = compared.before(quantity);
-        const now = compared.now(quantity);
-        const columns = {
-            name: Array.from(before, (_, i) => compared.label(i)),
-            before, now, difference: compared.differences(quantity),
-            percent: now.map((value, i) => percentOf(before[i], value)),
-            note: options.notes || compared.only.map((side) => side && `only ${side}`) };
-        Object.assign(columns, options.columns);
-        const names = Object.keys(columns).filter((name) => name !== 'note' ||
-            columns.note.some((text) => text !== null));
-        const numbers = ['before', 'now', 'difference', 'percent'];
-        const most = columns.difference.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
-        super({ columns: names, numRows: compared.size, allRows: compared.table.allRows,
-            column: (name) => columns[name], isNumber: (name) => numbers.includes(name) },
-        Object.assign({ sortBy: 'difference', most }, options, { columns: names }));
-    }
-
-    cell(name, i, row) {
-        const value = this.table.column(name)[row];
-        if (name === 'difference')
-            return el('td', { class: 'number' }, signed(value),
-                this.most === undefined ? null : changeBar(value, this.most));
-        if (name === 'percent')
-            return el('td', { class: 'number' }, shownPercent(value));
-        return super.cell(name, i, row);
-    }
+function changeRows(compared, quantity, options) {
+    const before = compared.before(quantity);
+    const now = compared.now(quantity);
+    const columns = {
+        name: before.map((_, i) => compared.label(i)),
+        before,
+        now,
+        difference: compared.differences(quantity),
+        percent: now.map((value, i) => percentOf(before[i], value)),
+        ...options.notes.some((text) => text !== null) ? { note: options.notes } : {},
+        ...options.columns };
+    const numbers = ['before', 'now', 'difference', 'percent'];
+    const most = columns.difference.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+    return new Rows({ columns: Object.keys(columns), numRows: compared.size,
+        allRows: compared.table.allRows, column: (name) => columns[name],
+        isNumber: (name) => numbers.includes(name) }, { ...options, sortBy: 'difference',
+        columns: Object.keys(columns), show: { percent: shownPercent,
+            difference: (value) => [signed(value), changeBar(value, most)] } });
 }
 
 const BOUND_TEXTS = {
@@ -129,7 +123,8 @@ class ComparisonView {
             this.makeGrown(), this.makeSettings(), this.makeStages(),
             el('h3', {}, 'Tiles'), this.makeTiles(),
             el('h3', {}, 'Layers'), el('p', {}, 'What each needs as a stage of its own.'),
-            this.makeRows('unit', 'Layers', 'total_bytes', 'layers'), el('h3', {}, 'Categories'),
+            this.makeRows('unit', 'Layers', 'total_bytes', 'layers'),
+            el('h3', {}, 'Categories'),
             this.makeRows('category', 'Categories', 'variables_bytes', 'categories'),
             this.makeDevice());
     }
@@ -143,13 +138,12 @@ class ComparisonView {
     // The quantity that decides if the model became larger, and the given bounds.
     makeVerdicts() {
         const { growth, bounds } = this.data;
-        const { difference, percent } = growth;
+        const { difference: change, percent } = growth;
         const what = growth.what === 'plan' ? 'the fullest tile of all stages' : 'the fullest tile';
         const share = percent ? ` (${shownPercent(percent)})` : '';
-        const head = difference === null ? `Not known: ${what} has no value on one side`
-            : difference === 0 ? `As large as before: ${what} has the same bytes`
-            : `${difference > 0 ? 'Larger' : 'Smaller'}: ${what} ${difference > 0 ? '+' : '−'}` +
-                bytes(Math.abs(difference)) + share;
+        const head = change === null ? `Not known: ${what} has no value on one side`
+            : change === 0 ? `As large as before: ${what} has the same bytes`
+            : `${change > 0 ? 'Larger' : 'Smaller'}: ${what} ${difference(change, bytes)}${share}`;
         const over = bounds.find((bound) => bound.exceeded.length > 0);
         const hasBounds = bounds.length > 0;
         const rule = !hasBounds ? '' : over === undefined ? ', no more growth than was allowed'
@@ -157,7 +151,7 @@ class ComparisonView {
                 `than the ${over.max_percent} % allowed`;
         return [el('p', { class: `verdict ${over ? 'over' : hasBounds ? '' : 'unknown'}` },
             `${head}${rule}.`),
-            difference === null ? null : el('p', {}, `${growth.what === 'plan' ? 'Needed'
+            change === null ? null : el('p', {}, `${growth.what === 'plan' ? 'Needed'
                 : 'Live'} before: ${grouped(growth.before)} B, now: ${grouped(growth.now)} B. ` +
                 `${grouped(this.data.num_changed)} of ${grouped(this.data.num_quantities)} ` +
                 'quantities changed.'), !hasBounds ? null : el('ul', { class: 'bounds' },
@@ -187,11 +181,9 @@ class ComparisonView {
             return [title, el('p', {}, `All ${this.data.settings.length} versions, facts of the ` +
                 'device and engine options are the same.')];
         const value = (own, side) => own.only !== null && own.only !== side ? '–'
-            : el('span', { title: (own[side] || '').slice(0, 2000) },
-                shorten(own[side] === null ? '–' : own[side]));
-        return [title, smallTable('Versions, device and engine options that differ', [['', false],
-            ['name', false], ['before', false], ['now', false]], changed.map((own) => [
-            own.group.replace(/_/g, ' '), shorten(own.name, 50), value(own, 'before'),
+            : nameCell(own[side] || '', own[side] === null ? '–' : '');
+        return [title, smallTable('Versions, device and engine options that differ',
+            ['', 'name', 'before', 'now'], changed.map((own) => [own.group.replace(/_/g, ' '), shorten(own.name, 50), value(own, 'before'),
             value(own, 'now')]))];
     }
 
@@ -213,12 +205,11 @@ class ComparisonView {
                 return el('div', {}, grown.length === 0
                     ? el('p', {}, `${title}: none grew in ${columnTitle(quantity)}.`)
                     : smallTable(`${title}: ${columnTitle(quantity)}, ${grown.length} of ` +
-                        `${kind.size} grew`, [['name', false], ['before', true], ['now', true],
-                        ['difference', true], ['percent', true]], grown.slice(0, 5).map((i) => {
+                        `${kind.size} grew`, ['name', ...CHANGE_COLUMNS], grown.slice(0, 5).map((i) => {
                         const before = kind.before(quantity)[i];
                         const now = kind.now(quantity)[i];
-                        return [name === 'tile' ? button(`tile ${kind.names[i]}`,
-                            () => this.showTile(i), { class: 'link' })
+                        return [name === 'tile'
+                            ? link(`tile ${kind.names[i]}`, () => this.showTile(i))
                             : shorten(name === 'stage' ? `stage ${kind.names[i]}`
                                 : kind.label(i), 40),
                         bytes(before), bytes(now), `+${bytes(all[i])}`,
@@ -248,13 +239,17 @@ class ComparisonView {
             return el('p', {}, 'There are none on either side.');
         const draw = (chosen) => replace(holder,
             el('p', { class: 'paper' }, `${title}: ${columnTitle(chosen)}`),
-            new ChangeRows(kind, chosen, {
+            changeRows(kind, chosen, {
                 caption: `${title}, before and now: ${columnTitle(chosen)}`,
                 notes: this.notes(kind, of, chosen), columns }).element);
         draw(quantity);
-        return el('div', { id: `compared-${name}` }, el('p', { class: 'tools' }, field('Quantity',
-            choice(kind.quantities.map((own) => [own, columnTitle(own)]), quantity, draw))),
-        holder);
+        return el('div', { id: `compared-${name}` }, this.quantityField(kind, quantity, draw),
+            holder);
+    }
+
+    quantityField(kind, quantity, draw) {
+        return el('p', { class: 'tools' }, field('Quantity', choice(kind.quantities.map((own) =>
+            [own, columnTitle(own)]), quantity, draw)));
     }
 
     makeStages() {
@@ -270,10 +265,10 @@ class ComparisonView {
         if (stages.some((own) => verdict(own.before) || verdict(own.now)))
             Object.assign(columns, { 'verdict before': stages.map((own) => verdict(own.before)),
                 'verdict now': stages.map((own) => verdict(own.now)) });
-        const plan = new Table(this.data.tables.plan);
-        const row = plan.column('quantity').indexOf('stages');
-        return [el('h3', {}, 'Stages'), el('p', {}, `${plan.column('before')[row]} stages ` +
-            `before, ${plan.column('now')[row]} now.`),
+        const number = new Table(this.data.tables.plan).rows().find((row) =>
+            row.quantity === 'stages');
+        return [el('h3', {}, 'Stages'),
+            el('p', {}, `${number.before} stages before, ${number.now} now.`),
         this.makeRows('stage', 'Stages', 'need_bytes', 'stages', columns)];
     }
 
@@ -283,20 +278,13 @@ class ComparisonView {
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         if (!kind || kind.size === 0)
             return el('p', {}, 'There are no tiles.');
-        this.quantity = 'live_bytes';
-        const result = el('div', { id: 'compared-tile' }, el('p', { class: 'tools' },
-            field('Quantity', choice(kind.quantities.map((own) => [own, columnTitle(own)]),
-                this.quantity, (quantity) => {
-                    this.quantity = quantity;
-                    this.drawTiles();
-                }))), this.holder, this.detail);
-        this.drawTiles();
-        return result;
+        this.drawTiles('live_bytes');
+        return el('div', { id: 'compared-tile' }, this.quantityField(kind, 'live_bytes',
+            (quantity) => this.drawTiles(quantity)), this.holder, this.detail);
     }
 
-    drawTiles() {
+    drawTiles(quantity) {
         const kind = this.kinds.tile;
-        const { quantity } = this;
         const before = kind.before(quantity);
         const now = kind.now(quantity);
         const all = kind.differences(quantity);
@@ -305,11 +293,10 @@ class ComparisonView {
         const room = this.page.data.bytes_per_tile;
         const isNear = [before, now].some((values) => values.some((value) => value > room / 2));
         const bands = ipuBands(this.page.tables.tiles);
-        const onChoose = (chart) => (tile) => {
+        const onChoose = (tile) => {
             this.tile = tile;
-            for (const other of this.charts)
-                if (other !== chart())
-                    other.choose(tile, false);
+            this.charts.filter((chart) => chart.chosen !== tile).forEach((chart) =>
+                chart.choose(tile, false));
             this.drawTile(tile);
         };
         const both = new Chart({ title: `By tile, before and now: ${title}`, label: 'tile',
@@ -318,14 +305,15 @@ class ComparisonView {
                 { name: 'now', values: now, color: color(7), isLine: true }],
             limit: isNear ? { value: room, name: 'memory of a tile' } : null,
             describe: (i) => `tile ${grouped(i)}: ${bytes(before[i])} before, ${bytes(now[i])} now`,
-            onChoose: onChoose(() => both) });
+            onChoose });
         const change = new Chart({ title: `Difference by tile: ${title}`, label: 'tile',
             unit: (value) => difference(value, bytes), chosen: this.tile, bands, series: [
                 { name: 'more now', values: all.map((value) => Math.max(0, value)),
                     color: color(1) },
                 { name: 'less now', values: all.map((value) => Math.min(0, value)),
-                    color: color(2) }], describe: (i) => `tile ${grouped(i)}: ${signed(all[i])} B`,
-            onChoose: onChoose(() => change) });
+                    color: color(2) }],
+            describe: (i) => `tile ${grouped(i)}: ${signed(all[i])} B`,
+            onChoose });
         this.charts = [both, change];
         replace(this.holder, el('h4', {}, `Before and now: ${title}`), both.element,
             el('h4', {}, `Difference: ${title}`), all.some((value) => value !== 0) ? change.element
@@ -347,10 +335,9 @@ class ComparisonView {
             return { quantity, before, now, change: changeOf(before, now) };
         }).filter((row) => row.before !== 0 || row.now !== 0);
         const isPart = (row) => row.quantity.startsWith('category_');
-        const list = (caption, found) => smallTable(caption, [['', false], ['before', true],
-            ['now', true], ['difference', true], ['percent', true]], found.map((row) => [
-            columnTitle(row.quantity).replace(/ \(bytes\)$/, ''), grouped(row.before),
-            grouped(row.now), signed(row.change), shownPercent(percentOf(row.before, row.now))]));
+        const list = (caption, found) => smallTable(caption, ['', ...CHANGE_COLUMNS],
+            found.map((row) => [columnTitle(row.quantity).replace(/ \(bytes\)$/, ''),
+                ...changeCells(row.before, row.now)]));
         replace(this.detail, el('h4', {}, `Tile ${grouped(tile)}`), el('div', { class: 'pair' },
             list('Bytes', rows.filter((row) => !isPart(row))),
             list('Bytes by category, most grown first', rows.filter(isPart)
@@ -358,12 +345,8 @@ class ComparisonView {
     }
 
     makeDevice() {
-        const table = new Table(this.data.tables.device);
-        const [before, now] = [table.column('before'), table.column('now')];
-        return [el('h3', {}, 'Device'), smallTable('The whole device', [['', false],
-            ['before', true], ['now', true], ['difference', true], ['percent', true]],
-        table.column('quantity').map((quantity, i) => [columnTitle(quantity), grouped(before[i]),
-            grouped(now[i]), signed(changeOf(before[i], now[i])),
-            shownPercent(percentOf(before[i], now[i]))]))];
+        return [el('h3', {}, 'Device'), smallTable('The whole device', ['', ...CHANGE_COLUMNS],
+            new Table(this.data.tables.device).rows().map(({ quantity, before, now }) =>
+                [columnTitle(quantity), ...changeCells(before, now)]))];
     }
 }

@@ -4,12 +4,10 @@
 
 class Table {
     constructor(packed) {
-        this.columns = packed.columns;
-        this.kinds = packed.kinds;
-        this.numRows = packed.num_rows;
-        this.allRows = packed.all_rows; // of which the page has the first
-        this.data = packed.data;
-        this.read = new Map();
+        const { columns, kinds, data } = packed;
+        // a page has the first rows of a long table
+        Object.assign(this, { columns, kinds, data, numRows: packed.num_rows,
+            allRows: packed.all_rows, read: new Map() });
     }
 
     // The values of a column; null for one that is not there, and undefined for no such column.
@@ -20,6 +18,13 @@ class Table {
         if (!this.read.has(name))
             this.read.set(name, this.unpack(this.kinds[i], this.data[i]));
         return this.read.get(name);
+    }
+
+    // The rows as objects, with some of the columns or all of them.
+    rows(names = this.columns) {
+        const columns = names.map((name) => this.column(name));
+        return Array.from({ length: this.numRows }, (_, i) => Object.fromEntries(
+            names.map((name, k) => [name, columns[k][i]])));
     }
 
     unpack(kind, data) {
@@ -36,20 +41,22 @@ class Table {
     }
 }
 
+// The categories of variables, with the bytes of each on every tile.
+function categoriesOf(tiles) {
+    return tiles.columns.filter((name) => name.startsWith('category_')).map((name) =>
+        ({ name: name.slice('category_'.length, -'_bytes'.length), values: tiles.column(name) }));
+}
+
 // All that the page was made of.
 function readData(text) {
     const data = JSON.parse(text);
-    const tables = {};
-    for (const name of Object.keys(data.sections))
-        tables[name] = new Table(data.sections[name]);
-    const tileVariables = {};
-    for (const name of Object.keys(data.tile_variables))
-        tileVariables[name] = Model.unpack(data.tile_variables[name]);
-    tileVariables.first = Model.starts(tileVariables.count);
+    const tables = Object.fromEntries(Object.entries(data.sections).map(([name, packed]) =>
+        [name, new Table(packed)]));
+    const tileVariables = Model.withStarts(data.tile_variables, 'count');
     const model = Model.read(data);
     // stages that several pipelines share, as data.stages and data.tile_needs have them
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
-    return { data, tables, tileVariables, model, groups, places: Places.read(data, Model.unpack) };
+    return { data, tables, tileVariables, model, groups, places: Places.read(data, Model) };
 }
 
 // ---- numbers for reading ------------------------------------------------------------------------
@@ -58,7 +65,7 @@ function readData(text) {
 function grouped(number) {
     if (number === null || number === undefined)
         return '–';
-    const [whole, rest] = String(number).split('.');
+    const [whole, rest] = String(number).replace('-', '−').split('.');
     const groups = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
     return rest === undefined ? groups : `${groups}.${rest}`;
 }
@@ -78,20 +85,19 @@ function bytes(number) {
     return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
 }
 
+// The place of the largest value.
+function largestOf(values) {
+    return values.reduce((best, value, i) => value > values[best] ? i : best, 0);
+}
+
 // A difference: with its sign, and nothing for none.
 function difference(number, show) {
     return number === 0 ? '±0' : number > 0 ? `+${show(number)}` : show(number);
 }
 
-// The value of a column with its unit, which follows from its name.
-function shownValue(name, value) {
-    if (value === null || value === undefined)
-        return '';
-    if (typeof value === 'boolean')
-        return value ? 'yes' : 'no';
-    if (typeof value === 'number')
-        return grouped(value);
-    return String(value);
+function shownValue(value) {
+    return value === null || value === undefined ? '' : value === true ? 'yes'
+        : value === false ? 'no' : typeof value === 'number' ? grouped(value) : String(value);
 }
 
 // "largest_tile_bytes" → "largest tile (bytes)"

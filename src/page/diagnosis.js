@@ -1,12 +1,8 @@
 // ---- what the analysis explains -----------------------------------------------------------------
 
-// The facts of a group of the section `diagnosis`: [{name, value, explained, tiles_exceeded}].
+// The facts of a group of the section `diagnosis`.
 function diagnosed(table, group) {
-    const groups = table.column('group');
-    return groups.map((own, i) => own !== group ? null : {
-        name: table.column('name')[i], value: table.column('value')[i],
-        explained: table.column('explained')[i], exceeded: table.column('tiles_exceeded')[i],
-    }).filter((row) => row !== null);
+    return table.rows().filter((row) => row.group === group);
 }
 
 function share(own, of) {
@@ -21,15 +17,15 @@ function bottleneck(page, table) {
     const model = fact('model');
     const off = model.tiles_off.value;
     return [facts([
-        ['fullest tile', button(grouped(own.tile.value), () => page.showTile(own.tile.value),
-            { class: 'link' })],
-        ['at step', button(grouped(own.step.value), () => page.showStep(own.step.value),
-            { class: 'link' })], ['program', shorten(own.program.value || '–')],
+        ['fullest tile', page.tileLink(own.tile.value)],
+        ['at step', page.stepLink(own.step.value)],
+        ['program', shorten(own.program.value || '–')],
         ['by the compiler', `${grouped(own.bytes.value)} bytes`],
         ['explained', `${grouped(own.bytes.explained)} bytes ` +
             `(${share(own.bytes.explained, own.bytes.value) || '–'})`],
         ['the model has most on tile', grouped(model.tile.value)],
-        ['at its step', grouped(model.step.value)], ['with', `${grouped(model.bytes.value)} bytes`],
+        ['at its step', grouped(model.step.value)],
+        ['with', `${grouped(model.bytes.value)} bytes`],
         ['memory model', model.memory_model.value],
     ]), el('p', { class: off > 0 ? 'verdict over' : null }, off === null
         ? 'The profile has no account by tile to check this against.'
@@ -43,17 +39,16 @@ function recall(table) {
     const layers = list('layers');
     const numOperations = layers.reduce((sum, row) => sum + row.value, 0);
     return el('div', { class: 'pair' },
-        smallTable('Categories, over all tiles', [['category', false], ['by the compiler', true],
-            ['explained', true], ['share', true], ['missing', true], ['tiles over', true]],
+        smallTable('Categories, over all tiles',
+            ['category', '#by the compiler', '#explained', '#share', '#missing', '#tiles over'],
         list('category').map((row) => [row.name, grouped(row.value), grouped(row.explained),
             share(row.explained, row.value), grouped(row.value - row.explained),
-            grouped(row.exceeded)])),
-        el('div', {}, smallTable('Programs by type', [['type', false], ['all', true],
-            ['in operations', true], ['share', true]], list('programs').map((row) => [row.name,
-            grouped(row.value), grouped(row.explained), share(row.explained, row.value)])),
-        smallTable('Operations, by how their layer was found', [['rule', false],
-            ['operations', true], ['share', true]], layers.map((row) => [row.name,
-            grouped(row.value), share(row.value, numOperations)]))));
+            grouped(row.tiles_exceeded)])),
+        el('div', {}, smallTable('Programs by type', ['type', '#all', '#in operations', '#share'],
+            list('programs').map((row) => [row.name, grouped(row.value), grouped(row.explained),
+                share(row.explained, row.value)])),
+        smallTable('Operations, by how their layer was found', ['rule', '#operations', '#share'],
+            layers.map((row) => [row.name, grouped(row.value), share(row.value, numOperations)]))));
 }
 
 function suggestion(table) {

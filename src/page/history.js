@@ -45,61 +45,71 @@ class History {
     }
 }
 
-// The plan on screen as a fragment: what differs from the start.
+// Reads a number from a text; undefined for anything else, and for one out of this range.
+function numberReader(least, most, pattern = /\S/) {
+    return (text) => pattern.test(text) && Number(text) >= least && Number(text) <= most
+        ? Number(text) : undefined;
+}
+
+const wholeReader = (least, most) => numberReader(least, most, /^\d+$/);
+
+// The settings that a fragment may have: its name there, its own, and how its text is read.
+function fragmentSettings(model) {
+    return [['pipeline', 'pipeline', wholeReader(0, model.pipelines.length - 1)],
+        ['ipus', 'numIpus', wholeReader(Model.fewestIpus(model), 65536)],
+        ['limit', 'limit', wholeReader(1, 2 ** 40)],
+        ['need', 'need', (text) => model.needs.find((need) => need === text)],
+        ['by', 'objectives', (text) => {
+            const names = text.split('.');
+            return names.every((name, i) => Model.OBJECTIVES.includes(name) &&
+                names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles)) ? names
+                : undefined;
+        }],
+        ['slack', 'slack', numberReader(0, 1000000)]];
+}
+
+// The plan on screen and the chosen places as a fragment: what differs from the start.
 function fragmentOf(plan, start, view) {
     const { settings, cuts } = plan.snapshot();
     const parts = [];
     const add = (name, value, first) => {
         if (String(value) !== String(first))
-            parts.push(`${name}=${value}`);
+            parts.push(`${name}=${[value].flat().join('.')}`);
     };
-    add('cuts', cuts.join('.'), start.cuts.join('.'));
-    add('ipus', settings.numIpus, start.settings.numIpus);
-    add('limit', settings.limit, start.settings.limit);
-    add('need', settings.need, start.settings.need);
-    add('by', settings.objectives.join('.'), start.settings.objectives.join('.'));
-    add('slack', settings.slack, start.settings.slack);
-    add('pipeline', settings.pipeline, start.settings.pipeline);
+    add('cuts', cuts, start.cuts);
+    for (const [name, key] of fragmentSettings(plan.model))
+        add(name, settings[key], start.settings[key]);
+    for (const [name, owner] of plan.page.choosers())
+        add(name, owner.chart.chosen, null);
     add('view', view, 'plan');
     return parts.length === 0 ? '' : `#${parts.join('&')}`;
 }
 
-// The state that a fragment describes, and whether all of it can be had here.
+// The state that a fragment describes, places that it chooses, and whether all of it can be had.
 function readFragment(text, plan) {
-    const state = plan.snapshot();
     const { model } = plan;
-    const whole = (value, least, most) => /^\d+$/.test(value) && Number(value) >= least &&
-        Number(value) <= most;
-    const set = (isKnown, name, value) => {
-        state.settings[name] = isKnown ? value : state.settings[name];
-        return isKnown;
+    const state = plan.snapshot();
+    const given = new Map(new URLSearchParams(text));
+    const known = new Set(['view']);
+    const chosen = [];
+    let isWhole = true;
+    const take = (name, read, use) => {
+        const value = given.has(name) ? read(given.get(name)) : null;
+        known.add(name);
+        isWhole = isWhole && value !== undefined;
+        if (value !== undefined && value !== null)
+            use(value);
     };
-    const readers = {
-        cuts: (value) => {
-            const cuts = value === '' ? [] : value.split('.');
-            const most = model.pipelines[state.settings.pipeline].max_stages;
-            if (!cuts.every((cut, i) => whole(cut, 1, model.numUnits - 1) &&
-                (i === 0 || Number(cut) > Number(cuts[i - 1]))) || cuts.length >= most)
-                return false;
-            state.cuts = cuts.map(Number);
-            return true;
-        }, ipus: (value) => set(whole(value, Model.fewestIpus(model), 65536), 'numIpus',
-            Number(value)),
-        limit: (value) => set(whole(value, 1, 2 ** 40), 'limit', Number(value)),
-        need: (value) => set(model.needs.includes(value), 'need', value),
-        by: (value) => {
-            const names = value.split('.');
-            return set(names.every((name, i) => Model.OBJECTIVES.includes(name) &&
-                names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles)), 'objectives',
-            names);
-        }, slack: (value) => set(value.trim() !== '' && Number(value) >= 0 &&
-            Number(value) <= 1000000, 'slack', Number(value)),
-        pipeline: (value) => set(whole(value, 0, model.pipelines.length - 1), 'pipeline',
-            Number(value)), view: () => true };
-    // in the order of the readers' needs: cuts are checked for the pipeline of the fragment
-    const given = [...new URLSearchParams(text)].sort(([a], [b]) =>
-        Number(b === 'pipeline') - Number(a === 'pipeline'));
-    const isWhole = given.map(([name, value]) => Object.hasOwn(readers, name) &&
-        readers[name](value)).every(Boolean);
-    return { state, isWhole };
+    for (const [name, key, read] of fragmentSettings(model))
+        take(name, read, (value) => Object.assign(state.settings, { [key]: value }));
+    const most = model.pipelines[state.settings.pipeline].max_stages - 1;
+    take('cuts', (value) => {
+        const cuts = value === '' ? [] : value.split('.').map(wholeReader(1, model.numUnits - 1));
+        return cuts.length <= most && cuts.every((cut, i) => cut > (cuts[i - 1] || 0)) ? cuts
+            : undefined;
+    }, (cuts) => Object.assign(state, { cuts }));
+    for (const [name, owner] of plan.page.choosers())
+        take(name, wholeReader(0, owner.chart.size - 1), (place) => chosen.push([owner, place]));
+    return { state, chosen, view: given.get('view'),
+        isWhole: isWhole && [...given.keys()].every((name) => known.has(name)) };
 }

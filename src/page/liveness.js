@@ -19,8 +19,9 @@ class LivenessView {
         ], this.whose, (whose) => {
             this.whose = whose;
             this.draw();
-        })), field('Always live', box), this.hidden, el('span', { class: 'status' },
-            'Single tiles: those whose addresses the page has.')), this.holder, this.detail);
+        })), field('Always live', box), this.hidden,
+        el('span', { class: 'status' }, 'Single tiles: those whose addresses the page has.')),
+        this.holder, this.detail);
         this.marks = [];
         this.draw();
     }
@@ -47,34 +48,21 @@ class LivenessView {
             { name: 'not always live', values: rest, color: color(1) }];
     }
 
-    // Steps in a row that run for one unit.
-    bands() {
-        const units = this.table.column('unit');
-        const result = [];
-        units.forEach((unit, i) => {
-            const last = result[result.length - 1];
-            if (last !== undefined && last.name === (unit || 'none'))
-                last.to = i + 1;
-            else
-                result.push({ from: i, to: i + 1, name: unit || 'none' });
-        });
-        return result;
-    }
-
     draw() {
         const chosen = this.chart ? this.chart.chosen : null;
         this.chart = new Chart({
             title: 'Live memory by step', label: 'step', unit: bytes, series: this.series(),
-            bands: this.bands(), marks: this.marks, chosen,
+            bands: bandsOf(this.table.column('unit').map((unit) => unit || 'none')),
+            marks: this.marks, chosen,
             limit: this.whose === 'largest' || (this.whose !== 'all' && this.hasAlways)
                 ? { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } : null,
-            onChoose: (step) => this.drawStep(step) });
+            onChoose: (step) => {
+                this.drawStep(step);
+                this.page.keepAddress();
+            } });
         replace(this.holder, this.chart.element);
-        if (this.table.numRows > 0) {
-            const live = this.table.column('live_bytes');
-            this.drawStep(chosen !== null ? chosen
-                : live.reduce((best, value, i) => value > live[best] ? i : best, 0));
-        }
+        if (this.table.numRows > 0)
+            this.drawStep(chosen !== null ? chosen : largestOf(this.table.column('live_bytes')));
     }
 
     // Where the stages of the plan on screen need most.
@@ -108,10 +96,9 @@ class LivenessView {
             }), isCompared ? this.comparedSteps(this.kept, step) : this.liveTable(step));
     }
 
-    nameCell(item) {
-        const name = this.page.variableName(item.variable - 1);
-        return el('span', { title: name.slice(0, 2000) },
-            shorten(name || (item.variable === 0 ? '(of no variable)' : '(no name)')));
+    nameOf(item) {
+        return nameCell(this.page.variableName(item.variable - 1),
+            item.variable === 0 ? '(of no variable)' : '(no name)');
     }
 
     // Lists the variables of a step, each with its lifetime as a bar, and the step as a line.
@@ -124,18 +111,16 @@ class LivenessView {
         const to = Math.min(step + 60, Math.max(step, ...own.map((item) => item.to))) + 1;
         const x = (at) => Math.max(0, Math.min(1, (at - from) / (to - from))) * 200;
         const bar = (item) => svg('svg', { class: 'lifetime', viewBox: '0 0 200 10',
-            preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('rect', { x: x(item.from),
-            y: 2, width: Math.max(2, x(item.to + 1) - x(item.from)), height: 6,
-            class: 'box-peak' }), svg('rect', { x: x(step), width: Math.max(1, x(step + 1) -
-            x(step)), height: 10, class: 'now' }));
+            preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+        svgRect(x(item.from), 2, Math.max(2, x(item.to + 1) - x(item.from)), 6, 'box-peak'),
+        svgRect(x(step), 0, Math.max(1, x(step + 1) - x(step)), 10, 'now'));
         return smallTable(`Live at this step, and not always: ${grouped(named.length)} variables, ` +
             'and by category what belongs to none' + (isWhole ? ''
-            : ' (the page has the largest only)'), [['bytes live', true], ['category', false],
-            ['from – to step', false], [`steps ${grouped(from)} – ${grouped(to - 1)}`, false],
-            ['name', false]],
+            : ' (the page has the largest only)'), ['#bytes live', 'category', 'from – to step',
+            `steps ${grouped(from)} – ${grouped(to - 1)}`, 'name'],
         shown.map((item) => [grouped(item.bytes), this.page.data.categories[item.category],
             item.variable === 0 ? '' : `${grouped(item.from)} – ${grouped(item.to)}`,
-            item.variable === 0 ? '' : bar(item), this.nameCell(item)]));
+            item.variable === 0 ? '' : bar(item), this.nameOf(item)]));
     }
 
     // Lists the variables that came or went between two steps, the largest difference first.
@@ -157,10 +142,10 @@ class LivenessView {
             'Choose another step in the chart, by a click or the arrow keys.')
             : smallTable(`From step ${grouped(first)} to step ${grouped(second)}: ` +
                 `${several(changed.length, 'difference', 'differences')} in what is not always live`,
-            [[`step ${grouped(first)}`, true], [`step ${grouped(second)}`, true],
-                ['difference', true], ['', false], ['category', false], ['name', false]],
+            [`#step ${grouped(first)}`, `#step ${grouped(second)}`, '#difference', '', 'category',
+                'name'],
             changed.slice(0, 40).map((row) => [...row.bytes.map(grouped),
-                difference(change(row), (n) => grouped(n).replace('-', '−')), word(row),
-                this.page.data.categories[row.item.category], this.nameCell(row.item)]));
+                difference(change(row), grouped), word(row),
+                this.page.data.categories[row.item.category], this.nameOf(row.item)]));
     }
 }

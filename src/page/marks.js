@@ -26,14 +26,37 @@ function svg(tag, attributes, ...children) {
     return append(document.createElementNS(SVG, tag), attributes, children);
 }
 
+function svgLine(x1, y1, x2, y2, name) {
+    return svg('line', { x1, y1, x2, y2, class: name });
+}
+
+function svgText(x, y, name, text) {
+    return svg('text', { x, y, class: name }, text);
+}
+
+function svgRect(x, y, width, height, name, ...children) {
+    return svg('rect', { x, y, width, height, class: name }, children);
+}
+
+// The colour of a legend.
+function swatch(look) {
+    return svg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
+        svg('rect', { width: 10, height: 10, ...look }));
+}
+
+// Lines at values of the axis that goes up, each with its text at the left.
+function yAxis(values, y, left, right, show) {
+    return values.map((value) => [svgLine(left, y(value), right, y(value), 'grid'),
+        svgText(left - 6, y(value) + 4, 'tick end', show(value))]);
+}
+
 function replace(parent, ...children) {
     parent.replaceChildren(...children.flat(3).filter((child) => child !== null));
 }
 
 let numIds = 0;
 function freshId() {
-    numIds++;
-    return `id${numIds}`;
+    return `id${++numIds}`;
 }
 
 // A field with its label.
@@ -54,21 +77,62 @@ function button(text, onClick, attributes) {
     return el('button', Object.assign({ type: 'button', onclick: onClick }, attributes), text);
 }
 
+function link(text, onClick, label = null) {
+    return button(text, onClick, { class: 'link', 'aria-label': label });
+}
+
+// A name, shortened; all of it, or nearly, where the pointer is on it.
+function nameCell(name, ifEmpty = '(no name)') {
+    return el('span', { title: name.slice(0, 2000) }, shorten(name || ifEmpty));
+}
+
+// The words of a query, all of which a text has to have.
+function wordsOf(query) {
+    return query.toLowerCase().split(/\s+/).filter((word) => word !== '');
+}
+
+function hasWords(text, words) {
+    const own = text.toLowerCase();
+    return words.every((word) => own.includes(word));
+}
+
+const ARROWS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
+
+// Follows the pointer until it is let go.
+function followPointer(event, onMove, onEnd = () => {}) {
+    const until = new AbortController();
+    const listen = (name, act) => document.addEventListener(name, act, { signal: until.signal });
+    const end = () => {
+        until.abort();
+        onEnd();
+    };
+    event.preventDefault();
+    listen('pointermove', onMove);
+    listen('pointerup', end);
+    listen('pointercancel', end);
+}
+
+// Draws a view again when its element has another width than it was drawn for.
+function onResize(view, draw) {
+    new ResizeObserver(() => view.width !== view.element.clientWidth && draw())
+        .observe(view.element);
+}
+
 // Names facts: a list of terms and values.
 function facts(pairs) {
     return el('dl', { class: 'facts' }, pairs.filter((pair) => pair !== null)
         .map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
 }
 
-// A small table; columns are [title, is a number].
+// A small table; titles of columns with numbers begin with #.
 function smallTable(caption, columns, rows) {
+    const classes = columns.map((title) => title.startsWith('#') ? 'number' : null);
     return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
         el('table', {}, el('caption', {}, caption),
-            el('thead', {}, el('tr', {}, columns.map(([title, isNumber]) => title === '' ? el('td')
-                    : el('th', { scope: 'col', class: isNumber ? 'number' : null }, title)))),
+            el('thead', {}, el('tr', {}, columns.map((title, i) => title === '' ? el('td')
+                    : el('th', { scope: 'col', class: classes[i] }, title.replace('#', ''))))),
             el('tbody', {}, rows.map((row) => el('tr', row.attributes || {},
-                (row.cells || row).map((cell, i) =>
-                    el('td', { class: columns[i][1] ? 'number' : null }, cell)))))));
+                (row.cells || row).map((cell, i) => el('td', { class: classes[i] }, cell)))))));
 }
 
 // Copies a text; where the browser does not let pages do that, the text is there to be copied.
@@ -78,11 +142,7 @@ async function copyText(text, shown, status) {
         await navigator.clipboard.writeText(text);
         status.textContent = 'Copied.';
     } catch (error) {
-        const range = document.createRange();
-        range.selectNodeContents(shown);
-        const selection = window.getSelection();
-        selection.removeAllRanges();
-        selection.addRange(range);
+        window.getSelection().selectAllChildren(shown);
         const isCopied = document.execCommand && document.execCommand('copy');
         status.textContent = isCopied ? 'Copied.' : 'Selected: copy it with Ctrl-C.';
     }

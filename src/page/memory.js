@@ -2,17 +2,8 @@
 
 // The tiles of each IPU, where there are several.
 function ipuBands(tiles) {
-    const ipus = tiles.column('ipu');
-    const result = [];
-    if (ipus === undefined || ipus[0] === ipus[ipus.length - 1])
-        return result;
-    ipus.forEach((ipu, i) => {
-        if (i === 0 || ipus[i - 1] !== ipu)
-            result.push({ from: i, to: i + 1, name: `IPU ${ipu}` });
-        else
-            result[result.length - 1].to = i + 1;
-    });
-    return result;
+    const bands = bandsOf((tiles.column('ipu') || []).map((ipu) => `IPU ${ipu}`));
+    return bands.length < 2 ? [] : bands;
 }
 
 class MemoryView {
@@ -88,12 +79,6 @@ class MemoryView {
         return shown;
     }
 
-    categories() {
-        return this.largest(this.table.columns.filter((name) => name.startsWith('category_'))
-            .map((name) => ({ name: name.slice('category_'.length, -'_bytes'.length),
-                values: this.table.column(name) })));
-    }
-
     live() {
         const column = (name) => this.table.column(name);
         const always = column('always_live_bytes');
@@ -127,8 +112,8 @@ class MemoryView {
         if (!this.places.hasNeeds(group))
             return null;
         const { first, last } = stage;
-        const { once, kept, code } = this.places.stageNeeds(group,
-            first * (2 * model.numUnits - first + 1) / 2 + last - first, copies(placed));
+        const { once, kept, code } = this.places.stageNeeds(group, Model.place(model, first, last),
+            copies(placed));
         return [{ name: 'code of operations', values: code }, { name: 'data, and all else',
                 values: once.map((value, tile) => value - code[tile]) },
             { name: 'kept for the backward pass', values: kept }].filter((s) =>
@@ -171,7 +156,7 @@ class MemoryView {
                 : ' The page has the largest variables only: others may also match.')];
         }
         if (!this.isStage())
-            return [this.how === 'live' ? this.live() : this.categories(), ''];
+            return [this.how === 'live' ? this.live() : this.largest(categoriesOf(this.table)), ''];
         const series = this.ofStage(Number(this.how));
         if (series === null)
             return [[], 'The bytes by tile of all stages would make this page too large: it has ' +
@@ -192,7 +177,9 @@ class MemoryView {
         });
         this.note.textContent = note;
         const shown = {
-            series, bands: isStage ? [] : ipuBands(this.table), limit: isStage
+            series,
+            bands: isStage ? [] : ipuBands(this.table),
+            limit: isStage
                 ? { value: this.page.plan.settings.limit, name: 'limit' }
                 : this.layer !== '' || this.name !== '' ? null
                 : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } };
@@ -200,11 +187,13 @@ class MemoryView {
             this.chart.set(shown);
         else
             this.chart = new Chart(Object.assign(shown, { title: 'Memory by tile', label: 'tile',
-                unit: bytes, onChoose: (tile) => this.drawTile(tile) }));
+                unit: bytes, onChoose: (tile) => {
+                    this.drawTile(tile);
+                    this.page.keepAddress();
+                } }));
         replace(this.holder, this.isMissing ? [] : this.chart.element);
-        const live = this.table.column('live_bytes');
         this.drawTile(this.chart.chosen !== null ? this.chart.chosen
-            : live.reduce((best, value, i) => value > live[best] ? i : best, 0));
+            : largestOf(this.table.column('live_bytes')));
     }
 
     choose(tile) {
@@ -222,8 +211,8 @@ class MemoryView {
             ? `Of layer ${this.page.data.chain.labels[Number(this.layer)]}`
             : this.name !== '' ? `Named like ‘${shorten(this.name, 40)}’` : `In stage ${this.how}`;
         return own.length === 0 ? el('p', {}, `${title}: nothing on this tile.`)
-            : smallTable(title, [['part', false], ['bytes', true]],
-                own.map((s) => [s.name, grouped(s.values[tile])]));
+            : smallTable(title, ['part', '#bytes'], own.map((s) =>
+                [s.name, grouped(s.values[tile])]));
     }
 
     // The largest matching variables of a tile.
@@ -250,21 +239,20 @@ class MemoryView {
         return [grouped(size), category, column('always_live') ? 'always'
             : number < 0 || first === null ? '' : `${grouped(first)} – ${
                 grouped(column('last_step'))}`,
-        el('span', { title: name.slice(0, 2000) }, shorten(name || '(no name)'))];
+        nameCell(name)];
     }
 
     drawTile(tile) {
         this.boxes.draw(tile);
         const value = (name) => this.table.column(name)[tile];
         const { tileVariables, data } = this.page;
-        const columns = [['bytes', true], ['category', false], ['live at steps', false],
-            ['name', false]];
+        const columns = ['#bytes', 'category', 'live at steps', 'name'];
         const rows = [];
         for (let i = tileVariables.first[tile]; i < tileVariables.first[tile + 1]; i++)
             rows.push(this.variableRow(tileVariables.size_bytes[i], tileVariables.variable[i] - 1,
                 data.categories[tileVariables.category[i]]));
-        const parts = this.table.columns.filter((name) => name.startsWith('category_') &&
-            value(name) > 0).sort((a, b) => value(b) - value(a));
+        const parts = categoriesOf(this.table).filter(({ values }) => values[tile] > 0)
+            .sort((a, b) => b.values[tile] - a.values[tile]);
         const gaps = value('total_including_gaps_bytes') - value('total_bytes');
         const own = this.ownParts(tile);
         replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`), own,
@@ -280,8 +268,8 @@ class MemoryView {
                 ['highest address', `${grouped(value('total_including_gaps_bytes'))} B`]]),
             el('div', { class: 'pair' },
                 smallTable('Sizes by category, also of what shares addresses',
-                    [['category', false], ['bytes', true]],
-                    parts.map((name) => [name.slice('category_'.length, -'_bytes'.length),
-                        grouped(value(name))])), smallTable('Largest variables', columns, rows)));
+                    ['category', '#bytes'], parts.map(({ name, values }) =>
+                        [name, grouped(values[tile])])),
+                smallTable('Largest variables', columns, rows)));
     }
 }

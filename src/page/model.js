@@ -6,7 +6,7 @@
 
 const Model = (() => {
     const NEEDS = ['least', 'expected', 'most'];
-    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance'];
+    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom'];
     const SPREAD = 0.034; // POPLINER_SPREAD
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
@@ -38,11 +38,8 @@ const Model = (() => {
     }
 
     function unpackAll(columns) {
-        const result = {};
-        for (const name of Object.keys(columns))
-            result[name] = typeof columns[name] === 'string' ? unpack(columns[name])
-                : columns[name];
-        return result;
+        return Object.fromEntries(Object.entries(columns).map(([name, column]) =>
+            [name, typeof column === 'string' ? unpack(column) : column]));
     }
 
     // Where each item begins in a list that holds so many of each.
@@ -53,19 +50,18 @@ const Model = (() => {
         return result;
     }
 
+    function withStarts(columns, counts) {
+        const result = unpackAll(columns);
+        return { ...result, first: starts(result[counts]) };
+    }
+
     function readStages(stages) {
-        const result = { pipelines: [], sums: unpackAll(stages.sums), largest: {} };
-        for (const p of stages.pipelines)
-            result.pipelines.push(Object.assign({}, p, { copies: unpackAll(p.copies),
-                cycles: p.cycles === null ? null : unpack(p.cycles) }));
-        for (const need of NEEDS) {
-            const columns = unpackAll(stages[need]);
-            columns.first = starts(columns.pieces);
-            result.largest[need] = columns;
-        }
-        result.variables = unpackAll(stages.variables);
-        result.variables.first = starts(result.variables.count);
-        return result;
+        return { sums: unpackAll(stages.sums),
+            variables: withStarts(stages.variables, 'count'),
+            largest: Object.fromEntries(NEEDS.map((need) =>
+                [need, withStarts(stages[need], 'pieces')])),
+            pipelines: stages.pipelines.map((p) => Object.assign({}, p,
+                { copies: unpackAll(p.copies), cycles: p.cycles && unpack(p.cycles) })) };
     }
 
     // How the command names options in its messages, and constraints.
@@ -221,6 +217,11 @@ const Model = (() => {
             : needs.least <= limit ? 'may not fit' : 'does not fit';
     }
 
+    // By how many standard deviations of an estimate it is within the limit.
+    function margin(expected, limit) {
+        return expected > 0 ? (limit - expected) / (SPREAD * expected) : 0;
+    }
+
     // The parts of a fullest tile; what is left is of variables that are live at its step.
     function tileParts(tiles, piece, copies, all) {
         const layout = tiles.copy_layout_bytes[piece];
@@ -271,10 +272,11 @@ const Model = (() => {
             headroom_bytes: limit - need, verdict: verdict(needs, limit, isAlone, numIpus),
             is_known: isAlone,
             is_spread: numIpus > 1, // over IPUs of the profile
-            bound_bytes: null, is_alone: isAlone, margin_spreads: needs.expected > 0
-                ? (limit - needs.expected) / (SPREAD * needs.expected) : 0,
+            bound_bytes: null, is_alone: isAlone,
+            margin_spreads: margin(needs.expected, limit),
             cycles: model.hasCycles ? atSpeed(speedOf(model, ipu), pipeline.cycles[i]) + onLinks
-                : null, cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
+                : null,
+            cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
             tile: 0, tile_bytes: 0, tile_parts: null, step: 0, variables: [] };
         if (piece >= 0)
             Object.assign(result, {
@@ -291,9 +293,7 @@ const Model = (() => {
         return at >= 0 && at < objectives.indexOf('balance');
     }
 
-    function spread(values) {
-        return Math.max(...values) - Math.min(...values);
-    }
+    const spread = (values) => Math.max(...values) - Math.min(...values);
 
     // Puts the command's values of the stages of its own plan, for its own request, in the
     // place of what follows from each stage alone.
@@ -304,15 +304,10 @@ const Model = (() => {
             cuts.join() !== (told.cuts || []).join())
             return;
         stages.forEach((stage, i) => {
-            const own = told.stages[i];
-            Object.assign(stage, {
-                ipu: own.ipu, limit_bytes: own.limit_bytes, need_bytes: own.need_bytes,
-                needs: { least: own.least, expected: own.expected, most: own.most },
-                fits: own.fits, verdict: own.verdict, step: own.step,
-                tile: own.tile, tile_bytes: own.expected, tile_parts: own.tile_parts,
-                headroom_bytes: own.limit_bytes - own.need_bytes, margin_spreads: own.expected > 0
-                    ? (own.limit_bytes - own.expected) / (SPREAD * own.expected) : 0,
-                total_bytes: own.total_bytes, variables: own.variables,
+            const { least, expected, most, ...own } = told.stages[i];
+            Object.assign(stage, own, { needs: { least, expected, most }, tile_bytes: expected,
+                headroom_bytes: own.limit_bytes - own.need_bytes,
+                margin_spreads: margin(expected, own.limit_bytes),
                 is_alone: stage.is_known, is_known: true });
         });
     }
@@ -345,13 +340,9 @@ const Model = (() => {
 
     // Evaluates a split. `cuts` are the units that begin stages, except for the first stage.
     function evaluate(model, settings, cuts) {
-        const begins = [0, ...cuts, model.numUnits];
         const pipeline = model.pipelines[settings.pipeline];
-        const numStages = cuts.length + 1;
-        const stages = [];
-        for (let i = 0; i < numStages; i++)
-            stages.push(stage(model, settings, begins[i], begins[i + 1] - 1, i,
-                placeOf(pipeline, numStages, i)));
+        const stages = [...cuts, model.numUnits].map((end, i) => stage(model, settings,
+            i === 0 ? 0 : cuts[i - 1], end - 1, i, placeOf(pipeline, cuts.length + 1, i)));
         tell(model, settings, cuts, stages);
         addBounds(settings, stages);
         const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
@@ -360,8 +351,11 @@ const Model = (() => {
             memory: areKnown ? Math.max(...stages.map((s) => s.need_bytes)) : null,
             cycles: model.hasCycles ? Math.max(...ipuCycles(stages)) : null,
             traffic: stages.reduce((sum, s) => sum + s.cut_bytes, 0),
-            ipus: ipuCycles(stages).length, balance: isOfCycles ? spread(ipuCycles(stages))
-                : areKnown ? spread(stages.map((s) => s.need_bytes)) : null };
+            ipus: ipuCycles(stages).length,
+            balance: isOfCycles ? spread(ipuCycles(stages))
+                : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
+            headroom: areKnown ? Math.max(0, Math.min(...stages.map((s) => s.headroom_bytes)))
+                : null };
         const bound = Math.max(...stages.map((s) => s.bound_bytes || s.need_bytes));
         const fits = stages.some((s) => s.fits === false) ? false
             : stages.every((s) => s.fits === true) ? true : null;
@@ -371,30 +365,28 @@ const Model = (() => {
     // Returns the constraints that a split breaks, as texts.
     function broken(model, settings, cuts) {
         const { wishes, chain, numUnits } = model;
+        const { device_map: map, min_units: least, max_units: most } = wishes;
         const begins = [0, ...cuts, numUnits];
         const result = [];
-        for (let unit = 1; unit < numUnits; unit++) {
+        const check = (isBroken, text) => isBroken && result.push(text);
+        wishes.cut_rules.forEach((rule, unit) => {
             const isCut = cuts.includes(unit);
-            if (isCut && (wishes.cut_rules[unit] & 6) !== 0)
-                result.push(`no cut may be after ${chain.labels[unit - 1]}`);
-            if (!isCut && (wishes.cut_rules[unit] & 1) !== 0)
-                result.push(`a cut has to be after ${chain.labels[unit - 1]}`);
-        }
+            check(isCut && (rule & 6) !== 0, `no cut may be after ${chain.labels[unit - 1]}`);
+            check(!isCut && (rule & 1) !== 0, `a cut has to be after ${chain.labels[unit - 1]}`);
+        });
         for (let i = 0; i + 1 < begins.length; i++) {
             const counted = wishes.counted.slice(begins[i], begins[i + 1])
                 .reduce((sum, one) => sum + one, 0);
-            if (counted < wishes.min_units)
-                result.push(`stage ${i} has fewer than ${wishes.min_units} layers`);
-            if (wishes.max_units > 0 && counted > wishes.max_units)
-                result.push(`stage ${i} has more than ${wishes.max_units} layers`);
+            check(counted < least, `stage ${i} has fewer than ${least} layers`);
+            check(most > 0 && counted > most, `stage ${i} has more than ${most} layers`);
             for (const [unit, ipu] of wishes.placements)
-                if (begins[i] <= unit && unit < begins[i + 1] && ipuOf(model, i) !== ipu)
-                    result.push(`${chain.labels[unit]} has to be on IPU ${ipu}`);
+                check(begins[i] <= unit && unit < begins[i + 1] && ipuOf(model, i) !== ipu,
+                    `${chain.labels[unit]} has to be on IPU ${ipu}`);
         }
-        if (wishes.device_map !== null && begins.length - 1 !== wishes.device_map.length)
-            result.push(`the device map has ${wishes.device_map.length} stages`);
-        else if (wishes.device_map === null && begins.length - 1 > settings.numIpus)
-            result.push(`there are at most ${settings.numIpus} IPUs`);
+        check(map !== null && cuts.length + 1 !== map.length,
+            `the device map has ${map && map.length} stages`);
+        check(map === null && cuts.length + 1 > settings.numIpus,
+            `there are at most ${settings.numIpus} IPUs`);
         return result;
     }
 
@@ -470,19 +462,13 @@ const Model = (() => {
         const { wishes } = model;
         const pipeline = model.pipelines[settings.pipeline];
         const most = pipeline.max_stages < model.numUnits ? pipeline.max_stages : settings.numIpus;
-        const pairs = [...wishes.pairs];
         const { limits, speeds, single } = ipuLists(model, settings.numIpus);
-        // a place may have both rules, of which options take one
-        wishes.cut_rules.forEach((rule, unit) => {
-            if ((rule & 3) === 3 && !pairs.some((pair) => pair.join() === `${unit - 1},${unit}`))
-                pairs.push([unit - 1, unit]);
-        });
         const request = {
             objectives: objectivesOf(model, settings), slack_percent: settings.slack,
             num_ipus: Math.min(settings.numIpus, most), mem_per_tile: settings.limit,
             min_units: wishes.min_units, max_units: wishes.max_units,
-            counted_units: wishes.counted, pairs, placements: wishes.placements,
-            cut_rules: wishes.cut_rules.map((rule) => (rule & 1) !== 0 ? 1 : rule & 2),
+            counted_units: wishes.counted, pairs: wishes.pairs, placements: wishes.placements,
+            cut_rules: wishes.cut_rules.map((rule) => rule & 3),
             ipu_limits: limits, texts: model.optionNames };
         if (wishes.device_map !== null)
             request.device_map = wishes.device_map;
@@ -584,13 +570,8 @@ const Model = (() => {
     }
 
     function pipelineWords(words, pipeline) {
-        if (pipeline.words !== null)
-            return [pipeline.words];
-        const schedule = pipeline.schedule === 'none' ? ''
-            : `${words.schedule} ${pipeline.schedule}`;
-        const recompute = pipeline.recompute === 'none' ? ''
-            : `${words.recompute} ${pipeline.recompute}`;
-        return [schedule, recompute];
+        return pipeline.words !== null ? [pipeline.words] : ['schedule', 'recompute'].map((name) =>
+            pipeline[name] === 'none' ? '' : `${words[name]} ${pipeline[name]}`);
     }
 
     // The words that both questions share.
@@ -605,9 +586,8 @@ const Model = (() => {
     function decimal([above, below]) {
         const digits = below.length - 1;
         const text = above.padStart(digits + 1, '0');
-        const after = text.slice(text.length - digits).replace(/0+$/, '');
-        return text.slice(0, text.length - digits) +
-            (digits === 0 || after === '' ? '' : `.${after}`);
+        return digits === 0 ? text
+            : `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
     }
 
     function option(name, values) {
@@ -658,7 +638,8 @@ const Model = (() => {
             cuts_after: split.cuts.map((unit) => labels[unit - 1]),
             schedule: pipeline.schedule, recompute: pipeline.recompute,
             copies: pipeline.copies_rule, need: settings.need, limit_bytes: settings.limit,
-            fits: split.fits, objectives: split.values, stages: split.stages.map((s) => ({
+            fits: split.fits, objectives: split.values,
+            stages: split.stages.map((s) => ({
                 ipu: s.ipu, unit_from: labels[s.first], unit_to: labels[s.last],
                 need_bytes: s.need_bytes, limit_bytes: s.limit_bytes,
                 headroom_bytes: s.headroom_bytes, verdict: s.verdict, tile: s.tile, step: s.step,
@@ -667,10 +648,10 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus,
-        useSolver, canSolve, isBounded, solve, curve, pareto, settingsOf, spreadIsOfCycles,
-        objectivesOf, aloneBytes, solveCommand, evaluateCommand, constraintWords,
-        planJson, jsonText, placeOf };
+        NEEDS, OBJECTIVES, CONTROLS, unpack, unpackAll, starts, withStarts, place, read, evaluate,
+        broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, curve, pareto,
+        settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand, evaluateCommand,
+        constraintWords, planJson, jsonText, placeOf };
 })();
 
 if (typeof module !== 'undefined')

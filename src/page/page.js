@@ -62,11 +62,18 @@ class Page {
             act();
         });
         const hasWords = this.data.words !== null;
+        const { data, model } = this;
+        const copied = (text, make) => item(text, () =>
+            copyText(make(this.plan), this.plan.shownText, this.plan.status));
         this.menu = el('details', { class: 'menu' }, el('summary', {}, 'Share'), el('div', {},
-            item('Copy the link', () => this.plan.copy(location.href)),
-            hasWords ? item('Copy as command', () => this.plan.copyCommand()) : null,
-            hasWords ? item('Copy the solving command', () => this.plan.copySolving()) : null,
-            item('Copy as JSON', () => this.plan.copyJson()), item('Print', () => window.print())));
+            copied('Copy the link', () => location.href),
+            !hasWords ? null : [copied('Copy as command', ({ settings, cuts }) =>
+                Model.evaluateCommand(data, model, settings, cuts)),
+            copied('Copy the solving command', ({ settings }) =>
+                Model.solveCommand(data, model, settings))],
+            copied('Copy as JSON', ({ settings, split }) =>
+                Model.jsonText(Model.planJson(model, settings, split))),
+            item('Print', () => window.print())));
         return this.menu;
     }
 
@@ -80,8 +87,12 @@ class Page {
                 this.liveness.markStages(split);
                 this.keepAddress();
             };
-            this.plan.history.onChange = () => this.drawHistory();
-            this.drawHistory();
+            const { history } = this.plan;
+            history.onChange = () => {
+                this.undo.disabled = history.past.length === 0;
+                this.redo.disabled = history.future.length === 0;
+            };
+            history.onChange();
             if (location.hash.includes('='))
                 this.readAddress();
             this.onPlan(this.plan.split);
@@ -97,31 +108,29 @@ class Page {
             window.addEventListener(event, () => this.setPaper(isPaper));
     }
 
-    drawHistory() {
-        this.undo.disabled = this.plan.history.past.length === 0;
-        this.redo.disabled = this.plan.history.future.length === 0;
-    }
-
     onKey(event) {
         if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'z' ||
             /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
             return;
         event.preventDefault();
-        if (event.shiftKey)
-            this.plan.history.redo();
-        else
-            this.plan.history.undo();
+        this.plan.history[event.shiftKey ? 'redo' : 'undo']();
     }
 
     readAddress() {
-        const { state, isWhole } = readFragment(location.hash.slice(1), this.plan);
+        const { state, chosen, view, isWhole } = readFragment(location.hash.slice(1), this.plan);
         this.plan.restore(state);
+        for (const [owner, place] of chosen)
+            owner.choose(place);
         if (!isWhole)
             this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
                 'left out.';
-        const view = new URLSearchParams(location.hash.slice(1)).get('view');
         if (document.getElementById(view) !== null)
             setTimeout(() => this.go(view));
+    }
+
+    // The views of which a fragment has the chosen place.
+    choosers() {
+        return [['tile', this.memory], ['step', this.liveness]];
     }
 
     keepAddress() {
@@ -141,11 +150,8 @@ class Page {
         const observer = new IntersectionObserver((entries) => {
             for (const entry of entries.filter((own) => own.isIntersecting)) {
                 this.view = entry.target.id;
-                for (const link of this.links)
-                    if (link.getAttribute('href') === `#${this.view}`)
-                        link.setAttribute('aria-current', 'true');
-                    else
-                        link.removeAttribute('aria-current');
+                for (const own of this.links)
+                    own.ariaCurrent = own.hash === `#${this.view}` ? 'true' : null;
             }
             if (this.plan)
                 this.keepAddress();
@@ -184,12 +190,17 @@ class Page {
 
     // The name of a variable of the profile; '' for -1.
     variableName(number) {
-        if (!this.names) {
-            const names = this.tables.variables.column('name');
-            this.names = new Map(this.tables.variables.column('variable').map((n, i) =>
-                [n, names[i] || '']));
-        }
+        this.names = this.names || new Map(this.tables.variables.rows(['variable', 'name'])
+            .map((row) => [row.variable, row.name]));
         return this.names.get(number) || '';
+    }
+
+    tileLink(tile, text = grouped(tile)) {
+        return link(text, () => this.showTile(tile));
+    }
+
+    stepLink(step, text = grouped(step)) {
+        return link(text, () => this.showStep(step));
     }
 
     showTile(tile) {

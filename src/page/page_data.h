@@ -89,9 +89,10 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
                                       size_t num_threads, popliner_error *error);
 
 /* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of
- * tiles[num_tiles], of the median tile, and of the next fullest ones, as far as there is room. "tile" has these tiles and
- * "count" the variables of each; then come for each variable "offset", "size_bytes", "variable" (as
- * in "lives"), "category" and "class" (0: always live). "ranges", "first" and "end" are as above.
+ * tiles[num_tiles], of the median tile, and of the next fullest ones, as far as there is room.
+ * "tile" has these tiles and "count" the variables of each; then come for each variable "offset",
+ * "size_bytes", "variable" (as in "lives"), "category" and "class" (0: always live). "ranges",
+ * "first" and "end" are as above.
  * Errors: MEMORY. O(tiles * log(tiles) + variables of these). */
 popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
                                   const uint64_t *tiles, size_t num_tiles, popliner_error *error);

@@ -257,8 +257,6 @@ static void put_unknown(pl_json *json, const popliner_solver_options *o) {
     pl_put_open(json, "unknown", '[');
     if (o->ipu_weight != NULL)
         pl_put_text(json, NULL, "weights of units");
-    if (pl_objectives_include(o, POPLINER_OBJECTIVE_HEADROOM))
-        pl_put_text(json, NULL, "the objective headroom");
     pl_put_close(json);
 }
 

@@ -116,8 +116,8 @@ const Places = (() => {
         }
     }
 
-    // `unpack` is that of the model, `data` that of the page.
-    function read(data, unpack) {
+    // `unpack` and `unpackAll` are those of the model, `data` that of the page.
+    function read(data, { unpack, unpackAll, starts }) {
         const numUnits = data.chain.labels.length;
         const numTiles = data.num_tiles;
         const tables = {};
@@ -157,10 +157,7 @@ const Places = (() => {
         // them: all, less the others.
         function byCategory(name, isWanted) {
             const rows = table(name);
-            let numWanted = 0;
-            for (let row = 0; row < rows.numRows; row++)
-                numWanted += isWanted[row] ? 1 : 0;
-            if (2 * numWanted <= rows.numRows)
+            if (2 * isWanted.filter(Boolean).length <= rows.numRows)
                 return addByCategory(rows, isWanted);
             sumUp(rows);
             const others = addByCategory(rows, Array.from(isWanted, (is) => !is));
@@ -207,21 +204,12 @@ const Places = (() => {
             return { once, kept, code };
         }
 
-        function readLives() {
-            const own = data.places.lives;
-            const { classes } = data.places;
-            lives = { variables: unpack(own.variable), categories: unpack(own.category),
-                classes: unpack(own.class), bytes: unpack(own.bytes), isWhole: own.is_whole,
-                ranges: unpack(classes.ranges), first: unpack(classes.first),
-                end: unpack(classes.end) };
-        }
-
         // The data that is live at a step but not always: by variable (number plus 1, 0: none) and
         // category the bytes, and from which step to which that lasts.
         function liveAt(step) {
-            if (lives === null)
-                readLives();
-            const { variables, categories, classes, bytes, ranges, first, end } = lives;
+            lives = lives || { ...unpackAll(data.places.lives), ...unpackAll(data.places.classes) };
+            const { variable: variables, category: categories, class: classes, bytes, ranges, first,
+                end } = lives;
             const rangeOf = new Int32Array(ranges.length).fill(-1);
             for (let number = 0, k = 0; number < ranges.length; number++)
                 for (const next = k + ranges[number]; k < next; k++)
@@ -243,25 +231,18 @@ const Places = (() => {
                     item.to = Math.max(item.to, end[range] - 1);
                 }
             }
-            return { isWhole: lives.isWhole, items: [...found.values()].sort((a, b) =>
+            return { isWhole: lives.is_whole, items: [...found.values()].sort((a, b) =>
                 b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
         }
 
-        let boxes = null;
-        function readBoxes() {
-            boxes = {};
-            for (const name of Object.keys(data.boxes))
-                boxes[name] = unpack(data.boxes[name]);
-            const sums = (counts) => counts.reduce((all, count) => [...all,
-                all[all.length - 1] + count], [0]);
-            boxes.start = sums(boxes.count);
-            boxes.firstRange = sums(boxes.ranges);
-        }
-
         // The tiles whose variables the page has by address.
+        let boxes = null;
         function boxedTiles() {
-            if (boxes === null)
-                readBoxes();
+            if (boxes === null) {
+                boxes = unpackAll(data.boxes);
+                boxes.start = starts(boxes.count);
+                boxes.firstRange = starts(boxes.ranges);
+            }
             return [...boxes.tile];
         }
 

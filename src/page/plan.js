@@ -3,9 +3,9 @@
 
 const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
 const OBJECTIVE_TEXTS = { memory: 'fullest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
-    ipus: 'IPUs', balance: 'imbalance of the IPUs' };
+    ipus: 'IPUs', balance: 'imbalance of the IPUs', headroom: 'least free memory' };
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
-    'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic'];
+    'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic', 'headroom,traffic'];
 
 // Adds the unit, unless the values have it.
 function objectiveTitle(name, spreadIsOfCycles) {
@@ -14,7 +14,7 @@ function objectiveTitle(name, spreadIsOfCycles) {
 }
 
 function shownObjective(name, value, spreadIsOfCycles) {
-    const isBytes = name === 'memory' || name === 'traffic' ||
+    const isBytes = ['memory', 'traffic', 'headroom'].includes(name) ||
         (name === 'balance' && !spreadIsOfCycles);
     return value === null ? '–' : isBytes ? bytes(value) : grouped(value);
 }
@@ -35,6 +35,11 @@ function readSize(text) {
         return NaN;
     const power = found[2] === undefined ? 0 : 'kmg'.indexOf(found[2].toLowerCase()) + 1;
     return Math.floor(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
+}
+
+// NaN for no text.
+function readNumber(text) {
+    return text.trim() === '' ? NaN : Number(text);
 }
 
 // The shortest text that readSize takes for so many bytes.
@@ -59,7 +64,9 @@ class PlanView {
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.shownText = el('code', { class: 'copied' });
         this.element = el('div', { class: 'plan' }, this.verdict.element,
-            el('div', { class: 'card' }, this.parts.settings, this.chain.element, this.status),
+            el('div', { class: 'card' }, this.parts.settings, this.chain.element,
+                saveButtons('Stages', () => this.chain.strip.firstChild, () => this.rows()),
+                this.status),
             el('div', { class: 'thirds' }, this.parts.stages, this.parts.curve, this.parts.front),
             this.parts.stage, this.shownText);
         this.drawSettings();
@@ -84,12 +91,6 @@ class PlanView {
         return this.model.chain.labels[unit];
     }
 
-    // The name within a sentence.
-    named(unit) {
-        const isLayer = this.model.wishes.counted[unit] === 1;
-        return isLayer ? `layer ${this.label(unit)}` : this.label(unit);
-    }
-
     range(first, last) {
         return first === last ? this.label(first) : `${this.label(first)} – ${this.label(last)}`;
     }
@@ -110,21 +111,18 @@ class PlanView {
         this.afterPlan();
     }
 
-    // Remembers the plan as it is; what follows until the result is called is one step of undo.
-    beginChange() {
-        return this.history.begin();
-    }
-
-    change(apply, isShown = false) {
-        const end = this.beginChange();
-        apply();
+    // Changes settings; `isShown`: the best plan for them is put on screen.
+    set(settings, isShown = false) {
+        const end = this.history.begin();
+        Object.assign(this.settings, settings);
         this.drawSettings();
         this.solve(isShown);
         this.afterPlan();
         end();
     }
 
-    numberField(value, least, most, read, onChange) {
+    // A field for a setting that is a number.
+    numberField(name, value, least, most, read) {
         const input = el('input', { type: 'text', inputmode: 'numeric', value });
         input.addEventListener('change', () => {
             const given = read(input.value);
@@ -133,7 +131,7 @@ class PlanView {
                 this.status.textContent = 'That is no number that can be used here.';
                 return;
             }
-            this.change(() => onChange(Math.max(least, Math.min(most, given))));
+            this.set({ [name]: Math.max(least, Math.min(most, given)) });
         });
         return input;
     }
@@ -147,35 +145,26 @@ class PlanView {
         if (!orders.includes(own))
             orders.unshift(own);
         const fewest = Model.fewestIpus(model);
-        const setIpus = (n) => this.change(() => {
-            settings.numIpus = Math.max(fewest, Math.min(65536, n));
-        });
-        this.numIpus = this.numberField(settings.numIpus, fewest, 65536,
-            (text) => text.trim() === '' ? NaN : Math.floor(Number(text)), (n) => {
-                settings.numIpus = n;
-            });
+        const setIpus = (n) => this.set({ numIpus: Math.max(fewest, Math.min(65536, n)) });
         const needs = ['expected', 'most', 'least'].filter((need) => need !== 'least' ||
             settings.need === 'least');
         replace(this.parts.settings,
             map !== null || !canSolve ? null : el('span', { class: 'field stepper' },
-                field('IPUs, at most', this.numIpus),
+                field('IPUs, at most', this.numberField('numIpus', settings.numIpus, fewest, 65536,
+                    (text) => Math.floor(readNumber(text)))),
                 button('−', () => setIpus(settings.numIpus - 1), { 'aria-label': 'One IPU fewer' }),
                 button('+', () => setIpus(settings.numIpus + 1), { 'aria-label': 'One IPU more' })),
-            field('Memory of a tile', this.numberField(sizeText(settings.limit), 1, 2 ** 40,
-                readSize, (n) => {
-                    settings.limit = n;
-                })), model.needs.length < 2 ? null : el('span', { class: 'field' },
+            field('Memory of a tile', this.numberField('limit', sizeText(settings.limit), 1,
+                2 ** 40, readSize)),
+            model.needs.length < 2 ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
-                    () => this.change(() => {
-                        settings.need = need;
-                    }), { 'aria-pressed': String(need === settings.need) })))),
+                    () => this.set({ need }), { 'aria-pressed': String(need === settings.need) })))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
                 order.split(',').map((name) => OBJECTIVE_TEXTS[name]).join(', then ')]), own,
-            (order) => this.change(() => {
-                settings.objectives = order.split(',');
-            }))), this.moreSettings(canSolve), el('span', { class: 'buttons' },
-                canSolve ? [button('Add a cut', () => this.addCut()),
+            (order) => this.set({ objectives: order.split(',') }))),
+            this.moreSettings(canSolve),
+            el('span', { class: 'buttons' }, canSolve ? [button('Add a cut', () => this.addCut()),
                     button('Best plan', () => this.showBest())] : null,
                 (canSolve && !Model.isBounded(model)) || this.page.data.plan === null ? null
                     : button('Show the command\'s plan', () => this.showTold())));
@@ -191,12 +180,9 @@ class PlanView {
         ].filter((text) => text !== null).join(', ')]);
         const items = [
             pipelines.length < 2 ? null : field('Schedule', choice(pipelines, settings.pipeline,
-                (i) => this.change(() => {
-                    settings.pipeline = Number(i);
-                }))), !canSolve ? null : field('Slack', this.numberField(settings.slack, 0, 1000000,
-                (text) => text.trim() === '' ? NaN : Number(text), (percent) => {
-                    settings.slack = percent;
-                }), '%')].filter((item) => item !== null);
+                (i) => this.set({ pipeline: Number(i) }))),
+            !canSolve ? null : field('Slack', this.numberField('slack', settings.slack, 0, 1000000,
+                readNumber), '%')].filter((item) => item !== null);
         if (items.length === 0)
             return null;
         const details = el('details', { class: 'more', open: Boolean(this.isMoreOpen),
@@ -204,22 +190,6 @@ class PlanView {
                 this.isMoreOpen = details.open;
             } }, el('summary', {}, 'More'), items);
         return details;
-    }
-
-    copy(text) {
-        copyText(text, this.shownText, this.status);
-    }
-
-    copyCommand() {
-        this.copy(Model.evaluateCommand(this.page.data, this.model, this.settings, this.cuts));
-    }
-
-    copySolving() {
-        this.copy(Model.solveCommand(this.page.data, this.model, this.settings));
-    }
-
-    copyJson() {
-        this.copy(Model.jsonText(Model.planJson(this.model, this.settings, this.split)));
     }
 
     // Finds the best plan for what is set; `isShown`: it is also put on screen.
@@ -277,7 +247,7 @@ class PlanView {
     // ---- cuts ----
 
     setCuts(cuts, told) {
-        const end = this.beginChange();
+        const end = this.history.begin();
         this.cuts = [...new Set(cuts)].filter((unit) => unit > 0 && unit < this.model.numUnits)
             .sort((a, b) => a - b);
         this.chosenStage = null;
@@ -298,19 +268,15 @@ class PlanView {
 
     // The stage with most is cut in two where that leaves the least.
     addCut() {
-        const most = this.model.pipelines[this.settings.pipeline].max_stages;
-        let best = null;
-        for (let unit = 1; unit < this.model.numUnits && this.cuts.length + 1 < most; unit++) {
-            if (this.cuts.includes(unit) || this.rule(unit) === 'forbidden')
-                continue;
-            const cuts = [...this.cuts, unit].sort((a, b) => a - b);
-            const { memory, traffic } = Model.evaluate(this.model, this.settings, cuts).values;
-            if (best === null || memory < best.memory ||
-                (memory === best.memory && traffic < best.traffic))
-                best = { memory, traffic, cuts, unit };
-        }
-        if (best !== null)
-            this.setCuts(best.cuts, `Cut after ${this.label(best.unit - 1)}.`);
+        const { model, settings, cuts } = this;
+        if (cuts.length + 1 >= model.pipelines[settings.pipeline].max_stages)
+            return;
+        const [best] = model.chain.labels.map((_, unit) => unit).filter((unit) => unit > 0 &&
+            !cuts.includes(unit) && this.rule(unit) !== 'forbidden').map((unit) => ({ unit,
+            ...Model.evaluate(model, settings, [...cuts, unit].sort((a, b) => a - b)).values }))
+            .sort((a, b) => a.memory - b.memory || a.traffic - b.traffic);
+        if (best !== undefined)
+            this.setCuts([...cuts, best.unit], `Cut after ${this.label(best.unit - 1)}.`);
     }
 
     rule(unit) {
@@ -352,19 +318,16 @@ class PlanView {
     }
 
     onHandleKey(event, i) {
-        const actions = {
-            ArrowLeft: () => this.moveCut(i, this.cuts[i] - 1),
-            ArrowRight: () => this.moveCut(i, this.cuts[i] + 1),
-            ArrowDown: () => this.moveCut(i, this.cuts[i] - 1),
-            ArrowUp: () => this.moveCut(i, this.cuts[i] + 1),
-            PageDown: () => this.moveCut(i, this.cuts[i] - 5),
-            PageUp: () => this.moveCut(i, this.cuts[i] + 5), Home: () => this.moveCut(i, 0),
-            End: () => this.moveCut(i, this.model.numUnits), Delete: () => this.removeCut(i),
-            Backspace: () => this.removeCut(i) };
-        if (!actions[event.key])
+        const { numUnits } = this.model;
+        const step = { PageDown: -5, PageUp: 5, Home: -numUnits, End: numUnits,
+            ...ARROWS }[event.key];
+        if (step !== undefined)
+            this.moveCut(i, this.cuts[i] + step);
+        else if (event.key === 'Delete' || event.key === 'Backspace')
+            this.removeCut(i);
+        else
             return;
         event.preventDefault();
-        actions[event.key]();
     }
 
     // ---- drawing ----
@@ -387,8 +350,8 @@ class PlanView {
         const show = (name, value) => shownObjective(name, value, isOfCycles);
         const most = Model.canSolve(this.model) ? 4 : 2; // columns
         const other = best === null ? {} : best.values;
-        return smallTable(`The plan on screen${most === 2 ? '' : ' and the best one'}`, [['', false],
-            ['on screen', true], [word, true], ['difference', true]].slice(0, most),
+        return smallTable(`The plan on screen${most === 2 ? '' : ' and the best one'}`,
+            ['', '#on screen', `#${word}`, '#difference'].slice(0, most),
         names.map((name) => [objectiveTitle(name, isOfCycles), show(name, split.values[name]),
             best === null ? '–' : show(name, other[name]), best === null || other[name] === null
                 ? '–' : difference(split.values[name] - other[name], (value) => show(name, value))]
@@ -401,8 +364,7 @@ class PlanView {
             const isOver = stage.fits === false;
             return svg('svg', { class: isOver ? 'bar over' : 'bar', viewBox: '0 0 100 10',
                 preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-            svg('rect', { class: 'room', width: 100, height: 10 }),
-            svg('rect', { class: 'used', width, height: 10 }));
+            svgRect(0, 0, 100, 10, 'room'), svgRect(0, 0, width, 10, 'used'));
         };
         const { split, best } = this;
         const versus = best === null || !Model.canSolve(this.model) ? ''
@@ -416,25 +378,27 @@ class PlanView {
             return;
         }
         const isWide = Boolean(this.hasAllColumns);
-        const columns = [['stage', true, (s, i) => button(String(i), () => this.chooseStage(i),
-                { class: 'link', 'aria-label': `${i}: details of this stage` })],
-            ['layers', false, (s) => this.range(s.first, s.last)],
-            ['need', true, (s) => kib(s.need_bytes)],
-            ['of limit', true, (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
-            ['', false, bar],
-            ['fits', false, (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
-                s.verdict)], ['cycles', true, (s) => grouped(s.cycles)],
-            ['cut after', true, (s) => s.last + 1 < this.model.numUnits ? kib(s.cut_bytes) : '–'],
-            ...isWide ? [['at least', true, (s) => grouped(s.needs.least)],
-                ['expected', true, (s) => grouped(s.needs.expected)],
-                ['at most', true, (s) => grouped(s.needs.most)],
-                ['free', true, (s) => grouped(s.headroom_bytes)],
-                ['tile', true, (s) => grouped(s.tile)], ['step', true, (s) => grouped(s.step)],
-                ['all tiles', true, (s) => grouped(s.total_bytes)]] : []];
+        const columns = [['#stage', (s, i) => link(String(i), () => this.chooseStage(i),
+                `${i}: details of this stage`)],
+            ['layers', (s) => this.range(s.first, s.last)],
+            ['#need', (s) => kib(s.need_bytes)],
+            ['#of limit', (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
+            ['', bar],
+            ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
+                s.verdict)],
+            ['#cycles', (s) => grouped(s.cycles)],
+            ['#cut after', (s) => s.last + 1 < this.model.numUnits ? kib(s.cut_bytes) : '–'],
+            ...isWide ? [['#at least', (s) => grouped(s.needs.least)],
+                ['#expected', (s) => grouped(s.needs.expected)],
+                ['#at most', (s) => grouped(s.needs.most)],
+                ['#free', (s) => grouped(s.headroom_bytes)],
+                ['#tile', (s) => grouped(s.tile)],
+                ['#step', (s) => grouped(s.step)],
+                ['#all tiles', (s) => grouped(s.total_bytes)]] : []];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
-            smallTable('Stages', columns, split.stages.map((s, i) => ({
+            smallTable('Stages', columns.map(([title]) => title), split.stages.map((s, i) => ({
                 attributes: { class: i === this.chosenStage ? 'current' : null },
-                cells: columns.map(([, , cell]) => cell(s, i)) }))), button('All columns', () => {
+                cells: columns.map(([, cell]) => cell(s, i)) }))), button('All columns', () => {
                 this.hasAllColumns = !isWide;
                 this.drawStages();
             }, { class: 'link', 'aria-pressed': String(isWide) }),
@@ -459,33 +423,38 @@ class PlanView {
             el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`), facts([
                 s.ipu === this.chosenStage && Model.canSolve(this.model) ? null
                     : ['IPU', s.ipu < 0 ? 'none of the map' : s.ipu],
-                ['verdict', s.verdict], s.limit_bytes === this.settings.limit ? null
-                    : ['limit', `${grouped(s.limit_bytes)} B`], this.model.needs.length < 2 ? null
+                ['verdict', s.verdict],
+                s.limit_bytes === this.settings.limit ? null
+                    : ['limit', `${grouped(s.limit_bytes)} B`],
+                this.model.needs.length < 2 ? null
                     : ['at least', `${grouped(s.needs.least)} B`],
                 ['expected', `${grouped(s.needs.expected)} B`],
                 this.model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
                 ['free', `${grouped(s.headroom_bytes)} B`],
                 ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
                 s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
-                ['fullest tile', button(grouped(s.tile), () => this.page.showTile(s.tile),
-                    { class: 'link' })],
-                ['at step', button(grouped(s.step), () => this.page.showStep(s.step),
-                    { class: 'link' })], atStep === null ? null : ['operation', shorten(atStep)],
+                ['fullest tile', this.page.tileLink(s.tile)],
+                ['at step', this.page.stepLink(s.step)],
+                atStep === null ? null : ['operation', shorten(atStep)],
                 ['parameters', bytes(s.parameter_bytes)]]), el('div', { class: 'pair' },
                 smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}` +
                     (this.model.wishes.is_calibrated ? ', without the correction' : ''),
-                [['part', false], ['bytes', true], ['share', true]],
-                    parts.map(({ name, text }) => [text, grouped(s.mem[name]),
-                        `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
+                ['part', '#bytes', '#share'], parts.map(({ name, text }) => [text,
+                    grouped(s.mem[name]), `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
                 s.tile_parts === null ? null : smallTable(`On the fullest tile, ${s.tile}`,
-                    [['part', false], ['bytes', true], ['share', true]],
-                    onTile.map(([key, text]) => [text, grouped(s.tile_parts[key]),
+                    ['part', '#bytes', '#share'], onTile.map(([key, text]) => [text,
+                        grouped(s.tile_parts[key]),
                         `${(s.tile_parts[key] / s.tile_bytes * 100).toFixed(1)} %`])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
-                    [['bytes', true], ['category', false], ['name', false]],
-                    s.variables.map((v) => [grouped(v.size_bytes), v.category,
-                        el('span', { title: v.name.slice(0, 2000) },
-                            shorten(v.name || '(no name)'))]))));
+                    ['#bytes', 'category', 'name'], s.variables.map((v) =>
+                        [grouped(v.size_bytes), v.category, nameCell(v.name)]))));
+    }
+
+    // The stages with those of their values that are numbers or words.
+    rows() {
+        const { stages } = Model.planJson(this.model, this.settings, this.split);
+        const names = Object.keys(stages[0]).filter((name) => !(stages[0][name] instanceof Object));
+        return [names, ...stages.map((stage) => names.map((name) => stage[name]))];
     }
 
     // ---- what else could be ----
@@ -496,8 +465,7 @@ class PlanView {
             .filter((point) => !Number.isNaN(point.value))
             .slice(0, Math.max(16, this.settings.numIpus));
         if (possible.length === 0) {
-            replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'), el('p', {},
-                'No number of IPUs meets the constraints.'));
+            replace(this.parts.curve); // no number of IPUs meets the constraints
             return;
         }
         const { limit, numIpus } = this.settings;
@@ -511,46 +479,38 @@ class PlanView {
             const isOwn = point.count === numIpus;
             return svg('g', { class: `column${point.value > limit ? ' over' : ''}` +
                 `${isOwn ? ' own' : ''}`, onclick: isFree ? () => this.useIpus(point.count) : null },
-            svg('rect', { x: x + 1, y: y(point.value), width: Math.max(1, each - 2),
-                height: height - bottom - y(point.value) }, svg('title', {},
-                `${ipus(point.count)}: ${kib(point.value)}`)),
-            point.value <= limit ? null : svg('text', { x: x + each / 2, y: y(point.value) - 3,
-                class: 'tick middle no' }, '✕'),
-            isOwn ? svg('text', { x: Math.max(left + 24, Math.min(width - 30, x + each / 2)),
-                y: Math.max(12, y(point.value) - 4), class: 'need' },
-            point.value > limit ? '' : kib(point.value)) : null,
-            each > 14 || point.count % 5 === 0 ? svg('text', { x: x + each / 2,
-                y: height - bottom + 14, class: 'tick middle' }, String(point.count)) : null);
+            svgRect(x + 1, y(point.value), Math.max(1, each - 2),
+                height - bottom - y(point.value), null,
+                svg('title', {}, `${ipus(point.count)}: ${kib(point.value)}`)),
+            point.value <= limit ? null
+                : svgText(x + each / 2, y(point.value) - 3, 'tick middle no', '✕'),
+            isOwn && point.value <= limit
+                ? svgText(Math.max(left + 24, Math.min(width - 30, x + each / 2)),
+                    Math.max(12, y(point.value) - 4), 'need', kib(point.value)) : null,
+            each > 14 || point.count % 5 === 0
+                ? svgText(x + each / 2, height - bottom + 14, 'tick middle', String(point.count))
+                : null);
         });
         replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'),
             svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
                 'aria-label': 'Best fullest tile by number of IPUs; the table has the numbers' },
-            ticks(most, 4).map((value) => [svg('line', { x1: left, x2: width - 8, y1: y(value),
-                y2: y(value), class: 'grid' }), svg('text', { x: left - 5, y: y(value) + 4,
-                class: 'tick end' }, tickText(value))]), columns,
-            svg('line', { x1: left, x2: width - 8, y1: y(limit), y2: y(limit), class: 'limit' }),
-            svg('text', { x: width - 10, y: y(limit) - 4, class: 'limit-name' },
-                `limit ${kib(limit)}`),
-            svg('text', { x: (left + width) / 2, y: height - 2, class: 'tick middle' }, 'IPUs')),
+            yAxis(ticks(most, 4), y, left, width - 8, tickText), columns,
+            svgLine(left, y(limit), width - 8, y(limit), 'limit'),
+            svgText(width - 10, y(limit) - 4, 'limit-name', `limit ${kib(limit)}`),
+            svgText((left + width) / 2, height - 2, 'tick middle', 'IPUs')),
+            saveButtons('More IPUs, less memory', () => this.parts.curve.querySelector('svg'),
+                () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])]),
             el('details', {}, el('summary', {}, 'Numbers'), smallTable(
-                'Best fullest tile by number of IPUs', [['IPUs', true], ['fullest tile', true],
-                    ['', false]], possible.map((point) => ({
+                'Best fullest tile by number of IPUs', ['#IPUs', '#fullest tile', ''],
+                possible.map((point) => ({
                     attributes: { class: point.count === numIpus ? 'current' : null },
                     cells: [String(point.count), bytes(point.value), !isFree ? ''
-                        : button('use', () => this.useIpus(point.count), { class: 'link',
-                            'aria-label': `use at most ${ipus(point.count)}` })] })))));
+                        : link('use', () => this.useIpus(point.count),
+                            `use at most ${ipus(point.count)}`)] })))));
     }
 
     useIpus(count) {
-        this.change(() => {
-            this.settings.numIpus = Math.max(count, Model.fewestIpus(this.model));
-        }, true);
-    }
-
-    useLimit(limit) {
-        this.change(() => {
-            this.settings.limit = limit;
-        }, true);
+        this.set({ numIpus: Math.max(count, Model.fewestIpus(this.model)) }, true);
     }
 
     drawFront() {
@@ -560,14 +520,16 @@ class PlanView {
         replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against time'
             : 'Memory against traffic'),
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
+            saveButtons(`Memory against ${second}`, () => this.parts.front.querySelector('svg'),
+                () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
+                    [values.memory, values[second], values.ipus, cuts.join(' ')])]),
             el('details', {}, el('summary', {}, 'Numbers'), smallTable(
-                'All best compromises within the limit', [['fullest tile', true],
-                    [objectiveTitle(second), true], ['IPUs', true], ['', false]],
+                'All best compromises within the limit',
+                ['#fullest tile', `#${objectiveTitle(second)}`, '#IPUs', ''],
                 points.map((point) => [bytes(point.values.memory),
                     shownObjective(second, point.values[second]), String(point.values.ipus),
-                    button('show', () => this.setCuts(point.cuts, 'This compromise.'),
-                        { class: 'link', 'aria-label':
-                            `show the plan with ${bytes(point.values.memory)}` })])))]);
+                    link('show', () => this.setCuts(point.cuts, 'This compromise.'),
+                        `show the plan with ${bytes(point.values.memory)}`)])))]);
         this.verdict.draw();
     }
 
@@ -593,20 +555,18 @@ class PlanView {
             : value >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : `${Math.round(value / 1e3)} k`;
         return svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
             'aria-label': `Best compromises of memory and ${second}; the table has the numbers` },
-        ys.ends.map((value) => [svg('line', { x1: left, x2: width - 8,
-            y1: y(value), y2: y(value), class: 'grid' }), svg('text', { x: left - 5,
-            y: y(value) + 4, class: 'tick end' }, kib(value))]),
-        xs.ends.map((value, i) => svg('text', { x: x(value),
-            y: height - bottom + 14, class: i === 0 ? 'tick' : 'tick end' }, short(value))),
+        yAxis(ys.ends, y, left, width - 8, kib),
+        xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,
+            i === 0 ? 'tick' : 'tick end', short(value))),
         svg('path', { d: stairs, class: 'line stairs' }),
         points.map((point) => svg('circle', { class: 'point', cx: x(point.values[second]),
             cy: y(point.values.memory), r: 5,
             onclick: () => this.setCuts(point.cuts, 'This compromise.') }, svg('title', {},
             `${bytes(point.values.memory)}, ${shownObjective(second, point.values[second])}`))),
         own.memory === null ? null : [svg('circle', { class: 'own-point', cx: x(own[second]),
-            cy: y(own.memory), r: 8 }), svg('text', { x: x(own[second]) - 12,
-            y: y(own.memory) - 8, class: 'need end' }, 'this plan')],
-        svg('text', { x: (left + width) / 2, y: height - 2, class: 'tick middle' },
+            cy: y(own.memory), r: 8 }),
+        svgText(x(own[second]) - 12, y(own.memory) - 8, 'need end', 'this plan')],
+        svgText((left + width) / 2, height - 2, 'tick middle',
             second === 'cycles' ? 'cycles of the slowest IPU' : 'bytes over the cuts'));
     }
 }

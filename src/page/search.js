@@ -64,14 +64,13 @@ class Search {
             more: bytes(page.tables.layers.column('total_bytes')[unit]), go: () => {
                 page.memory.show({ layer: String(unit) });
                 page.go('memory');
-            } })).filter(({ name }) => words.every((word) => `layer ${name}`.toLowerCase()
-            .includes(word))).slice(0, FOUND_OF_KIND);
+            } })).filter(({ name }) => hasWords(`layer ${name}`, words)).slice(0, FOUND_OF_KIND);
         const stages = !page.plan ? [] : page.plan.split.stages.map((stage, i) => ({ kind: 'stage',
             name: `Stage ${i}: ${page.plan.range(stage.first, stage.last)}`,
             more: kib(stage.need_bytes), go: () => {
                 page.plan.chooseStage(i);
                 page.plan.parts.stage.scrollIntoView({ block: 'center' });
-            } })).filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+            } })).filter(({ name }) => hasWords(name, words));
         const [number] = words.length === 1 && /^\d{1,9}$/.test(words[0]) ? words.map(Number) : [];
         const numbers = [['tile', page.tables.tiles.numRows, () => page.showTile(number)],
             ['step', page.tables.liveness.numRows, () => page.showStep(number)]]
@@ -81,7 +80,7 @@ class Search {
     }
 
     find() {
-        const words = this.input.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
+        const words = wordsOf(this.input.value);
         if (words.length === 0) {
             this.close();
             return;

@@ -4,10 +4,10 @@
 const ROWS_SHOWN = 50;
 
 class Rows {
-    // `columns` are names of the table; others: caption, sortBy, isDescending, onChoose(row),
-    // only(row): whether a row is there at all.
+    // `columns` are names of the table; others: caption, sortBy, isDescending, show: by columns how
+    // a value becomes what is in a cell; only(row): whether a row is there at all.
     constructor(table, options) {
-        Object.assign(this, { sortBy: null, isDescending: true, onChoose: null,
+        Object.assign(this, { sortBy: null, isDescending: true, show: {},
             only: () => true }, options);
         this.table = table;
         this.columns = options.columns.filter((name) => table.column(name) !== undefined);
@@ -21,10 +21,8 @@ class Rows {
             this.draw();
         });
         const search = el('input', { type: 'search', 'aria-label': `Search ${this.caption}`,
-            placeholder: 'Search: words, all of which are in a row' });
-        search.addEventListener('input', () => {
-            this.ask(search.value);
-        });
+            placeholder: 'Search: words, all of which are in a row',
+            oninput: () => this.ask(search.value) });
         this.search = search;
         this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, search, this.count),
             el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
@@ -47,22 +45,18 @@ class Rows {
     }
 
     head(name) {
-        const th = el('th', { scope: 'col', class: this.isNumber(name) ? 'number' : null });
-        th.append(button(columnTitle(name), () => {
-            this.isDescending = this.sortBy === name ? !this.isDescending : this.isNumber(name);
-            this.sortBy = name;
-            this.find();
-        }, { class: 'sort' }));
-        return th;
-    }
-
-    isNumber(name) {
-        return this.table.isNumber(name);
+        const isNumber = this.table.isNumber(name);
+        return el('th', { scope: 'col', class: isNumber ? 'number' : null },
+            button(columnTitle(name), () => {
+                this.isDescending = this.sortBy === name ? !this.isDescending : isNumber;
+                this.sortBy = name;
+                this.find();
+            }, { class: 'sort' }));
     }
 
     // The rows that hold all words, in order.
     find() {
-        const words = this.query.toLowerCase().split(/\s+/).filter((word) => word !== '');
+        const words = wordsOf(this.query);
         const columns = this.columns.map((name) => this.table.column(name));
         const rows = [];
         this.all = 0;
@@ -70,12 +64,8 @@ class Rows {
             if (!this.only(i))
                 continue;
             this.all++;
-            if (words.length > 0) {
-                const text = columns.map((values) => values[i]).join(' ').toLowerCase();
-                if (!words.every((word) => text.includes(word)))
-                    continue;
-            }
-            rows.push(i);
+            if (words.length === 0 || hasWords(columns.map((values) => values[i]).join(' '), words))
+                rows.push(i);
         }
         if (this.sortBy !== null) {
             const values = this.table.column(this.sortBy);
@@ -96,18 +86,17 @@ class Rows {
         this.heads.forEach((th, i) => th.setAttribute('aria-sort',
             this.columns[i] !== this.sortBy ? 'none'
                 : this.isDescending ? 'descending' : 'ascending'));
-        replace(this.body, rows.map((row) => el('tr', {}, this.columns.map((name, i) =>
-            this.cell(name, i, row)))));
+        replace(this.body, rows.map((row) => el('tr', {}, this.columns.map((name) =>
+            this.cell(name, row)))));
         this.more.hidden = this.found.length <= this.shown;
     }
 
-    cell(name, i, row) {
-        const text = shownValue(name, this.table.column(name)[row]);
-        const isLong = text.length > 60;
-        const content = i === 0 && this.onChoose
-            ? button(text, () => this.onChoose(row), { class: 'link' }) : shorten(text);
-        return el('td', { class: this.isNumber(name) ? 'number' : null,
-            title: isLong ? text.slice(0, 2000) : null }, content);
+    cell(name, row) {
+        const value = this.table.column(name)[row];
+        const text = shownValue(value);
+        return el('td', { class: this.table.isNumber(name) ? 'number' : null, title:
+            text.length > 60 ? text.slice(0, 2000) : null },
+        this.show[name] ? this.show[name](value) : shorten(text));
     }
 }
 

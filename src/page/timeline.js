@@ -32,11 +32,8 @@ function estimatedSlices(page) {
     const rows = new Map(programs.column('program').map((number, row) => [number, row]));
     const of = (name, step) => programs.column(name)[rows.get(numbers[step])];
     const isInCycles = cyclesSource(page) === 'estimated';
-    const isLeaf = parents.map(() => true);
-    parents.forEach((parent) => {
-        if (parent !== null)
-            isLeaf[parent] = false;
-    });
+    const inner = new Set(parents);
+    const isLeaf = parents.map((_, step) => !inner.has(step));
     const length = new Float64Array(parents.length);
     for (let step = parents.length - 1; step >= 0; step--) {
         length[step] = (isInCycles ? of('cycles', step) || 0 : Number(isLeaf[step])) +
@@ -57,16 +54,13 @@ function estimatedSlices(page) {
 
 // The programs of a run on an IPU.
 function measuredSlices(page, run, ipu) {
-    const table = page.tables.execution;
-    const [runs, ipus, first, from, to, types, names, units] = ['run', 'ipu', 'first_cycle',
-        'active_from_cycles', 'active_to_cycles', 'type', 'name', 'unit']
-        .map((name) => table.column(name));
-    return runs.map((own, i) => own === run && ipus[i] === ipu ? { from: first[i] + from[i],
-        to: first[i] + Math.max(from[i], to[i]), type: types[i] || '', name: names[i] || types[i],
-        layer: units[i], operation: names[i] } : null).filter((slice) => slice !== null)
+    return page.tables.execution.rows().filter((own) => own.run === run && own.ipu === ipu)
+        .map(({ first_cycle: first, active_from_cycles: from, active_to_cycles: to, ...own }) => ({
+            from: first + from, to: first + Math.max(from, to), type: own.type || '',
+            name: own.name || own.type, layer: own.unit, operation: own.name }))
         .sort((a, b) => a.from - b.from)
-        .map((slice, _, [{ from: zero }]) => Object.assign({}, slice,
-            { from: slice.from - zero, to: slice.to - zero }));
+        .map((slice, _, [{ from: zero }]) => ({ ...slice,
+            from: slice.from - zero, to: slice.to - zero }));
 }
 
 class Timeline extends Chart {
@@ -87,8 +81,7 @@ class Timeline extends Chart {
             this.show(0, this.size);
         };
         this.read(0);
-        new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw())
-            .observe(this.element);
+        onResize(this, () => this.draw());
         this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
             { class: 'tools' }, field('Show', choice(ran.map(([run, ipu], i) => [String(i),
                 `run ${run}, IPU ${ipu}`]), '0', (i) => this.read(Number(i))))), this.element);
@@ -116,11 +109,11 @@ class Timeline extends Chart {
             `h${Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`;
         const path = (shade) => shapes.filter((own) => own.shade === shade).map(box);
         const names = lane > 1 ? [] : shapes.filter(({ x0, x1 }) => x1 - x0 > 12)
-            .map(({ x0, x1, name }) => svg('text', { x: (x0 + x1) / 2, y: y + 13,
-                class: 'tick middle' }, fitting(x1 - x0, name, name.replace(/.*\/(?=.*\/)/, ''))));
+            .map(({ x0, x1, name }) => svgText((x0 + x1) / 2, y + 13, 'tick middle',
+                fitting(x1 - x0, name, name.replace(/.*\/(?=.*\/)/, ''))));
         return { sum, parts: [[0, 1].map((shade) => svg('path', { d: path(shade).join(''),
-            class: `lane-${lane} shade-${shade}` })), names, svg('text', { x: CHART.left - 6,
-            y: y + 13, class: 'tick end' }, LANES[lane][0])] };
+            class: `lane-${lane} shade-${shade}` })), names,
+        svgText(CHART.left - 6, y + 13, 'tick end', LANES[lane][0])] };
     }
 
     draw() {
@@ -138,10 +131,9 @@ class Timeline extends Chart {
         const each = [1, 2, 5, 10].find((k) => k * power >= size / room * 110) * power;
         const marks = [];
         for (let cycle = Math.ceil(this.from / each) * each; cycle <= this.to; cycle += each)
-            marks.push(svg('line', { x1: this.x(cycle), x2: this.x(cycle), y1: 0, y2: bottom,
-                class: 'grid' }), svg('text', { x: this.x(cycle), y: bottom + 12,
-                class: 'tick middle' }, grouped(cycle)));
-        this.selection = svg('rect', { y: 0, height: bottom, width: 0, x: 0, class: 'selection' });
+            marks.push(svgLine(this.x(cycle), 0, this.x(cycle), bottom, 'grid'),
+                svgText(this.x(cycle), bottom + 12, 'tick middle', grouped(cycle)));
+        this.selection = svgRect(0, 0, 0, bottom, 'selection');
         this.status.textContent = this.shown.map((lane, i) => lane < 2 || drawn[i].sum === 0 ? ''
             : `${LANES[lane][0]} ${grouped(drawn[i].sum)} (${share(drawn[i].sum, size)})`)
             .filter((text) => text !== '').join(' · ');
@@ -154,11 +146,13 @@ class Timeline extends Chart {
         });
     }
 
-    placeOf(event) {
-        const x = event.clientX - this.picture.getBoundingClientRect().left - CHART.left;
-        const at = this.from + Math.max(0, Math.min(0.999999, x / (this.width - CHART.left -
-            CHART.right))) * (this.to - this.from);
-        return { at, place: Math.floor(at) };
+    rows() {
+        return [['lane', 'name', 'from', 'to'], ...this.shown.flatMap((lane) => this.lanes[lane]
+            .map(({ name, from, to }) => [LANES[lane][0], name, from, to]))];
+    }
+
+    placeAt(at) {
+        return Math.floor(at);
     }
 
     sliceAt(event) {

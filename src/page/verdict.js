@@ -37,7 +37,8 @@ function ipus(number) {
 
 // The end of "No other split ...", where the first objective is at its best.
 const BETTER_TEXTS = { memory: 'has a lower peak', cycles: 'has a faster slowest IPU',
-    traffic: 'sends less over its cuts', ipus: 'uses fewer', balance: 'is more even' };
+    traffic: 'sends less over its cuts', ipus: 'uses fewer', balance: 'is more even',
+    headroom: 'leaves more free' };
 
 class Verdict {
     constructor(plan) {
@@ -67,11 +68,11 @@ class Verdict {
         const isUsable = plan.model.numUnits > 1;
         const [state, icon, head] = isContradiction ? ['stop', '–',
             'No split meets the constraints'] : HEADS[words];
-        const used = plan.split.values.ipus;
         // a plan that breaks what the command was given, or that nothing is known of, is not green
         const shown = state === 'ok' && (broken.length > 0 || !isUsable || this.changesMeaning())
             ? 'warn' : state;
-        const title = isContradiction ? `${head}.` : `${head} on ${ipus(used)}${this.sharing()}.`;
+        const title = isContradiction ? `${head}.` : `${head} on ` +
+            `${ipus(plan.split.values.ipus)}${this.sharing()}.`;
         if (this.areNotesOpen === undefined) // where it does not fit, the log says no more
             this.areNotesOpen = state === 'ok' && this.changesMeaning();
         const stage = plan.split.stages[Verdict.bottleneck(plan.split)];
@@ -137,8 +138,8 @@ class Verdict {
                     `${kib(best.bound)} there.`) + ' Only the command measures stages together.';
         const { why } = plan.answer;
         if (why !== null && why.layer !== undefined) {
-            const name = plan.named(model.chain.labels.indexOf(why.layer));
-            return `${name[0].toUpperCase()}${name.slice(1)} alone needs ` +
+            const isLayer = model.wishes.counted[model.chain.labels.indexOf(why.layer)] === 1;
+            return `${isLayer ? 'Layer ' : ''}${why.layer} alone needs ` +
                 `${ofLimit(why.needs_bytes, why.limit_bytes)}.`;
         }
         const most = `at most ${ipus(settings.numIpus)}`;
@@ -147,11 +148,13 @@ class Verdict {
                 : `The best effort needs ${kib(best.values.memory)}.`}`;
         const first = Model.objectivesOf(model, settings)[0];
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(model, settings));
-        const show = (value) => first === 'memory' || first === 'traffic' ? kib(value)
+        const show = (value) => ['memory', 'traffic', 'headroom'].includes(first) ? kib(value)
             : shownObjective(first, value, isOfCycles);
         if (isBest)
             return `Best plan, proven: no split over ${most} ${BETTER_TEXTS[first]}.`;
         const gain = split.values[first] - best.values[first];
+        if (first === 'headroom' && gain < 0)
+            return `Not the best plan: that leaves ${show(best.values[first])} free on every IPU.`;
         return `Not the best plan: that needs ${show(best.values[first])}` +
             (gain > 0 ? `, ${show(gain)} less.` : gain === 0 ? ' too, and less of what comes next.'
                 : ' within the limit.');
@@ -161,9 +164,10 @@ class Verdict {
     actions(isContradiction) {
         const { plan } = this;
         const { best, split, model, settings } = plan;
+        const told = plan.isTold() || plan.page.data.plan === null ? []
+            : [['Show the command’s plan', null, () => plan.showTold()]];
         if (!Model.canSolve(model))
-            return plan.isTold() || plan.page.data.plan === null ? []
-                : [['Show the command’s plan', null, () => plan.showTold()]];
+            return told;
         const { why } = plan.answer;
         if (isContradiction)
             return why === null || !why.enough_num_ipus ? [] : [[`Use ${ipus(why.enough_num_ipus)}`,
@@ -173,8 +177,7 @@ class Verdict {
         if (best.cuts.join() !== split.cuts.join() && mayImprove)
             result.push(['Show the best plan', kib(best.bound), () => plan.showBest()]);
         if (plan.answer.status === 'bounded')
-            return result.concat(plan.isTold() || plan.page.data.plan === null ? []
-                : [['Show the command’s plan', null, () => plan.showTold()]]);
+            return result.concat(told);
         const canChoose = model.wishes.device_map === null && model.wishes.mem_per_tile.length === 0;
         const { curve } = plan;
         if (plan.answer.status !== 'optimal') {
@@ -184,7 +187,7 @@ class Verdict {
                     () => plan.useIpus(more)]);
             const limit = Math.ceil(least / 1024) * 1024;
             if (least)
-                result.push([`Allow ${kib(limit)} per tile`, null, () => plan.useLimit(limit)]);
+                result.push([`Allow ${kib(limit)} per tile`, null, () => plan.set({ limit }, true)]);
             return result.slice(0, 3);
         }
         const enough = curve.findIndex((value) => value <= settings.limit) + 1;
@@ -207,7 +210,7 @@ class Verdict {
             Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
         if (this.weakest() !== 'fits' && canChoose && enoughBytes > settings.limit)
             result.push([`Allow ${kib(enoughBytes)} per tile`, 'fits even at most',
-                () => plan.useLimit(enoughBytes)]);
+                () => plan.set({ limit: enoughBytes }, true)]);
         return result.slice(0, 3);
     }
 
@@ -219,10 +222,8 @@ class Verdict {
         return facts([
             ['Bottleneck', [stage.ipu < 0 ? '' : `IPU ${stage.ipu}, `, `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}, `,
-                button(`tile ${grouped(stage.tile)}`, () => page.showTile(stage.tile),
-                    { class: 'link' }), ' at ',
-                button(`step ${grouped(stage.step)}`, () => page.showStep(stage.step),
-                    { class: 'link' })]],
+                page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`), ' at ',
+                page.stepLink(stage.step, `step ${grouped(stage.step)}`)]],
             operation === null ? null : ['It runs', shorten(operation)],
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],

@@ -25,8 +25,7 @@ class ProgramTree {
         this.status = el('span', { class: 'status', 'aria-live': 'polite' });
         this.holder = el('div');
         const search = el('input', { type: 'search', 'aria-label': 'Search the tree',
-            placeholder: 'Search the tree' });
-        search.addEventListener('input', () => this.find(search.value));
+            placeholder: 'Search the tree', oninput: () => this.find(search.value) });
         this.element = el('div', {}, el('p', { class: 'tools' }, search, this.status), this.holder);
         this.find('');
     }
@@ -53,26 +52,23 @@ class ProgramTree {
             : (this.children.get(i) || []).filter((child) => chosen.has(child));
         if (inside.length === 0)
             return el('li', {}, words);
-        const item = el('details', { open: chosen !== null },
-            el('summary', {}, words, ` (${grouped(inside.length)})`),
-            chosen === null ? null : this.list(inside, chosen));
-        item.addEventListener('toggle', () => {
-            if (item.open && item.childElementCount === 1)
-                item.append(this.list(inside, chosen));
-        });
+        const item = el('details', { open: chosen !== null, ontoggle: () => {
+                if (item.open && item.childElementCount === 1)
+                    item.append(this.list(inside, chosen));
+            } }, el('summary', {}, words, ` (${grouped(inside.length)})`),
+        chosen === null ? null : this.list(inside, chosen));
         return el('li', {}, item);
     }
 
     find(query) {
-        const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '');
+        const words = wordsOf(query);
         const most = 500;
         let chosen = null;
         let count = 0;
         if (words.length > 0) {
             chosen = new Set();
             for (let i = 0; i < this.parents.length; i++) {
-                const text = `${i}: ${this.text(i)}`.toLowerCase();
-                if (!words.every((word) => text.includes(word)))
+                if (!hasWords(`${i}: ${this.text(i)}`, words))
                     continue;
                 count++;
                 for (let at = i; count <= most && at !== null && !chosen.has(at);
@@ -113,57 +109,47 @@ function layersView(page) {
 
 function summaryView(page) {
     const { summary } = page.tables;
-    const groups = summary.column('group');
-    const names = summary.column('name');
-    const values = summary.column('value');
-    const defaults = summary.column('is_default');
-    const list = (group) => facts(groups.map((own, i) => own === group
-        ? [names[i].replace(/_/g, ' '), shownValue(names[i], values[i]) || '–'] : null));
-    const options = groups.map((own, i) => i).filter((i) => groups[i] === 'engine_option' &&
-        defaults[i] !== true);
-    const notes = groups.map((own, i) => i).filter((i) => ['framework', 'app'].includes(groups[i]));
+    const rowsOf = (...groups) => summary.rows().filter((row) => groups.includes(row.group));
+    const list = (rows) => facts(rows.map(({ name, value }) =>
+        [name.replace(/_/g, ' '), shownValue(value) || '–']));
+    const allOptions = rowsOf('engine_option');
+    const options = allOptions.filter((row) => row.is_default !== true);
+    const notes = rowsOf('framework', 'app');
     const shown = notes.slice(0, 200);
     const { files } = page.data;
     return [el('h3', {}, 'Files'),
-        smallTable('What was read', [['what', false], ['file', false], ['bytes', true]],
-            files.map((file) => [file.what, file.name, grouped(file.size_bytes)])),
+        smallTable('What was read', ['what', 'file', '#bytes'], files.map((file) =>
+            [file.what, file.name, grouped(file.size_bytes)])),
         el('div', { class: 'tools' }, checksVerdict(page.tables.checks),
             el('a', { href: '#diagnosis' }, 'Diagnosis')),
         [['version', 'Versions'], ['device', 'Device'], ['count', 'What there is'],
             ['memory', 'Memory'], ['cycles', 'Cycles']].flatMap(([group, title]) =>
-            groups.includes(group) ? [el('h3', {}, title), list(group)] : []),
+            rowsOf(group).length > 0 ? [el('h3', {}, title), list(rowsOf(group))] : []),
         el('h3', {}, 'Options of the engine'),
         options.length > 0 ? smallTable('Those that differ from their default',
-            [['option', false], ['value', false]], options.map((i) => [names[i],
-                shownValue(names[i], values[i])]))
-            : el('p', {}, groups.includes('engine_option') ? 'All have their default.'
+            ['option', 'value'], options.map(({ name, value }) => [name, shownValue(value)]))
+            : el('p', {}, allOptions.length > 0 ? 'All have their default.'
                 : 'The profile does not tell them.'),
         notes.length > 0 ? [el('h3', {}, 'Notes of the profile'),
             smallTable('Values of framework.json and app.json',
-                [['file', false], ['name', false], ['value', false]],
-                shown.map((i) => [`${groups[i]}.json`, names[i],
-                    values[i] === null ? '–' : String(values[i])])),
+                ['file', 'name', 'value'], shown.map(({ group, name, value }) =>
+                    [`${group}.json`, name, value === null ? '–' : String(value)])),
             shown.length < notes.length ? el('p', {}, `${grouped(notes.length - shown.length)} ` +
                 'more are in the section summary.') : []] : []];
 }
 
 // Cycles by a column, of what was estimated: [name, cycles], most first.
 function estimatedCycles(programs, column) {
-    const names = programs.column(column);
-    const cycles = programs.column('cycles');
-    const counts = programs.column('num_steps');
     const sums = new Map();
-    names.forEach((name, i) => sums.set(name, (sums.get(name) || 0) +
-        (cycles[i] || 0) * (counts[i] || 0)));
+    for (const { [column]: name, cycles, num_steps: count } of programs.rows([column, 'cycles', 'num_steps']))
+        sums.set(name, (sums.get(name) || 0) + (cycles || 0) * (count || 0));
     return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
 }
 
 // Like the above, for executed programs, with the mean over their tiles.
 function executedCycles(sums, by) {
-    const values = (name) => sums.column(name);
-    return values('by').map((own, i) => own === by ? [values('name')[i], values('cycles')[i],
-        values('mean_tile_cycles')[i]] : null).filter((row) => row !== null)
-        .sort((a, b) => b[1] - a[1]);
+    return sums.rows().filter((row) => row.by === by).map((row) => [row.name, row.cycles,
+        row.mean_tile_cycles]).sort((a, b) => b[1] - a[1]);
 }
 
 function cyclesSource(page) {
@@ -193,8 +179,8 @@ function executionView(page) {
         : estimatedCycles(programs, by);
     const list = (caption, found) => {
         const all = found.reduce((sum, row) => sum + row[1], 0);
-        return smallTable(`${caption}: ${grouped(all)}`, [['', false], ['cycles', true],
-            ['share', true]].concat(hasRun ? [['balance', true]] : []),
+        return smallTable(`${caption}: ${grouped(all)}`,
+            ['', '#cycles', '#share', ...hasRun ? ['#balance'] : []],
         found.slice(0, 40).map(([name, sum, mean]) => [name || 'none', grouped(sum),
             share(sum, all)].concat(hasRun ? [share(mean, sum)] : [])));
     };

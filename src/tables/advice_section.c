@@ -76,7 +76,7 @@ static const struct {
                        "outlining, so that the layers share code"},
     [REPEATED_CONSTANTS] = {"repeated_constants",
                             "constants of this name, their numbers aside, and of one size, of all "
-                            "constants; one: of each; count: how many",
+                            "constants; one: of each; count: constants",
                             "if they hold the same, one constant that all layers use"},
     [GAPS] = {"gaps",
               "unused below the highest address on the tile with most of it, of that address; "
