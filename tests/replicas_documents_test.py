@@ -41,6 +41,9 @@ def draw(rng):
                                         "inference"])
     key = rng.choice(["micro-batches", "batch"])
     asked[key] = rng.randint(1, 12)
+    asked["objectives"] = rng.choice([("throughput", "memory", "traffic")] * 2 +
+                                     [("throughput", "cycles", "memory"),
+                                      ("throughput", "traffic", "cycles")])
     return costs, asked
 
 
@@ -49,7 +52,7 @@ def request_of(asked):
         num_ipus=asked["total"], memory=asked["memory"], copies=asked["copies"],
         more_copies=asked["more"], micro_batches=asked.get("micro-batches"),
         schedule=asked.get("schedule", "none"),
-        objectives=("throughput", "memory", "traffic"))
+        objectives=asked["objectives"])
 
 
 def ask(popliner, costs, asked, directory):
@@ -58,6 +61,8 @@ def ask(popliner, costs, asked, directory):
         json.dump(costs, file)
     command = [popliner, "-q", path, "--solve", "--format", "json",
                "--total-ipus", str(asked["total"]), "--device-map", f"interleaved:{asked['chunks']}"]
+    if asked["objectives"][1] != "memory":  # else the default
+        command[-2:-2] = ["--objective", ",".join(asked["objectives"])]
     if asked["chunks"] == 1:
         command = command[:-2]
     for key, option in (("memory", "mem-per-tile"), ("bandwidth", "bandwidth=replicas"),

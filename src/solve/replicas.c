@@ -406,8 +406,7 @@ static popliner_status simulate(search *s, walk *w, popliner_replicas_candidate 
         return POPLINER_OK;
     reduction reduced = {s, r};
     popliner_solver_options o = options_of(s, w);
-    o.objectives = s->objectives + 1;
-    o.num_objectives = s->num_objectives - 1;
+    o.objectives = pl_objectives_of(&s->solver, &o.num_objectives);
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
     const pl_stop stop = {s->deadline_seconds, o.should_stop, o.should_stop_user, NULL};
