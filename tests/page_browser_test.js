@@ -271,6 +271,14 @@ async function checkBoxes(tab, name) {
         assert.deepStrictEqual(own, told, `${name}: tile ${tile}`);
         assert.ok(drawn >= 2, `${name}: tile ${tile}`);
     }
+    await tab.evaluate(() => {
+        const { plan, memory } = window.page;
+        plan.showTold();
+        memory.show({ how: '0' });
+        memory.choose(plan.split.stages[0].tile);
+    });
+    assert.match(await tab.locator('.boxes h4').innerText(), /variables of stage 0, laid out alone/);
+    await tab.evaluate(() => window.page.memory.show({ how: 'live' }));
     const [{ tile }] = tiles;
     await tab.locator('#liveness').getByLabel('Show', { exact: true }).selectOption(String(tile));
     assert.strictEqual(await tab.evaluate(() => Math.max(...window.page.liveness.chart.series[0]

@@ -190,7 +190,7 @@ def check_needs(folder, model, *words):
 # ---- where variables are, and when they live ----
 
 def check_places(folder, model):
-    data = make(folder)
+    data = make(folder, "--solve", "--num-ipus", "3")
     places, num_tiles = data["places"], data["num_tiles"]
     numbers = {number: i for i, number in enumerate(
         number for (number,) in model.sql.execute("SELECT id FROM unlowered_vars ORDER BY id"))}
@@ -225,20 +225,53 @@ def check_places(folder, model):
     assert {key: row for key, row in told.items()
             if data["categories"][key[1]] not in GROUP_OF} == layers and layers
     check_lives(model, places, lives)
-    check_boxes(model, data["boxes"], numbers, category, always)
+    plan = [0, *(data["plan"] or []), model.num_units]
+    check_boxes(model, data["boxes"], numbers, category, always, plan)
 
 
-def check_boxes(model, boxes, numbers, category, always):
-    """Each variable of the tiles that are there: by address, and when it is live."""
+def overlaps(row, other, classes):
+    """Whether two variables have a byte in common at a step."""
+    if row[0] >= other[0] + other[1] or other[0] >= row[0] + row[1]:
+        return False
+    if row[4] == 0 or other[4] == 0:
+        return True
+    return any(a < d and c < b for a, b in classes[row[4] - 1] for c, d in classes[other[4] - 1])
+
+
+def check_stage_boxes(model, told, classes, tile, units, names):
+    """What operations of these units touch on a tile: all of it, and nothing on top of another."""
+    expected = [size for touch, _, _, size, _, _ in model.by_tile[tile]
+                if size and any(touch >> unit & 1 for unit in units)]
+    assert not any(names[row[3]] in GROUP_OF for row in told), (tile, units) # no code
+    assert sorted(row[1] for row in told) == sorted(expected) and expected, (tile, units)
+    rows = told if len(told) < 700 else sorted(chance.sample(told, 700), key=lambda row: row[0])
+    for i, row in enumerate(rows):
+        for other in rows[i + 1:]:
+            if other[0] >= row[0] + row[1]:
+                break
+            assert not overlaps(row, other, classes), (tile, row, other)
+
+
+def check_boxes(model, boxes, numbers, category, always, plan):
+    """Each variable of the tiles that are there: by address, and when it is live; the same of the
+    stages of the plan, where they are laid out alone."""
     columns = {name: unpack(text) for name, text in boxes.items()}
     ranges = iter(zip(columns["first"], columns["end"]))
     classes = [[next(ranges) for _ in range(count)] for count in columns["ranges"]]
     rows = iter(zip(*(columns[name] for name in ("offset", "size_bytes", "variable", "category",
                                                  "class"))))
     steps = [*chance.sample(range(model.num_steps), 10), 0, model.num_steps - 1]
-    for tile, count in zip(columns["tile"], columns["count"]):
+    names = {category.get(number): name for number, name in model.sql.execute(
+        "SELECT id, name FROM var_categories")}
+    stages = [stage for stage in columns["stage"] if stage]
+    assert stages == sorted(set(stages)), stages
+    for tile, stage, count in zip(columns["tile"], columns["stage"], columns["count"]):
         told = [next(rows) for _ in range(count)]
         assert told == sorted(told, key=lambda row: row[0])
+        if stage:
+            units = range(plan[stage - 1], plan[stage])
+            check_stage_boxes(model, told, classes, tile, units, names)
+            continue
         expected = list(model.sql.execute(
             "SELECT offset, size_bytes, unlowered_var_id, category, equivalence_class FROM "
             "vars_info WHERE tile = ? AND size_bytes > 0 AND (bitset IS NULL OR bitset & 1)",
@@ -250,7 +283,9 @@ def check_boxes(model, boxes, numbers, category, always):
                 for at, size, name, kind, number in expected
                 if (always[number] if step is None
                     else not always[number] and model.is_live(number, step))), (tile, step)
-    assert next(rows, None) is None and len(set(columns["tile"])) == len(columns["tile"]) > 1
+    tiles = [tile for tile, stage in zip(columns["tile"], columns["stage"]) if not stage]
+    assert next(rows, None) is None and len(set(tiles)) == len(tiles) > 1
+    return len(stages)
 
 
 def check_lives(model, places, lives):

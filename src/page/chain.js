@@ -15,12 +15,9 @@ class ChainView {
         this.model = plan.model;
         this.element = el('div', { class: 'chain' });
         this.window = null;
+        this.hasOverview = plan.model.numUnits >= MANY_UNITS;
         this.place = 1;
         onResize(this, () => this.strip && this.draw());
-    }
-
-    get hasOverview() {
-        return this.model.numUnits >= MANY_UNITS;
     }
 
     // The units that the chain shows: [from, to).

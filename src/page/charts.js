@@ -304,6 +304,4 @@ const COLORS = ['#4477aa', '#ee6677', '#228833', '#ccbb44', '#66ccee', '#aa3377'
     '#ee8866', '#77aadd', '#bbcc33', '#44bb99', '#dd77aa', '#997700', '#6699cc', '#994455',
     '#004488'];
 
-function color(i) {
-    return COLORS[i % COLORS.length];
-}
+const color = (i) => COLORS[i % COLORS.length];

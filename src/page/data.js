@@ -75,12 +75,9 @@ function bytes(number) {
     if (number === null || number === undefined || Number.isNaN(number))
         return '–';
     const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-    let unit = 0;
-    let value = Math.abs(number);
-    while (value >= 1024 && unit + 1 < units.length) {
-        value /= 1024;
-        unit++;
-    }
+    const size = Math.abs(number);
+    const unit = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, size)) / 10));
+    const value = size / 1024 ** unit;
     const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
     return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
 }

@@ -1,6 +1,6 @@
 // ---- files of charts ----------------------------------------------------------------------------
-// What a chart shows as a picture that needs no page around it, and its numbers, as the tables of
-// the command have them.
+// A chart is saved as a picture that needs no page around it, and as numbers, like a table of the
+// command.
 
 const LOOKS = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity',
     'font-family', 'font-size', 'font-weight', 'text-anchor', 'paint-order', 'visibility'];

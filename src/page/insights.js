@@ -17,7 +17,7 @@ function finding(a) {
     const [what, ...others] = a.measured.split('; ').map((text) => text
         .replace(/^count:/, grouped(a.count)).replace(/^one:/, () => bytes(a.one_bytes)));
     const subject = a.subject === null ? '' : `${shorten(a.subject)}: `;
-    return `${[`${subject}${part(a.bytes, a.of_bytes)} ${what}`, ...others].join('; ')}.`;
+    return `${[`${subject}${part(a.bytes, a.of_bytes)}: ${what}`, ...others].join('; ')}.`;
 }
 
 function adviceList(page) {

@@ -44,15 +44,16 @@ class MemoryView {
     // The stages of the split on screen can be shown, each as compiled by itself.
     showSplit(split) {
         this.split = split;
-        if (this.isStage() && Number(this.how) >= split.stages.length)
+        if (Number(this.how) >= split.stages.length)
             this.how = String(split.stages.length - 1);
         this.drawChoices();
-        if (this.isStage() && this.layer === '' && this.name === '')
+        if (this.isStage())
             this.draw();
     }
 
+    // Whether a stage is shown, and not a layer or what a name has.
     isStage() {
-        return this.how !== 'live' && this.how !== 'categories';
+        return /^\d/.test(this.how) && this.layer === '' && this.name === '';
     }
 
     drawChoices() {
@@ -168,7 +169,7 @@ class MemoryView {
 
     draw() {
         const [series, note] = this.series();
-        const isStage = this.isStage() && this.layer === '' && this.name === '';
+        const isStage = this.isStage();
         this.isMissing = series.length === 0;
         if (series.length === 0)
             series.push({ name: 'nothing', values: new Float64Array(this.table.numRows) });
@@ -193,6 +194,7 @@ class MemoryView {
                 } }));
         replace(this.holder, this.isMissing ? [] : this.chart.element);
         this.drawTile(this.chart.chosen !== null ? this.chart.chosen
+            : isStage ? this.split.stages[Number(this.how)].tile
             : largestOf(this.table.column('live_bytes')));
     }
 
@@ -243,7 +245,7 @@ class MemoryView {
     }
 
     drawTile(tile) {
-        this.boxes.draw(tile);
+        this.boxes.draw(tile, this.isStage() && this.page.plan.isTold() ? Number(this.how) + 1 : 0);
         const value = (name) => this.table.column(name)[tile];
         const { tileVariables, data } = this.page;
         const columns = ['#bytes', 'category', 'live at steps', 'name'];

@@ -590,9 +590,7 @@ const Model = (() => {
             : `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
     }
 
-    function option(name, values) {
-        return values.length === 0 ? '' : `${name} ${values.join(',')}`;
-    }
+    const option = (name, values) => values.length === 0 ? '' : `${name} ${values.join(',')}`;
 
     function ipuWords(words, model, numIpus) {
         const { device_map: map, links } = model.wishes;

@@ -235,21 +235,27 @@ const Places = (() => {
                 b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
         }
 
-        // The tiles whose variables the page has by address.
         let boxes = null;
-        function boxedTiles() {
+        function readBoxes() {
             if (boxes === null) {
                 boxes = unpackAll(data.boxes);
                 boxes.start = starts(boxes.count);
                 boxes.firstRange = starts(boxes.ranges);
             }
-            return [...boxes.tile];
+            return boxes;
         }
 
-        // The variables of such a tile: lives are [from, to) in steps, null for always. Of other
-        // tiles null.
-        function boxesOf(tile) {
-            const index = boxedTiles().indexOf(tile);
+        // The tiles whose variables the page has by address.
+        function boxedTiles() {
+            const { tile, stage } = readBoxes();
+            return Array.from(tile.filter((_, i) => stage[i] === 0));
+        }
+
+        // The variables of such a tile, or of a stage of the command's plan, counted from 1, on it:
+        // lives are [from, to) in steps, null for always. Of other tiles null.
+        function boxesOf(tile, stage = 0) {
+            const index = readBoxes().tile.findIndex((own, i) => own === tile &&
+                boxes.stage[i] === stage);
             if (index < 0)
                 return null;
             const classes = new Map();

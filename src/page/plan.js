@@ -215,9 +215,8 @@ class PlanView {
     }
 
     showBest() {
-        if (this.best === null)
-            return;
-        this.setCuts(this.best.cuts, 'The best plan.');
+        if (this.best !== null)
+            this.setCuts(this.best.cuts, 'The best plan.');
     }
 
     showTold() {
@@ -353,16 +352,15 @@ class PlanView {
         return smallTable(`The plan on screen${most === 2 ? '' : ' and the best one'}`,
             ['', '#on screen', `#${word}`, '#difference'].slice(0, most),
         names.map((name) => [objectiveTitle(name, isOfCycles), show(name, split.values[name]),
-            best === null ? '–' : show(name, other[name]), best === null || other[name] === null
-                ? '–' : difference(split.values[name] - other[name], (value) => show(name, value))]
+            show(name, other[name]), !Number.isFinite(other[name]) ? '–'
+                : difference(split.values[name] - other[name], (value) => show(name, value))]
             .slice(0, most)));
     }
 
     drawStages() {
         const bar = (stage) => {
             const width = Math.min(100, stage.need_bytes / stage.limit_bytes * 100);
-            const isOver = stage.fits === false;
-            return svg('svg', { class: isOver ? 'bar over' : 'bar', viewBox: '0 0 100 10',
+            return svg('svg', { class: stage.fits === false ? 'bar over' : 'bar', viewBox: '0 0 100 10',
                 preserveAspectRatio: 'none', 'aria-hidden': 'true' },
             svgRect(0, 0, 100, 10, 'room'), svgRect(0, 0, width, 10, 'used'));
         };

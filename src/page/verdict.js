@@ -104,7 +104,6 @@ class Verdict {
 
     sizeText(stage) {
         const { plan } = this;
-        const most = stage.needs.most;
         const over = stage.need_bytes - stage.limit_bytes;
         const where = stage.ipu < 0 ? '' : ` on IPU ${stage.ipu}`;
         const { bound_bytes: bound } = stage;
@@ -114,7 +113,7 @@ class Verdict {
         const share = percentOfLimit(stage.need_bytes, stage.limit_bytes);
         return `Fullest tile: ${ofLimit(stage.need_bytes, stage.limit_bytes)} (${share})${where}` +
             (over > 0 ? `: ${kib(over)} too much.` : plan.model.needs.length < 2 ||
-                plan.settings.need === 'most' ? '.' : `; at most ${kib(most)}.`);
+                plan.settings.need === 'most' ? '.' : `; at most ${kib(stage.needs.most)}.`);
     }
 
     proofText(broken, isContradiction) {
