@@ -106,14 +106,11 @@ static size_t most_place(const search *s, size_t first, size_t end, uint64_t lim
 static need need_of(const search *s, const pl_limits *limits, size_t first, size_t end) {
     const uint64_t cycles = popliner_costs_cycles(&s->costs, first, end - 1);
     const uint64_t most = limits->max_cycles;
-    need n = {.num_ipus = 1, .most_place = s->num_ipus};
-    if (cycles > most) {
-        const uint64_t least = most > 0 ? divide(cycles, most) : UINT64_MAX;
-        n.num_ipus = least <= s->num_ipus ? (size_t)least : 0;
-    }
+    const uint64_t least = cycles <= most ? 1 : most > 0 ? divide(cycles, most) : UINT64_MAX;
+    need n = {.num_ipus = least <= s->num_ipus ? (size_t)least : 0};
     if (n.num_ipus > 0)
         n.most_place = most_place(s, first, end, pl_limits_peak(&s->problem, limits, 0));
-    if (n.num_ipus > 0 && n.most_place > 0)
+    if (n.most_place > 0)
         n.parameters = parameters_of(s, first, end);
     return n;
 }
@@ -121,9 +118,9 @@ static need need_of(const search *s, const pl_limits *limits, size_t first, size
 /* Returns the fewest IPUs for a stage before `later` IPUs; 0 if none of its numbers will do. */
 static size_t ipus_before(const search *s, const need *n, size_t later) {
     size_t count = n->num_ipus;
-    if (later > 0 && n->most_place < 2)
+    if (later > 0 && n->most_place == 1)
         return 0;
-    if (later > 0 && place_of(count, later) > n->most_place)
+    if (n->most_place < s->num_ipus && place_of(count, later) > n->most_place)
         count = (size_t)divide(later, n->most_place - 1);
     return count <= s->num_ipus - later && n->parameters <= s->most_parameters[count] ? count : 0;
 }
@@ -150,8 +147,9 @@ static void find_most_parameters(search *s, uint64_t max_cycles) {
 /* Returns whether no longer interval can be a stage either. */
 static bool is_last(const search *s, const need *n, size_t first, size_t end) {
     const pl_cost_order *order = &s->problem.order;
-    return (n->num_ipus == 0 && order->cycles_never_shrink) ||
-           (n->most_place == 0 && order->peaks_never_shrink && end >= order->first_ends[first]);
+    if (n->num_ipus == 0)
+        return order->cycles_never_shrink;
+    return n->most_place == 0 && order->peaks_never_shrink && end >= order->first_ends[first];
 }
 
 /* Finds the stages that begin with a unit, before those of later units. */
@@ -164,7 +162,7 @@ static void add_stages(search *s, const pl_limits *limits, size_t first) {
         const uint64_t cut = end < s->num_units ? popliner_costs_cut(&s->costs, end) : 0;
         if (is_last(s, &n, first, end))
             break;
-        if (n.num_ipus == 0 || n.most_place == 0)
+        if (n.most_place == 0)
             continue;
         for (size_t later = 0; later + n.num_ipus <= s->num_ipus; ++later) {
             const uint64_t rest = s->splits[place_in(s, end, later)].cut_bytes;
@@ -332,11 +330,9 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     if (s->parameters_before == NULL || s->most_parameters == NULL || s->splits == NULL ||
         s->stages == NULL)
         return pl_fail_memory(error, "the replicas of stages");
-    for (size_t unit = 0; unit < n; ++unit) {
-        const uint64_t own =
-            s->options.parameter_bytes == NULL ? 0 : s->options.parameter_bytes[unit];
-        s->parameters_before[unit + 1] = pl_add_or_never(s->parameters_before[unit], own);
-    }
+    for (size_t unit = 0; s->options.parameter_bytes != NULL && unit < n; ++unit)
+        s->parameters_before[unit + 1] =
+            pl_add_or_never(s->parameters_before[unit], s->options.parameter_bytes[unit]);
     s->filter = pl_filter_of_limits(&s->problem);
     s->stop = (pl_stop){INFINITY, s->solver.should_stop, s->solver.should_stop_user, NULL};
     if (s->solver.time_limit_seconds > 0)
@@ -383,22 +379,6 @@ static popliner_status optimise(search *s, popliner_plan *plan, popliner_error *
     return status;
 }
 
-static popliner_status solve(search *s, popliner_plan **plan, popliner_error *error) {
-    bool exists = false;
-    popliner_status status = check(s, error);
-    if (status == POPLINER_OK)
-        status = know_places(s, error);
-    if (status == POPLINER_OK)
-        status = pl_problem_create(&s->problem, &s->costs, &s->solver, NULL, error);
-    if (status == POPLINER_OK)
-        status = begin_search(s, error);
-    if (status == POPLINER_OK)
-        status = find(s, &s->filter, PL_GOAL_ANY, &exists, error);
-    if (status == POPLINER_OK)
-        status = pl_plan_create_empty(s->is_stopped, plan, error);
-    return status == POPLINER_OK && exists ? optimise(s, *plan, error) : status;
-}
-
 popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
                                                const popliner_replicas_options *options,
                                                popliner_plan **plan, popliner_error *error) {
@@ -408,6 +388,7 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
                 .costs = *pl_costs_of_any_split(costs),
                 .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
+    bool exists = false;
     *plan = NULL;
     popliner_status status =
         pl_struct_take(&s.options, sizeof s.options, options, "popliner_replicas_options", error);
@@ -421,10 +402,21 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
     }
     s.num_ipus = s.solver.num_ipus;
     s.bandwidth = (popliner_bandwidth){s.options.bandwidth_bytes, s.options.bandwidth_cycles};
-    status = solve(&s, plan, error);
-    const bool is_found = s.num_stages > 0;
+    status = check(&s, error);
+    if (status == POPLINER_OK)
+        status = know_places(&s, error);
+    if (status == POPLINER_OK)
+        status = pl_problem_create(&s.problem, &s.costs, &s.solver, NULL, error);
+    if (status == POPLINER_OK)
+        status = begin_search(&s, error);
+    if (status == POPLINER_OK)
+        status = find(&s, &s.filter, PL_GOAL_ANY, &exists, error);
+    if (status == POPLINER_OK)
+        status = pl_plan_create_empty(s.is_stopped, plan, error);
+    if (status == POPLINER_OK && exists)
+        status = optimise(&s, *plan, error);
     end_search(&s);
-    if (status == POPLINER_OK && (is_found || s.is_stopped))
+    if (status == POPLINER_OK && (exists || s.is_stopped))
         return POPLINER_OK;
     popliner_plan_free(*plan);
     *plan = NULL;
