@@ -300,6 +300,8 @@ static void refuses_what_is_no_profile(void **state) {
     assert_refused(&run, 3,
                    "report: no profile.pop here; found inference/ and training/; pass "
                    "one of them, or add --report NAME,... or --report all\n");
+    RUN(&run, in_scratch("report"));
+    assert_refused(&run, 3, "pass one of them, or add --report all --solve to split all\n");
     /* the second file is looked for before the first is read */
     RUN(&run, "/dev/null", "none.cbor", "--solve");
     assert_refused(&run, 3, "none.cbor: no such file or directory");

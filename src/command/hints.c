@@ -658,6 +658,8 @@ popliner_status hints_for_evaluate(session *s, const request *r,
                                    const popliner_certificate *certificate,
                                    const popliner_costs *costs, bool lacks_schedule,
                                    hint_list *list, popliner_error *error) {
+    /* a list that a rule has in the same form */
+    static const char plain_names[] = "0123456789,";
     const popliner_plan *plan = certificate->plan;
     const size_t num_stages = plan->num_stages;
     trial t = begin(s, r, costs);
@@ -682,6 +684,13 @@ popliner_status hints_for_evaluate(session *s, const request *r,
         add(list, "Try", keep(list, "--solve %s %zu", s->names.num_ipus, num_stages),
             is_of_memory ? keep(list, "the best split: %s bytes", grouped(t.bytes).text)
                          : "the best split");
+    if (s->analysis != NULL && r->solver.num_mapped_stages == 0 && num_stages > 1 &&
+        r->asked.num_stage_recomputes == 0 &&
+        s->options.evaluate[strspn(s->options.evaluate, plain_names)] == '\0')
+        add(list, "Try",
+            keep(list, "--solve %s %zu --require cut:%s", s->names.num_ipus, num_stages,
+                 s->options.evaluate),
+            "this split's cycles and traffic");
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         add_page(s, list);
     return finish(list, status, error);

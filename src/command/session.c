@@ -398,7 +398,9 @@ static void add_hint(const session *s, popliner_error *error) {
         return; /* it says itself what it is */
     if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
         report_names_are_in(s->options.profile))
-        hint = ", or add --report NAME,... or --report all";
+        hint = s->options.solve || s->options.evaluate != NULL
+                   ? ", or add --report NAME,... or --report all"
+                   : ", or add --report all --solve to split all";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --output analysis=FILE can be loaded";
     else if (error->reason == POPLINER_REASON_NO_DEBUG_INFO && s->options.debug != NULL)
