@@ -1,8 +1,10 @@
 // What a reader sees in a page, in a browser, against the command: cuts moved at random have the
 // numbers of --evaluate, and questions set at random by the page's own fields have the answer of
 // --solve. The command lines are those that the page copies; they are run on a stored analysis.
-// Four pages: the sample, a pipeline over three IPUs, the real profile where it is beside the
-// checkout, and bert-large, which must answer each question within 50 milliseconds.
+// Verdicts and remedies are read from the page, too. Four pages: the sample, a pipeline over three
+// IPUs, the real profile where it is beside the checkout, and bert-large, which must answer each
+// question within 50 milliseconds; at night recomputation, constraints, a limit that is too low, a
+// comparison, and 100 units.
 // Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, the real profile.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
@@ -12,13 +14,13 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
-const { takesAll } = require('./cases.js');
+const { isNightly, takesAll } = require('./cases.js');
 const { makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
 const numSplits = takesAll ? 50 : 10; // of each page
 const numSettings = takesAll ? 25 : 5;
-const MOST_MILLISECONDS = 50; // half of the answers may take longer where the machine is busy
+const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 50); // half of the answers may take longer where the machine is busy
 fs.mkdirSync(scratch, { recursive: true });
 
 // ---- random numbers that are the same each time ----
@@ -117,6 +119,32 @@ async function set(tab, label, value) {
     }
 }
 
+// The weakest verdict first.
+const VERDICTS = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits'];
+
+// Of the best plan: what the page says above it, and its buttons, against the command's answer.
+async function checkVerdict(tab, told, line) {
+    await tab.evaluate(() => window.page.plan.showBest());
+    const words = VERDICTS.find((verdict) =>
+        told.stages.some((stage) => stage.needs.verdict === verdict));
+    const head = await tab.locator('.verdict .head').innerText();
+    const number = told.totals.ipus;
+    assert.ok(head.toLowerCase().includes(`${words.replace(/^is /, '')} on ${number} ipu`),
+        `${line}: ${head}, not ${words}`);
+    if (told.status !== 'infeasible')
+        return;
+    const buttons = (await tab.locator('.verdict .buttons button').allInnerTexts())
+        .map((text) => text.replace(/\u202f/g, ''));
+    const { enough_num_ipus: more, enough_mem_per_tile: least } = told.infeasibility;
+    const use = buttons.find((text) => /^Use /.test(text));
+    const allow = buttons.find((text) => /^Allow /.test(text));
+    assert.strictEqual(use && digits(use.match(/^Use \d+/)[0]), more || undefined,
+        `${line}: ${buttons}`);
+    const size = Math.ceil(least / 1024);
+    assert.strictEqual(allow && allow.match(/^Allow (.*) per tile/)[1], !least ? undefined
+        : size < 10 ? `${size * 1024} B` : `${size} KiB`, `${line}: ${buttons}`);
+}
+
 async function checkAnswers(tab, subject, statuses) {
     const largest = await tab.evaluate(() => window.page.plan.split.values.memory);
     for (let i = 0; i < numSettings; i++) {
@@ -143,6 +171,7 @@ async function checkAnswers(tab, subject, statuses) {
         assert.strictEqual(own.stages, told.stages.length, line);
         for (const value of told.objectives)
             assert.strictEqual(own.values[value.name], value.value, `${line}: ${value.name}`);
+        await checkVerdict(tab, told, line);
     }
 }
 
@@ -193,6 +222,22 @@ function makeSubject(name, report, ...words) {
     return Object.assign(page, { report, stored });
 }
 
+function nightly() {
+    const small = ['--preset', 'bert-tiny', '--layers', '6', '--tiles', '16', '--debug-arguments',
+        '10', '--framework', 'popart', '--training'];
+    const training = makeProfile('training', ...small);
+    const asked = ['--solve', '--num-ipus', '3'];
+    return [makeSubject('recomputed', training, ...asked, '--schedule', 'tf-grouped', '--recompute',
+        'full'),
+    makeSubject('constrained', training, ...asked, '--require', 'cut:3', '--require', 'no-cut:1',
+        '--require', 'layers:..4', '--require', 'place:0=0'),
+    makeSubject('low', training, ...asked, '--mem-per-tile', '100K'),
+    makeSubject('compared', training, ...asked, '--compare', makeProfile('other', ...small,
+        '--seed', '5')),
+    makeSubject('hundred', makeProfile('hundred', ...small, '--layers', '98'), ...asked,
+        '--schedule', 'popart')];
+}
+
 async function main() {
     const browser = await startBrowser();
     const subjects = [
@@ -208,6 +253,8 @@ async function main() {
             '--num-ipus', '3'));
     else
         console.log(`Without the real profile: there is no ${real}`);
+    if (isNightly)
+        subjects.push(...nightly());
     const statuses = new Set();
     for (const subject of subjects) {
         const { context, tab, faults } = await openPage(browser, subject, 1440, 'light');

@@ -1,6 +1,7 @@
 // The model of the page against the command: random splits against --evaluate, random settings
 // against --solve and --pareto.
-// Arguments: popliner, popliner-mkprofile, a scratch folder, the golden cases, the sample.
+// Arguments: popliner, popliner-mkprofile, a scratch folder, the golden cases, the sample, the real
+// profile, which is left out where it is not beside the checkout.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 'use strict';
@@ -13,14 +14,15 @@ const vm = require('vm');
 const zlib = require('zlib');
 const { isNightly, takesAll } = require('./cases.js');
 
-const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
+const [popliner, mkprofile, scratch, golden, sample, real] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
 const Model = require(path.join(__dirname, '../src/page/model.js'));
 const Solver = require(path.join(__dirname, '../src/wasm/solver.js'));
-// on each of nine pages: together more than 200 and 100
-const numSplits = takesAll ? 24 : 2;
-const numSettings = takesAll ? 12 : 2;
-const numConstraints = takesAll ? 30 : 2;
+// on each of the pages: together more than 200 and 100
+let numSplits = takesAll ? 24 : 2;
+let numSettings = takesAll ? 12 : 2;
+let numConstraints = takesAll ? 30 : 2;
+let stored = null; // an analysis on which lines of a page are run, in place of its report
 
 // ---- random numbers that are the same each time ----
 
@@ -36,7 +38,8 @@ function pick(list) {
 
 // ---- the command ----
 
-function run(words) {
+function run(given) {
+    const words = stored === null ? given : [stored, '--load-from-file', ...given.slice(1)];
     const result = spawnSync(popliner, ['-q', ...words],
         { encoding: 'utf8', maxBuffer: 1 << 26 });
     assert.ok(result.status === 0 || result.status === 1,
@@ -138,6 +141,9 @@ function compareStage(own, told, chain, where) {
     }
 }
 
+// Below 100 % of what a split needs, no split may fit.
+let limitPercents = [70, 130];
+
 function randomSettings(model) {
     const objectives = Model.OBJECTIVES.filter((name) => name !== 'cycles' || model.hasCycles);
     const chosen = [];
@@ -154,7 +160,8 @@ function randomSettings(model) {
     // near what a random split needs, so that some fit and some do not
     const cuts = randomCuts(model, settings);
     const { memory } = Model.evaluate(model, settings, cuts).values;
-    settings.limit = Math.max(1, Math.floor(memory * (70 + random(60)) / 100));
+    const [low, high] = limitPercents;
+    settings.limit = Math.max(1, Math.floor(memory * (low + random(high - low)) / 100));
     return settings;
 }
 
@@ -189,15 +196,25 @@ function checkSplits(data, model, name) {
 
 // ---- answers ----
 
-function compareAnswer(own, told, line) {
+function compareAnswer(own, told, line, device = 'IPU') {
     assert.strictEqual(own.status, told.status, line);
     // reasons, contradictions and remedies; the page has no peak of a unit alone
     const plain = (why) => why === null ? null : Object.assign({}, why, { peak: null });
     assert.deepStrictEqual(plain(own.why), plain(told.infeasibility), line);
     if (own.split === null) {
         assert.strictEqual(told.stages.length, 0, line);
+        // after what the command says of the profile; it alone explains places of stages
+        assert.ok(own.messages.length > 0, line);
+        assert.deepStrictEqual(own.messages, told.messages.filter(({ text }) =>
+            !text.startsWith('Stage k runs on IPU k: ')).slice(-own.messages.length), line);
         return;
     }
+    // the words of remedies; devices of the module are IPUs to the command
+    const remedies = (messages) => messages.map(({ text }) => text.replace(/\bdevice(s?)\b/g, `${device}$1`))
+        .filter((text) => /^It would fit|would not help/.test(text));
+    assert.deepStrictEqual(remedies(own.messages), remedies(told.messages), line);
+    for (const name of Object.keys(told.totals))
+        assert.strictEqual(own.split.values[name], told.totals[name], `${line}: total ${name}`);
     for (const value of told.objectives)
         assert.strictEqual(own.split.values[value.name], value.value, `${line}: ${value.name}`);
     assert.strictEqual(own.split.stages.length, told.stages.length, line);
@@ -210,6 +227,15 @@ function compareAnswer(own, told, line) {
             assert.strictEqual(mine.mem[name], stage.mem[name] || 0, `${line}: ${i}, ${name}`);
         assert.strictEqual(mine.tile_bytes, stage.mem.max_tile_mem, `${line}: stage ${i}`);
         assert.strictEqual(mine.cut_bytes, stage.cut_bytes, `${line}: stage ${i}`);
+        if (stage.needs) {
+            assert.strictEqual(mine.verdict, stage.needs.verdict, `${line}: stage ${i}`);
+            assert.deepStrictEqual(['least', 'expected', 'most'].map((need) => mine.needs[need]),
+                ['at_least_bytes', 'expected_bytes', 'at_most_bytes'].map((need) =>
+                    stage.needs[need]), `${line}: stage ${i}`);
+            assert.deepStrictEqual([mine.tile, mine.step, mine.variables],
+                [stage.peak.tile, stage.peak.step, stage.peak.largest_variables],
+                `${line}: stage ${i}`);
+        }
         if (stage.cycles !== null)
             assert.strictEqual(mine.cycles, stage.cycles, `${line}: stage ${i}`);
     });
@@ -630,6 +656,135 @@ const cases = [
         '--objective', 'cycles'],
     [path.join(scratch, 'training'), '--schedule', 'popart', '--calibration', calibration()],
 ];
+// ---- ten pages, with 200 splits and 200 settings each ----
+
+const EACH = 200;
+
+// Splits and settings that stages on one IPU have: what the page says is never better than what the
+// command measures. Checks the command's plan to be as the command has it.
+function checkInterleaved(data, model, name) {
+    const map = model.wishes.device_map;
+    const first = Model.settingsOf(model);
+    const low = Math.min(...Model.evaluate(model, first, data.plan).stages
+        .map((s) => s.need_bytes));
+    for (let i = 0; i < EACH; i++) {
+        const cuts = new Set();
+        while (cuts.size + 1 < map.length)
+            cuts.add(1 + random(model.numUnits - 1));
+        const settings = { ...first, need: pick(model.needs),
+            limit: Math.floor(low * (80 + random(300)) / 100) };
+        const own = Model.evaluate(model, settings, [...cuts].sort((a, b) => a - b));
+        const line = Model.evaluateCommand(data, model, settings, own.cuts);
+        run([...wordsOf(line), '--format', 'json']).forEach((told, k) => {
+            const mine = own.stages[k];
+            const where = `${name}, ${line}: stage ${k}`;
+            const [page, known] = [mine.verdict, told.needs.verdict].map((verdict) =>
+                VERDICTS.indexOf(verdict));
+            assert.ok(page < 0 || (page === 0 ? known === 0 : page <= known), where);
+            assert.ok([null, told.fits].includes(mine.fits), where);
+            assert.ok(mine.bound_bytes === null ||
+                mine.bound_bytes >= told.needs[NEED_KEYS[settings.need]], where);
+        });
+        const answer = run([...wordsOf(Model.solveCommand(data, model, settings)), '--format',
+            'json']);
+        const best = Model.solve(model, settings);
+        assert.strictEqual(best.status, 'bounded', line);
+        assert.ok(best.split.bound >= answer.totals.memory, line);
+        assert.deepStrictEqual(best.split.stages.map((s) => s.ipu), map, line);
+    }
+}
+
+// A table of layers as costs: no page is made of it, but its model and solver have its numbers.
+function checkCosts(solves) {
+    const n = 12;
+    const list = (below) => Array.from({ length: n }, () => random(below));
+    const [memory, cycles, stash, cuts] = [list(5000), list(900), list(300), list(2000)];
+    const file = path.join(scratch, 'costs.csv');
+    fs.writeFileSync(file, `name,memory,cycles,stash,cut\n${memory.map((_, i) =>
+        `l${i},${memory[i]},${cycles[i]},${stash[i]},${i + 1 < n ? cuts[i + 1] : ''}\n`).join('')}`);
+    const sums = (costs) => Float64Array.from(costs.flatMap((_, from) => costs.slice(from)
+        .map((__, k) => costs.slice(from, from + k + 1).reduce((sum, cost) => sum + cost, 0))));
+    const zeros = new Float64Array(n * (n + 1) / 2);
+    const tiles = new Proxy({ first: Model.starts(Array(zeros.length).fill(1)), from_copies: zeros,
+        bytes: sums(memory), stash_bytes: sums(stash) },
+    { get: (own, name) => own[name] || zeros });
+    const copies = Float64Array.from({ length: n }, (_, i) => i);
+    const model = { parts: ['stash', 'layout'].map((name) => ({ name, column: name })),
+        chain: { labels: memory.map((_, i) => `l${i}`), first_may_be_alone: true }, numUnits: n,
+        optionNames: { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
+            constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' },
+        categories: [], hasCycles: true, needs: ['expected'], cycles: sums(cycles),
+        cuts: Float64Array.from(cuts, (cut, unit) => unit > 0 ? cut : 0),
+        wishes: { unknown: [], counted: Array(n).fill(1), min_units: 1, max_units: 0,
+            cut_rules: Array(n).fill(0), device_map: null, pairs: [], mem_per_tile: [],
+            ipu_speeds: [], placements: [], links: null, is_calibrated: true },
+        pipelines: [{ words: '--schedule 1f1b', cycles: sums(cycles), keeps: true, max_stages: n,
+            copies: { least: copies, expected: copies, most: copies }, stages: {
+                sums: new Proxy({}, { get: () => zeros }),
+                largest: { least: tiles, expected: tiles, most: tiles },
+                variables: { first: Model.starts(zeros) } } }] };
+    const data = { words: { command: `popliner ${file}`, solve: '--solve', evaluate: '--evaluate',
+        expected: '', num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile', slack: '--slack',
+        objective: '--objective', constraints: '' } };
+    for (let i = 0; i < EACH; i++) {
+        const settings = randomSettings(model);
+        const split = Model.evaluate(model, settings, randomCuts(model, settings));
+        const line = Model.evaluateCommand(data, model, settings, split.cuts);
+        const told = run([...wordsOf(line), '--format', 'json']);
+        assert.deepStrictEqual(split.stages.map((s) => [s.need_bytes, s.cycles, s.cut_bytes]),
+            told.stages.map((s) => [s.mem.max_tile_mem, s.cycles, s.cut_bytes]), line);
+        const question = Model.solveCommand(data, model, settings);
+        if (solves)
+            compareAnswer(Model.solve(model, settings),
+                run([...wordsOf(question), '--format', 'json']), question, 'device');
+    }
+}
+
+function tenPages() {
+    const training = path.join(scratch, 'training');
+    const pages = [['training', [training, '--schedule', 'popart']],
+        ['recomputation', [training, '--schedule', 'tf-grouped', '--recompute', 'full']],
+        ['several constraints', [training, '--schedule', '1f1b+1', '--require', 'layers:..3']],
+        ['interleaved', [training, '--solve', '--num-ipus', '2', '--device-map', 'interleaved:2']],
+        ['infeasible', [training, '--schedule', 'popart', '--mem-per-tile', '1K']],
+        ['several IPUs', [path.join(scratch, 'pipeline'), '--mem-per-tile', '3M']],
+        ['comparison', [training, '--compare', path.join(scratch, 'inference')]],
+        ['100 units', [make('hundred', ...small, '--layers', '98', '--training'), '--schedule',
+            'popart']],
+        ...real !== undefined && fs.existsSync(real)
+            ? [['real', [real, '--layer-name-regex', 'cs(\\d+)_']]] : []];
+    return pages;
+}
+
+function checkTenPages(solves) {
+    for (const [name, words] of tenPages()) {
+        const data = makePage(words);
+        const model = Model.read(data);
+        const regex = words.filter((word, i) => [word, words[i - 1]].includes('--layer-name-regex'));
+        stored = path.join(scratch, 'stored.popliner');
+        fs.rmSync(stored, { force: true });
+        execFileSync(popliner, ['-q', words[0], ...regex, '--save-to-file', stored],
+            { stdio: ['ignore', 'ignore', 'pipe'] });
+        limitPercents = name === 'infeasible' ? [1, 60] : [70, 130];
+        [numSplits, numSettings, numConstraints] = [EACH, EACH, EACH];
+        const start = Date.now();
+        if (Model.isBounded(model) && solves) {
+            checkInterleaved(data, model, name);
+        } else {
+            checkSplits(data, model, name);
+            if (solves && name === 'several constraints')
+                checkConstraints(data, model, name);
+            else if (solves)
+                checkAnswers(data, model, name);
+        }
+        stored = null;
+        console.log(`${name}: ${EACH} splits and ${solves ? EACH : 0} settings, ` +
+            `${Math.round((Date.now() - start) / 1000)} s`);
+    }
+    checkCosts(solves);
+    console.log(`costs of a table: ${EACH} splits and ${EACH} settings`);
+}
+
 // As a browser does: the solver of a page, unpacked.
 async function startSolver() {
     const { solver } = makePage([sample]);
@@ -665,6 +820,8 @@ async function main() {
     }
     if (solves)
         assert.deepStrictEqual([...statuses].sort(), ['infeasible', 'optimal']);
+    if (isNightly)
+        checkTenPages(solves);
     console.log(solves ? `${chosen.length} pages agree with the command`
         : 'The pages are made without a solver: only splits are compared');
 }

@@ -129,11 +129,12 @@ popliner_script(page_tiles page_tiles_test.py CASES quick full
 popliner_script(page_places page_places_test.js
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_places ${golden} ${sample})
 popliner_script(page_model page_model_test.js CASES quick full nightly
-  ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_model ${golden} ${sample})
+  ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_model ${golden} ${sample}
+    ${shared}/firehose)
 popliner_script(page_browser page_browser_test.js FROM full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_browser ${sample}
     ${shared}/firehose)
-popliner_script(page_answers page_answers_test.js CASES full
+popliner_script(page_answers page_answers_test.js CASES full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_answers ${sample}
     ${shared}/firehose)
 
