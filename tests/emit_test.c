@@ -671,9 +671,9 @@ static void numbers_mark_layers(void **state) {
         assert_string_equal(text, "--mtp-num-layers 1 --pipeline-model-parallel-size 2 "
                                   "--pipeline-model-parallel-layout \"Et|tmL\"\n");
         assert_string_equal(t.last,
-                            "megatron: Layers are encoder.0 to encoder.1, by their numbers; "
-                            "what is before and after them counts as none. A column 'layer' "
-                            "can say otherwise.");
+                            "megatron: Layers are encoder.0 to encoder.1, as their names have "
+                            "numbers; units before and after them are no layers. A column 'layer' "
+                            "can change this.");
         free(text);
     }
     s.counted = some;

@@ -44,8 +44,8 @@ static const topic topics[] = {
      "it.\n",
      "popliner report --solve -n 4 --require no-cut:3,4 --require place:0=1"},
     {"pipeline", "Pipelines: schedules, recomputation, replicas",
-     "Copies are the micro-batches whose activations a stage stores in addition to the\n"
-     "one that it works on. A stage has d stages after it.\n",
+     "Copies are the micro-batches whose activations a stage stores besides the one\n"
+     "that it works on. Below, d is the number of stages after a stage.\n",
      "popliner report --solve -n 4 --schedule popart --recompute auto"},
     {"memory", "Memory: what counts, and the limit", NULL,
      "popliner report --solve -n 4 --need at-most --reserve 5%"},

@@ -496,7 +496,7 @@ const value_kind kind_map = {
     .words = (const kind_word[]){
         {"interleaved", 0, "V stages on each of the --num-ipus, in turn", "interleaved:V"},
         {"v", 0, "V-shaped: two stages on each IPU", NULL},
-        {"any", 0, "the order of devices that is best, with costs", NULL},
+        {"any", 0, "the best order of devices; for files of costs", NULL},
         {"replicas", 0, "each stage on as many devices as is best, with costs", NULL},
         {.name = NULL}}};
 
@@ -761,7 +761,7 @@ const value_kind kind_rules = {
         {"no-cut", RULE_NO_CUT, "no cut after any of them", "no-cut:L,..."},
         {"together", RULE_TOGETHER, "all of them on one IPU", "together:L,L,..."},
         {"place", RULE_PLACE, "a layer on IPU I", "place:L=I,..."},
-        {"layers", RULE_LAYERS, "how many layers each stage has; 0..: also Head or Tail alone",
+        {"layers", RULE_LAYERS, "how many layers each stage has; 0.. allows Head or Tail alone",
          "layers:A..B"},
         {.name = NULL}}};
 

@@ -175,7 +175,8 @@ const value_kind kind_bandwidths = {
     .forms = (const kind_form[]){{"64,1-2=0.5", "64 bytes a cycle, half a byte from IPU 1 to 2"},
                                  {.form = NULL}},
     .words =
-        (const kind_word[]){{"replicas", 0, "with --total-ipus: from an IPU to the other replicas",
+        (const kind_word[]){{"replicas", 0,
+                             "from an IPU to its replicas (--total-ipus, --device-map replicas)",
                              "replicas=BYTES"},
                             {.name = NULL}},
     .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};

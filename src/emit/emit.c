@@ -618,8 +618,8 @@ static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
                      length < 60 ? (int)length : 0, first, first);
     if (e->has_unmarked_ends)
         pl_emit_note(e,
-                     "Layers are %.60s to %.60s, by their numbers; what is before and after "
-                     "them counts as none. A column 'layer' can say otherwise.",
+                     "Layers are %.60s to %.60s, as their names have numbers; units before and "
+                     "after them are no layers. A column 'layer' can change this.",
                      first, e->layers[e->num_layers - 1]);
     return POPLINER_OK;
 }
