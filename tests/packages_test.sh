@@ -1,11 +1,10 @@
 #!/bin/sh
 # The Debian packages: lintian finds no error in them, and unpacked they serve the command's users
-# and programs. In the nightly run, built twice in different folders they are the same, byte for
-# byte, and they are installed in a minimal Debian, too. Arguments: the source folder, cmake, the compiler.
+# and programs. Built twice in different folders they are the same, byte for byte. They are also
+# installed in a minimal Debian. Arguments: the source folder, cmake, the compiler.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
-. "$(dirname "$0")/cases.sh"
 source=$1
 cmake=$2
 compiler=$3
@@ -34,13 +33,11 @@ build_in "$scratch/here"
 num_packages=$(find "$scratch/here" -name '*.deb' | wc -l)
 [ "$num_packages" -ge 4 ]
 echo "$num_packages packages"
-if [ "$cases" = nightly ]; then
-    build_in "$scratch/a/folder/elsewhere"
-    for package in "$scratch"/here/*.deb; do
-        cmp "$package" "$scratch/a/folder/elsewhere/${package##*/}"
-    done
-    echo "the same from two folders"
-fi
+build_in "$scratch/a/folder/elsewhere"
+for package in "$scratch"/here/*.deb; do
+    cmp "$package" "$scratch/a/folder/elsewhere/${package##*/}"
+done
+echo "the same from two folders"
 quietly lintian --allow-root --fail-on error "$scratch"/here/*.changes
 grep '^W:' "$scratch/log" || true
 
@@ -110,7 +107,6 @@ mkdir "$scratch/used"
 sh "$scratch/use.sh" "$scratch/root" "$source/tests" "$cmake" "$compiler" "$scratch/used" "$version"
 echo "unpacked they serve the command and programs"
 
-[ "$cases" = nightly ] || exit 0
 clean=$scratch/clean
 mkdir -p "$clean/packages" "$clean/used"
 cp "$scratch"/here/*.deb "$clean/packages"

@@ -432,7 +432,7 @@ def main():
              ("tensorflow", "training", "0"), ("popart", "inference", "0|1"),
              ("poptorch", "training", "1")]
     have_both = False
-    for number, (framework, kind, cuts) in enumerate(kinds if takes_all else kinds[:2]):
+    for number, (framework, kind, cuts) in enumerate(cases.chosen(kinds[:2], kinds[::2], kinds)):
         with tempfile.TemporaryDirectory() as scratch:
             report = os.path.join(scratch, "report")
             subprocess.run([mkprofile, "--preset", "bert-tiny", "--framework", framework,

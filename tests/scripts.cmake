@@ -28,7 +28,7 @@ popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASE
   nightly)
 popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} CASES quick full)
 popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile}
-  CASES quick full)
+  CASES quick full nightly)
 popliner_script(calibration calibration_test.py ARGUMENTS ${popliner} ${mkprofile} FROM full)
 popliner_script(compare_pipeline ${PROJECT_SOURCE_DIR}/tools/compare-pipeline
   ARGUMENTS --quick --limit 25 --popliner ${popliner} --mkprofile ${mkprofile} FROM full)
@@ -83,7 +83,8 @@ popliner_script(sections sections_test.py CASES quick full nightly
     ${shared}/firehose ${shared}/popxl-mnist)
 
 # What is read is not written, for all pairs of options.
-popliner_script(run_files run_files_test.py CASES quick full ARGUMENTS ${popliner} ${sample})
+popliner_script(run_files run_files_test.py CASES quick full nightly
+  ARGUMENTS ${popliner} ${sample})
 
 # What is written holds no path, and no notes if these are left out.
 popliner_script(privacy privacy_test.py ARGUMENTS ${popliner} ${sample})
@@ -217,8 +218,8 @@ if(NOT POPLINER_SANITIZE AND NOT POPLINER_FUZZ)
   endif()
 endif()
 
-# The Debian packages, which it builds; in the nightly run twice.
-popliner_script(packages packages_test.sh CASES full nightly
+# The Debian packages, which it builds twice.
+popliner_script(packages packages_test.sh FROM nightly
   ARGUMENTS ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
 
 # The commands of the README on a machine that has nothing yet; and the guide, by what tools/demo
