@@ -27,7 +27,7 @@ typedef struct kind {
 /* A set of devices is the sum of the radixes of its devices. The stages on it are the last ones. */
 typedef struct search {
     pl_problem problem;
-    pl_filter filter;
+    pl_minimiser best;
     pl_stop stop;
     size_t num_units;
     size_t num_ipus;
@@ -44,8 +44,6 @@ typedef struct search {
     uint32_t *end_of;
     size_t *map; /* [num_ipus] the devices of the last answer */
     size_t num_stages;
-    pl_objective_values values; /* of the last answer */
-    bool is_stopped;
 } search;
 
 static size_t place_of(const search *s, size_t set, size_t unit) {
@@ -175,8 +173,8 @@ static size_t find_device(const search *s, size_t k, size_t before) {
 /* Reads the split of a set: its devices, and its values. */
 static void read_split(search *s, size_t set) {
     s->num_stages = 0;
-    s->values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    s->values.cut_bytes = s->cut_bytes[place_of(s, set, 0)];
+    s->best.values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    s->best.values.cut_bytes = s->cut_bytes[place_of(s, set, 0)];
     for (size_t k = 0; k < s->num_kinds; ++k)
         s->kinds[k].taken = 0;
     for (size_t unit = 0; unit < s->num_units;) {
@@ -186,7 +184,7 @@ static void read_split(search *s, size_t set) {
         const uint64_t peak_bytes =
             popliner_costs_peak(s->problem.costs, unit, end - 1, s->size_of[set]);
         const uint64_t cycles = pl_problem_cycles(&s->problem, own->first_ipu, unit, end - 1);
-        pl_objective_values_add(&s->values,
+        pl_objective_values_add(&s->best.values,
                                 pl_problem_load(&s->problem, own->first_ipu, peak_bytes, cycles));
         s->map[s->num_stages++] = find_device(s, s->kind_of[place], own->taken++);
         set -= own->radix;
@@ -196,8 +194,9 @@ static void read_split(search *s, size_t set) {
 
 /* Finds the best split within the filter, for the goal; *exists tells whether there is one, and
  * *values what it has. */
-static popliner_status find(search *s, const pl_filter *filter, pl_goal goal, bool *exists,
+static popliner_status find(void *user, const pl_filter *filter, pl_goal goal, bool *exists,
                             popliner_error *error) {
+    search *s = user;
     const size_t count = s->num_sets * (s->num_units + 1);
     size_t best = SIZE_MAX;
     popliner_status status = find_ends(s, filter, error);
@@ -206,8 +205,8 @@ static popliner_status find(search *s, const pl_filter *filter, pl_goal goal, bo
         s->cut_bytes[i] = UINT64_MAX;
     s->cut_bytes[place_of(s, 0, s->num_units)] = 0;
     for (size_t set = 0; status == POPLINER_OK && set < s->num_sets; ++set) {
-        s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
-        if (s->is_stopped)
+        s->best.is_stopped = s->best.is_stopped || pl_stop_is_wanted(&s->stop);
+        if (s->best.is_stopped)
             return POPLINER_OK;
         const uint64_t cut_bytes = s->cut_bytes[place_of(s, set, 0)];
         if (set > 0 && cut_bytes <= filter->limits.max_cut_bytes && cut_bytes < UINT64_MAX &&
@@ -223,28 +222,6 @@ static popliner_status find(search *s, const pl_filter *filter, pl_goal goal, bo
     *exists = best != SIZE_MAX;
     if (*exists)
         read_split(s, best);
-    return status;
-}
-
-/* Makes one objective as small as possible, and limits it to that. */
-static popliner_status minimise(search *s, popliner_objective objective, popliner_error *error) {
-    const pl_objective *row = pl_objective_of(objective);
-    bool exists = true;
-    popliner_status status = POPLINER_OK;
-    if (row->kind == PL_OBJECTIVE_SUM)
-        status = find(s, &s->filter, row->goal, &exists, error);
-    uint64_t most = pl_objective_value(&s->values, objective, false);
-    for (uint64_t least = 0; row->kind == PL_OBJECTIVE_LARGEST && status == POPLINER_OK &&
-                             least < most && !s->is_stopped;) {
-        const uint64_t middle = least + (most - least) / 2;
-        const pl_filter tried = pl_filter_limited(&s->filter, objective, middle);
-        status = find(s, &tried, PL_GOAL_ANY, &exists, error);
-        if (exists)
-            most = pl_objective_value(&s->values, objective, false);
-        else
-            least = middle + 1;
-    }
-    s->filter = pl_filter_limited(&s->filter, objective, most);
     return status;
 }
 
@@ -304,19 +281,22 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = check_length(&s, error);
     if (status == POPLINER_OK) {
-        s.filter = pl_filter_of_limits(&s.problem);
-        status = find(&s, &s.filter, PL_GOAL_ANY, &exists, error);
+        s.best.find = find;
+        s.best.user = &s;
+        s.best.filter = pl_filter_of_limits(&s.problem);
+        status = find(&s, &s.best.filter, PL_GOAL_ANY, &exists, error);
     }
     size_t num_objectives;
+    popliner_plan_value value;
     const popliner_objective *objectives = pl_objectives_of(&own, &num_objectives);
     for (size_t i = 0; status == POPLINER_OK && exists && i < num_objectives; ++i)
-        status = minimise(&s, objectives[i], error);
+        status = pl_minimise(&s.best, objectives[i], &value, error);
     if (status == POPLINER_OK && exists) {
         *num_stages = s.num_stages;
         for (size_t i = 0; i < s.num_stages; ++i)
             device_map[i] = s.map[i];
     }
-    *is_proven = status == POPLINER_OK && !s.is_stopped;
+    *is_proven = status == POPLINER_OK && !s.best.is_stopped;
     free_search(&s);
     return status;
 }

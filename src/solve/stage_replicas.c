@@ -36,7 +36,7 @@ typedef struct search {
     popliner_costs costs; /* the caller's, for as many places from the end as there are IPUs */
     size_t *copies;       /* [num_ipus], owned; NULL: the caller's */
     pl_problem problem;
-    pl_filter filter;
+    pl_minimiser best;
     pl_stop stop;
     size_t num_units;
     size_t num_ipus;
@@ -47,8 +47,6 @@ typedef struct search {
     split *splits; /* [units + 1][num_ipus + 1] from a unit on, on exactly so many IPUs */
     popliner_plan_stage *stages; /* [units] of the last answer */
     size_t num_stages;
-    pl_objective_values values; /* of the last answer */
-    bool is_stopped;
 } search;
 
 /* Needs of an interval as a stage within the limits. */
@@ -181,8 +179,8 @@ static void add_stages(search *s, const pl_limits *limits, size_t first) {
 static void read_split(search *s, size_t num_ipus) {
     size_t left = num_ipus;
     s->num_stages = 0;
-    s->values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    s->values.cut_bytes = s->splits[place_in(s, 0, num_ipus)].cut_bytes;
+    s->best.values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    s->best.values.cut_bytes = s->splits[place_in(s, 0, num_ipus)].cut_bytes;
     for (size_t first = 0; first < s->num_units;) {
         const split *own = &s->splits[place_in(s, first, left)];
         const size_t end = own->end;
@@ -202,17 +200,19 @@ static void read_split(search *s, size_t num_ipus) {
         };
         s->stages[s->num_stages++] = stage;
         pl_objective_values_add(
-            &s->values, (pl_load){stage.peak_bytes, pl_larger(stage.cycles, stage.link_cycles), 0});
+            &s->best.values,
+            (pl_load){stage.peak_bytes, pl_larger(stage.cycles, stage.link_cycles), 0});
         left -= own->num_ipus;
         first = end;
     }
-    s->values.num_ipus = num_ipus;
+    s->best.values.num_ipus = num_ipus;
 }
 
 /* Finds the best split within the filter, for the goal: on the fewest IPUs, or with the fewest cut
  * bytes; *exists tells whether there is one. */
-static popliner_status find(search *s, const pl_filter *filter, pl_goal goal, bool *exists,
+static popliner_status find(void *user, const pl_filter *filter, pl_goal goal, bool *exists,
                             popliner_error *error) {
+    search *s = user;
     const pl_limits *limits = &filter->limits;
     const split *whole = &s->splits[place_in(s, 0, 0)];
     size_t best = 0;
@@ -222,8 +222,8 @@ static popliner_status find(search *s, const pl_filter *filter, pl_goal goal, bo
         s->splits[i].cut_bytes = UINT64_MAX;
     s->splits[place_in(s, s->num_units, 0)].cut_bytes = 0;
     for (size_t unit = s->num_units; unit-- > 0;) {
-        s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
-        if (s->is_stopped)
+        s->best.is_stopped = s->best.is_stopped || pl_stop_is_wanted(&s->stop);
+        if (s->best.is_stopped)
             return POPLINER_OK;
         add_stages(s, limits, unit);
     }
@@ -236,36 +236,10 @@ static popliner_status find(search *s, const pl_filter *filter, pl_goal goal, bo
         return POPLINER_OK;
     read_split(s, best);
     *exists = true;
-    return pl_filter_admits(filter, &s->values)
+    return pl_filter_admits(filter, &s->best.values)
                ? POPLINER_OK
                : pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "a split with replicas of stages is above its limits; please report this");
-}
-
-/* Makes one objective as small as possible, and limits it to that. */
-static popliner_status minimise(search *s, popliner_objective objective, popliner_plan_value *told,
-                                popliner_error *error) {
-    const pl_objective *row = pl_objective_of(objective);
-    bool exists = true;
-    popliner_status status = POPLINER_OK;
-    if (row->kind == PL_OBJECTIVE_SUM)
-        status = find(s, &s->filter, row->goal, &exists, error);
-    uint64_t most = pl_objective_value(&s->values, objective, false);
-    uint64_t least = row->kind == PL_OBJECTIVE_SUM && !s->is_stopped ? most : 0;
-    while (status == POPLINER_OK && least < most && !s->is_stopped) {
-        const uint64_t middle = least + (most - least) / 2;
-        const pl_filter tried = pl_filter_limited(&s->filter, objective, middle);
-        status = find(s, &tried, PL_GOAL_ANY, &exists, error);
-        if (exists)
-            most = pl_objective_value(&s->values, objective, false);
-        else if (!s->is_stopped)
-            least = middle + 1;
-    }
-    s->filter = pl_filter_limited(&s->filter, objective, most);
-    *told =
-        (popliner_plan_value){objective, most, least,
-                              least == most ? POPLINER_PROOF_DYNAMIC_PROGRAM : POPLINER_PROOF_NONE};
-    return status;
 }
 
 /* ---- beginning ---- */
@@ -333,7 +307,9 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     for (size_t unit = 0; s->options.parameter_bytes != NULL && unit < n; ++unit)
         s->parameters_before[unit + 1] =
             pl_add_or_never(s->parameters_before[unit], s->options.parameter_bytes[unit]);
-    s->filter = pl_filter_of_limits(&s->problem);
+    s->best.find = find;
+    s->best.user = s;
+    s->best.filter = pl_filter_of_limits(&s->problem);
     s->stop = (pl_stop){INFINITY, s->solver.should_stop, s->solver.should_stop_user, NULL};
     if (s->solver.time_limit_seconds > 0)
         s->stop.deadline_seconds = pl_clock_seconds() + s->solver.time_limit_seconds;
@@ -358,24 +334,24 @@ static popliner_status optimise(search *s, popliner_plan *plan, popliner_error *
     bool exists;
     for (size_t i = 0; status == POPLINER_OK && i < s->solver.num_objectives; ++i) {
         popliner_plan_value *told = &plan->values[plan->num_values++];
-        status = minimise(s, s->solver.objectives[i], told, error);
+        status = pl_minimise(&s->best, s->solver.objectives[i], told, error);
         proof = told->proof == POPLINER_PROOF_NONE ? told->proof : proof;
     }
     if (status == POPLINER_OK)
-        status = find(s, &s->filter, PL_GOAL_ANY, &exists, error);
+        status = find(s, &s->best.filter, PL_GOAL_ANY, &exists, error);
     plan->proof = proof;
     plan->status = proof == POPLINER_PROOF_NONE ? POPLINER_PLAN_FEASIBLE : POPLINER_PLAN_OPTIMAL;
-    plan->is_stopped = s->is_stopped;
+    plan->is_stopped = s->best.is_stopped;
     plan->infeasibility.obstacle = POPLINER_OBSTACLE_NONE;
     plan->stages = s->stages;
     plan->num_stages = s->num_stages;
     s->stages = NULL;
     plan->num_units = s->num_units;
-    plan->num_ipus = (size_t)s->values.num_ipus;
-    plan->peak_bytes = s->values.peak_bytes;
-    plan->cycles = s->values.cycles;
-    plan->cut_bytes = s->values.cut_bytes;
-    plan->spread = pl_objective_values_spread(&s->values, false);
+    plan->num_ipus = (size_t)s->best.values.num_ipus;
+    plan->peak_bytes = s->best.values.peak_bytes;
+    plan->cycles = s->best.values.cycles;
+    plan->cut_bytes = s->best.values.cut_bytes;
+    plan->spread = pl_objective_values_spread(&s->best.values, false);
     return status;
 }
 
@@ -410,13 +386,13 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = begin_search(&s, error);
     if (status == POPLINER_OK)
-        status = find(&s, &s.filter, PL_GOAL_ANY, &exists, error);
+        status = find(&s, &s.best.filter, PL_GOAL_ANY, &exists, error);
     if (status == POPLINER_OK)
-        status = pl_plan_create_empty(s.is_stopped, plan, error);
+        status = pl_plan_create_empty(s.best.is_stopped, plan, error);
     if (status == POPLINER_OK && exists)
         status = optimise(&s, *plan, error);
     end_search(&s);
-    if (status == POPLINER_OK && (exists || s.is_stopped))
+    if (status == POPLINER_OK && (exists || s.best.is_stopped))
         return POPLINER_OK;
     popliner_plan_free(*plan);
     *plan = NULL;
