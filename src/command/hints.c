@@ -268,7 +268,8 @@ static popliner_status solve_for_ipus(trial *t, popliner_error *error) {
 }
 
 /* Adds an option that counts more memory: if that does not fit, with more IPUs, and if none is
- * enough, that what fits does not fit with it. `otherwise` is for a question that was not answered; `after` follows a result that fits. */
+ * enough, that what fits does not fit with it. `otherwise` is for a question that was not answered;
+ * `after` follows a result that fits. */
 static popliner_status add_stricter(trial *t, const char *option, const char *otherwise,
                                     const char *after, bool fits_now, hint_list *list,
                                     popliner_error *error) {
