@@ -3,6 +3,8 @@ taken out of sys.argv here; docs/internals/tests.md says what they are.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import json
+import random
 import sys
 
 _CHOICES = ["--cases=quick", "--cases=full", "--cases=nightly"]
@@ -33,6 +35,19 @@ def some(cases, step):
 def chosen(quick, full, nightly):
     """The one that belongs to the run; the test needs a form for the nightly run."""
     return nightly if is_nightly() else full if takes_all() else quick
+
+
+def each_seed(number, draw, check):
+    """Draws so many files of costs and requests, each from its seed, and adds up the two numbers
+    that check(costs, request) counts. A failure ends the test, with the seed and what was drawn."""
+    sums = [0, 0]
+    for seed in range(number):
+        costs, request = draw(random.Random(seed))
+        try:
+            sums = [a + b for a, b in zip(sums, check(costs, request), strict=True)]
+        except AssertionError as error:
+            sys.exit(f"seed {seed}: {json.dumps(costs)} {request}: {error}")
+    return sums
 
 
 def joined(log):

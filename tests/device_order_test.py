@@ -8,7 +8,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import itertools
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -118,17 +117,11 @@ def check_refusals(popliner, path):
 def main():
     popliner = sys.argv[1]
     number = 2000 if cases.takes_all() else 100
-    fitting, reordered = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         check_refusals(popliner, os.path.join(directory, "costs.csv"))
-        for seed in range(number):
-            costs, request = draw(random.Random(seed))
-            try:
-                fits, is_other = check(costs, request, ask(
-                    popliner, os.path.join(directory, "costs.json"), costs, request))
-            except AssertionError as error:
-                sys.exit(f"seed {seed}: {json.dumps(costs)} {request}: {error}")
-            fitting, reordered = fitting + fits, reordered + is_other
+        path = os.path.join(directory, "costs.json")
+        fitting, reordered = cases.each_seed(number, draw, lambda costs, request: check(
+            costs, request, ask(popliner, path, costs, request)))
     if not number / 3 < fitting < number or reordered < number / 10:
         sys.exit(f"{fitting} of {number} fit, in {reordered} another order is better")
     print(f"{number} files, {fitting} fit, in {reordered} another order is better")

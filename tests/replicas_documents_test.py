@@ -10,7 +10,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -113,14 +112,9 @@ def check(costs, asked, answer):
 def main():
     popliner = sys.argv[1]
     number = 2000 if cases.takes_all() else 80
-    fitting = 0
     with tempfile.TemporaryDirectory() as directory:
-        for seed in range(number):
-            costs, asked = draw(random.Random(seed))
-            try:
-                fitting += check(costs, asked, ask(popliner, costs, asked, directory))
-            except AssertionError as error:
-                sys.exit(f"seed {seed}: {json.dumps(costs)} {asked}: {error}")
+        fitting, _ = cases.each_seed(number, draw, lambda costs, asked: (
+            check(costs, asked, ask(popliner, costs, asked, directory)), 1))
     if not number / 2 < fitting < number:
         sys.exit(f"only {fitting} of {number} fit, or all")
     print(f"{number} files, of which {fitting} fit: as the documents say")

@@ -10,7 +10,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import json
 import os
-import random
 import re
 import subprocess
 import sys
@@ -255,17 +254,11 @@ def check_published(popliner, profiles):
 def main():
     popliner, profiles = sys.argv[1], sys.argv[2]
     number = 2000 if cases.takes_all() else 100
-    fitting, replicated = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         check_refusals(popliner, os.path.join(directory, "costs.csv"))
-        for seed in range(number):
-            costs, request = draw(random.Random(seed))
-            try:
-                fits, is_replicated = check(costs, request, ask(
-                    popliner, os.path.join(directory, "costs.json"), costs, request))
-            except AssertionError as error:
-                sys.exit(f"seed {seed}: {json.dumps(costs)} {request}: {error}")
-            fitting, replicated = fitting + fits, replicated + is_replicated
+        path = os.path.join(directory, "costs.json")
+        fitting, replicated = cases.each_seed(number, draw, lambda costs, request: check(
+            costs, request, ask(popliner, path, costs, request)))
     if not number / 3 < fitting < number or replicated < number / 4:
         sys.exit(f"{fitting} of {number} fit, {replicated} with replicas")
     print(f"{number} files, {fitting} fit, {replicated} with replicas")
