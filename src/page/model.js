@@ -503,6 +503,23 @@ const Model = (() => {
         }
     }
 
+    // How long a step of all micro-batches takes with a split, in the words of a certificate; null
+    // if the request has no number of them, or the page cannot tell.
+    function step(model, settings, cuts) {
+        const pipeline = model.pipelines[settings.pipeline];
+        if (!pipeline.micro_batches || !canSolve(model) || isBounded(model))
+            return null;
+        const { schedule, recompute, copies_rule: rule, micro_batches: number } = pipeline;
+        const request = Object.assign(requestOf(model, settings), { num_micro_batches: number,
+            objectives: ['memory'], num_ipus: cuts.length + 1, ipu_limits: [], min_units: 1,
+            max_units: 0, pairs: [], placements: [],
+            cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2),
+            texts: Object.assign({ schedule, recompute }, rule && { copies_rule: rule }) });
+        delete request.mem_per_tile;
+        const { totals } = JSON.parse(tableOf(model, settings).answer('plan', request));
+        return totals.step.cycles === null ? null : totals.step;
+    }
+
     // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
     // constraints leave no split.
     function curve(model, settings) {
@@ -647,7 +664,7 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, CONTROLS, unpack, unpackAll, starts, withStarts, place, read, evaluate,
-        broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, curve, pareto,
+        broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, curve, pareto,
         settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand, evaluateCommand,
         constraintWords, planJson, jsonText, placeOf };
 })();

@@ -178,6 +178,7 @@ static void put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_un
     pl_put_text(json, "copies_rule",
                 pl_pipeline_has_own_copies(pipeline) ? pl_copies_rule_name(pipeline->copies.rule)
                                                      : NULL);
+    pl_put_number(json, "micro_batches", pipeline->copies.num_micro_batches);
     pl_put_flag(json, "trains", pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN);
     pl_put_flag(json, "keeps", pl_pipeline_keeps(pipeline));
     pl_put_flag(json, "follows_split", pl_pipeline_follows_split(pipeline));

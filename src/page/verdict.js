@@ -218,6 +218,7 @@ class Verdict {
         const { split, model, page } = plan;
         const operation = page.operationAt(stage.step);
         const [largest] = stage.variables;
+        const step = Model.step(model, plan.settings, split.cuts);
         return facts([
             ['Bottleneck', [stage.ipu < 0 ? '' : `IPU ${stage.ipu}, `, `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}, `,
@@ -227,6 +228,9 @@ class Verdict {
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
             !model.hasCycles ? null : ['Slowest IPU', `${grouped(split.values.cycles)} cycles`],
+            step === null ? null : [`Step of ${step.micro_batches} micro-batches`,
+                `${grouped(step.cycles)} cycles, ${(100 * step.idle_share).toFixed(1)} % waiting${
+                    step.third_assumed ? ', if a third is forward' : ''}`],
             ['Sent over the cuts', kib(split.values.traffic)]]);
     }
 

@@ -150,7 +150,10 @@ popliner_status popliner_module_set(popliner_module *m, const char *name, const 
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (strcmp(settings[i].name, name) == 0)
             return set(m, &settings[i], values, count);
-    return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no option %s", name);
+    if (strcmp(name, "num_micro_batches") != 0 || count != 1 || values[0] > SIZE_MAX)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no option %s", name);
+    m->input.copies.num_micro_batches = (size_t)values[0];
+    return POPLINER_OK;
 }
 
 popliner_status popliner_module_set_real(popliner_module *m, const char *name, double value) {
@@ -177,6 +180,10 @@ static const char *recompute_name(int i) {
     return pl_recompute_name((popliner_recompute)i);
 }
 
+static const char *copies_rule_name(int i) {
+    return pl_copies_rule_name((popliner_copies_rule)i);
+}
+
 /* Finds what has a name; -1 if nothing has. */
 static int find(const char *(*name_at)(int i), const char *name) {
     for (int i = 0; name_at(i) != NULL; i++)
@@ -199,6 +206,9 @@ static bool take_name(popliner_module *m, const char *name, const char *text, in
     } else if (strcmp(name, "recompute") == 0) {
         *number = find(recompute_name, text);
         m->input.recompute = (popliner_recompute)*number;
+    } else if (strcmp(name, "copies_rule") == 0) {
+        *number = find(copies_rule_name, text);
+        m->input.copies.rule = (popliner_copies_rule)*number;
     } else {
         return false;
     }
@@ -244,6 +254,7 @@ void popliner_module_reset(popliner_module *m) {
     m->texts = (pl_arrays){0};
     m->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     m->input = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
+    m->input.copies = m->copies;
     m->names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     m->error = (popliner_error){0};
 }
@@ -327,7 +338,6 @@ static popliner_certificate_input input_of(popliner_module *m, popliner_plan *pl
     popliner_certificate_input input = m->input;
     input.plan = plan;
     input.costs = m->costs;
-    input.copies = m->copies;
     input.options = &m->options;
     input.option_names = &m->names;
     input.unit_names = (const char *const *)m->unit_names;

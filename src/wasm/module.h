@@ -48,7 +48,7 @@ PL_EXPORTED(popliner_module_reset)
 void popliner_module_reset(popliner_module *module);
 
 /* Sets a number, or a list of numbers, of the options of the solver: their names are those of the
- * members. Errors: USAGE, MEMORY. */
+ * members; or "num_micro_batches" of a step, whose time is told then. Errors: USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_set)
 popliner_status popliner_module_set(popliner_module *module, const char *name,
                                     const uint64_t *values, size_t count);
@@ -57,9 +57,10 @@ popliner_status popliner_module_set(popliner_module *module, const char *name,
 PL_EXPORTED(popliner_module_set_real)
 popliner_status popliner_module_set_real(popliner_module *module, const char *name, double value);
 
-/* Adds an objective ("objective") or sets a text: "schedule" and "recompute", which answers only
- * repeat; "time_unit" of the cycles; the name of an option in messages ("num_ipus", "mem_per_tile",
- * "constraint_num_ipus", "constraint_device_map"). Errors: USAGE, MEMORY. */
+/* Adds an objective ("objective") or sets a text: "schedule", "recompute" and "copies_rule",
+ * which decide how long a step takes; "time_unit" of the cycles; the name of an option in messages
+ * ("num_ipus", "mem_per_tile", "constraint_num_ipus", "constraint_device_map"). Errors: USAGE,
+ * MEMORY. */
 PL_EXPORTED(popliner_module_set_text)
 popliner_status popliner_module_set_text(popliner_module *module, const char *name,
                                          const char *text);
