@@ -26,9 +26,9 @@ def is_nightly():
 
 
 def some(cases, step):
-    """One of so many cases in the quick run, three of them in the full run, and all in the nightly
-    run, for which the test needs a form unless `step` is below 4."""
-    most = 3 if takes_all() else 1
+    """One of so many cases in the quick run, two of them in the full run, or all of up to three,
+    and all in the nightly run, for which the test needs a form unless `step` is below 4."""
+    most = 1 if not takes_all() else 2 if step > 3 else step
     return [case for i, case in enumerate(cases) if is_nightly() or i % step < most]
 
 

@@ -83,7 +83,7 @@ FAULTS = {
     **faults_of("chmod chown", "EPERM"),
 }
 WAIT_SECONDS = 60
-MEMORY_STEP = 32
+MEMORY_STEP = 64
 
 
 def kind_of(what):
