@@ -307,6 +307,9 @@ typedef struct random_costs {
     uint64_t shared_bytes[MOST_SHARED][MOST_REGIONS];
     bool is_shared[MOST_SHARED][MOST_UNITS];
     uint64_t capacity[MOST_REGIONS];
+    uint64_t cycles[MOST_UNITS];
+    uint64_t cut_cycles[MOST_UNITS + 1];
+    bool adds_up; /* no shared memory, and a region without a capacity */
 } random_costs;
 
 static uint64_t draw(uint64_t *seed, uint64_t below) {
@@ -325,13 +328,23 @@ static void make_random(random_costs *c, pl_text *text, uint64_t *seed) {
     static const char *const keys[] = {"memory", "stash", "inputs"};
     *c = (random_costs){.num_units = 1 + draw(seed, MOST_UNITS),
                         .num_regions = 1 + draw(seed, MOST_REGIONS),
-                        .num_shared = draw(seed, MOST_SHARED + 1)};
+                        .num_shared = draw(seed, MOST_SHARED + 1),
+                        .adds_up = draw(seed, 3) == 0};
+    if (c->adds_up)
+        c->num_regions = 1, c->num_shared = 0;
     text->length = 0;
     pl_text_add(text, "{\"format\": \"popliner-costs\", \"version\": 1, \"regions\": [");
     for (size_t i = 0; i < c->num_regions; ++i) {
-        c->capacity[i] = 500 + draw(seed, 1500);
-        pl_text_format(text, "%s{\"name\": \"r%zu\", \"capacity\": %" PRIu64 "}",
-                       i == 0 ? "" : ", ", i, c->capacity[i]);
+        c->capacity[i] = c->adds_up ? UINT64_MAX : 500 + draw(seed, 1500);
+        pl_text_format(text, "%s{\"name\": \"r%zu\"", i == 0 ? "" : ", ", i);
+        if (!c->adds_up)
+            pl_text_format(text, ", \"capacity\": %" PRIu64, c->capacity[i]);
+        pl_text_add(text, "}");
+    }
+    pl_text_add(text, "], \"cut_cycles\": [");
+    for (size_t u = 1; u < c->num_units; ++u) {
+        c->cut_cycles[u] = draw(seed, 2) * draw(seed, 300);
+        pl_text_format(text, "%s%" PRIu64, u == 1 ? "" : ", ", c->cut_cycles[u]);
     }
     pl_text_add(text, "], \"units\": [");
     for (size_t u = 0; u < c->num_units; ++u) {
@@ -341,6 +354,8 @@ static void make_random(random_costs *c, pl_text *text, uint64_t *seed) {
                 c->bytes[k][u][i] = draw(seed, k == 0 ? 200 : 20);
             add_bytes(text, keys[k], c->bytes[k][u], c->num_regions);
         }
+        c->cycles[u] = draw(seed, 100);
+        pl_text_format(text, ", \"cycles\": %" PRIu64, c->cycles[u]);
         pl_text_add(text, "}");
     }
     pl_text_add(text, "], \"shared\": [");
@@ -391,10 +406,56 @@ static uint64_t naive_peak(const random_costs *c, const popliner_pipeline *pipel
     return peak;
 }
 
+static uint64_t naive_cycles(const random_costs *c, size_t first, size_t last) {
+    uint64_t cycles = c->cut_cycles[first] + c->cut_cycles[last + 1];
+    for (size_t u = first; u <= last; ++u)
+        cycles += c->cycles[u];
+    return cycles;
+}
+
+/* Costs that add up are the same, in the same order, once setters have made a number of each. */
+static void assert_same_when_expanded(popliner_costs *costs) {
+    const size_t n = popliner_costs_num_units(costs);
+    uint64_t *before = pl_new_array(2 * n * n, sizeof *before);
+    uint64_t *after = pl_new_array(2 * n * n, sizeof *after);
+    assert_true(before != NULL && after != NULL);
+    for (size_t place = 1; place <= costs->max_stages_to_end; ++place) {
+        pl_cost_order order[2] = {{0}};
+        for (size_t i = 0; i < 2; ++i) {
+            uint64_t *all = i == 0 ? before : after;
+            assert_int_equal(
+                popliner_costs_get_all(costs, POPLINER_COSTS_OF_PEAKS, place, all, NULL),
+                POPLINER_OK);
+            assert_int_equal(
+                popliner_costs_get_all(costs, POPLINER_COSTS_OF_CYCLES, 1, all + n * n, NULL),
+                POPLINER_OK);
+            assert_int_equal(pl_costs_find_order(costs, place, &order[i], NULL), POPLINER_OK);
+            if (i == 1)
+                break;
+            assert_int_equal(popliner_costs_set_peak(costs, 0, 0, place, all[0], NULL),
+                             POPLINER_OK);
+            assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, all[n * n], NULL), POPLINER_OK);
+            assert_non_null(costs->peaks_bytes);
+            assert_non_null(costs->cycles);
+        }
+        assert_memory_equal(before, after, 2 * n * n * sizeof *before);
+        assert_memory_equal(order[0].first_ends, order[1].first_ends,
+                            n * sizeof *order[0].first_ends);
+        /* lines never shrink only if they do so for no number of copies */
+        assert_true(order[1].peaks_never_shrink || !order[0].peaks_never_shrink);
+        assert_true(order[0].cycles_never_shrink == order[1].cycles_never_shrink);
+        pl_cost_order_clear(&order[0]);
+        pl_cost_order_clear(&order[1]);
+    }
+    free(before);
+    free(after);
+}
+
 static void random_costs_are_what_a_naive_count_says(void **state) {
     pl_text text = {0};
     uint64_t seed = 3;
     size_t num_forbidden = 0;
+    size_t num_added = 0;
     for (size_t round = 0; round < 150; ++round) {
         random_costs c;
         make_random(&c, &text, &seed);
@@ -403,11 +464,15 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                                                                   : POPLINER_RECOMPUTE_FULL,
                                       .max_stages = 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
-        const popliner_costs *costs = file->costs;
+        popliner_costs *costs = file->costs;
         size_t most = costs->max_stages_to_end;
+        num_added += c.adds_up;
+        assert_true(c.adds_up == (costs->line_bytes.ends != NULL));
+        assert_non_null(costs->added_cycles.ends);
         assert_int_equal(most, c.num_units < 4 ? c.num_units : 4);
         for (size_t i = 0; i < c.num_units; ++i)
-            for (size_t j = i; j < c.num_units; ++j)
+            for (size_t j = i; j < c.num_units; ++j) {
+                assert_true(popliner_costs_cycles(costs, i, j) == naive_cycles(&c, i, j));
                 for (size_t m = 1; m <= most; ++m) {
                     popliner_interval stages[] = {{i, j, m}, {0, 0, 1}};
                     uint64_t bytes = 0;
@@ -423,9 +488,11 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                                      POPLINER_OK);
                     assert_true(bytes == naive_peak(&c, &pipeline, stages, 2));
                 }
+            }
+        assert_same_when_expanded(costs);
         popliner_costs_file_free(file);
     }
-    assert_true(num_forbidden > 50);
+    assert_true(num_forbidden > 50 && num_added > 30);
     free(text.data);
 }
 

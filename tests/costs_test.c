@@ -154,7 +154,7 @@ static void keeps_the_largest_of_lines(void **state) {
         assert_int_equal(popliner_costs_create(LINE_UNITS, 1, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < LINE_PLACES; ++i)
             copies[i] = i == 0 ? 0 : copies[i - 1] + test_below(&random, 4);
-        assert_int_equal(pl_costs_begin_lines(costs, copies, LINE_PLACES, NULL), POPLINER_OK);
+        assert_int_equal(pl_costs_begin_lines(costs, copies, LINE_PLACES, false, NULL), POPLINER_OK);
         assert_int_equal(popliner_costs_peak(costs, 0, 1, LINE_PLACES), 0);
         for (size_t i = LINE_UNITS; i-- > 0;)
             for (size_t j = i; j < LINE_UNITS; ++j) {
@@ -273,7 +273,7 @@ static void finds_the_order_of_lines(void **state) {
         popliner_costs *costs;
         pl_cost_order order = {0};
         assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
-        assert_int_equal(pl_costs_begin_lines(costs, copies, 4, NULL), POPLINER_OK);
+        assert_int_equal(pl_costs_begin_lines(costs, copies, 4, false, NULL), POPLINER_OK);
         for (size_t i = 0; i < 3; ++i)
             for (size_t j = i; j < 3; ++j) {
                 const popliner_interval interval = {i, j, 1};

@@ -51,6 +51,22 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     return POPLINER_OK;
 }
 
+static void free_differences(pl_differences *differences) {
+    free(differences->begins);
+    free(differences->ends);
+    *differences = (pl_differences){0};
+}
+
+popliner_status pl_differences_create(pl_differences *made, size_t num_units,
+                                      popliner_error *error) {
+    made->begins = pl_new_array(num_units, sizeof *made->begins);
+    made->ends = pl_new_array(num_units + 1, sizeof *made->ends);
+    if (made->begins != NULL && made->ends != NULL)
+        return POPLINER_OK;
+    free_differences(made);
+    return pl_fail_memory(error, "the costs of the intervals");
+}
+
 static void forget_items(popliner_costs *costs) {
     free(costs->item_numbers);
     costs->item_numbers = NULL;
@@ -70,6 +86,9 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->more_lines);
     free(costs->cuts_bytes);
     free(costs->cycles);
+    free_differences(&costs->line_bytes);
+    free_differences(&costs->line_copy_bytes);
+    free_differences(&costs->added_cycles);
     free(costs->counted_units);
     free(costs->kv_bytes);
     free(costs->unit_kinds);
@@ -203,31 +222,44 @@ static uint64_t lines_at(const pl_peak_line *lines, size_t copies) {
     return peak_bytes;
 }
 
-/* Returns the peak of the interval at index `at` of the triangle. */
-static uint64_t peak_at(const popliner_costs *costs, size_t stages_to_end, size_t at) {
+static uint64_t difference(const pl_differences *differences, size_t first_unit, size_t last_unit) {
+    return differences->ends[last_unit + 1] - differences->begins[first_unit];
+}
+
+/* Returns the line of an interval, which stands for several if its copy_bytes are SEVERAL_LINES. */
+static pl_peak_line line_of(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    if (costs->lines != NULL)
+        return costs->lines[place(costs, first_unit, last_unit)];
+    return (pl_peak_line){difference(&costs->line_bytes, first_unit, last_unit),
+                          difference(&costs->line_copy_bytes, first_unit, last_unit)};
+}
+
+/* Returns the peak of an interval. */
+static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_t first_unit,
+                        size_t last_unit) {
     if (costs->peaks_bytes != NULL)
-        return peaks_at(costs, stages_to_end)[at];
+        return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
     size_t max_stages = costs->max_stages_to_end;
     assert(stages_to_end >= 1 && (max_stages == 1 || stages_to_end <= max_stages));
-    const pl_peak_line *line = &costs->lines[at];
+    const pl_peak_line line = line_of(costs, first_unit, last_unit);
     size_t copies = costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
-    return line->copy_bytes == SEVERAL_LINES ? lines_at(&costs->more_lines[line->bytes], copies)
-                                             : line_at(line, copies);
+    return line.copy_bytes == SEVERAL_LINES ? lines_at(&costs->more_lines[line.bytes], copies)
+                                            : line_at(&line, copies);
 }
 
 void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
                          const pl_peak_range *range, uint8_t *marks) {
     if (range->count == 0)
         return;
-    size_t at = place(costs, range->first_unit, range->last_unit);
     if (costs->peaks_bytes == NULL) {
         for (size_t d = 0; d < range->count; ++d) {
-            uint64_t bytes = peak_at(costs, stages_to_end, at + d);
+            uint64_t bytes = peak_of(costs, stages_to_end, range->first_unit, range->last_unit + d);
             marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
         }
         return;
     }
-    const uint64_t *peaks = peaks_at(costs, stages_to_end) + at;
+    const uint64_t *peaks =
+        peaks_at(costs, stages_to_end) + place(costs, range->first_unit, range->last_unit);
     for (size_t d = 0; d < range->count; ++d)
         marks[d] &= (peaks[d] <= range->max_bytes) & (peaks[d] >= range->min_bytes);
 }
@@ -259,13 +291,19 @@ static popliner_status fail_pipeline(popliner_error *error) {
 }
 
 popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                                     popliner_error *error) {
-    pl_peak_line *lines = pl_new_array(triangle_size(costs), sizeof *lines);
+                                     bool are_added, popliner_error *error) {
+    pl_peak_line *lines = are_added ? NULL : pl_new_array(triangle_size(costs), sizeof *lines);
     size_t *own = pl_new_array(max_stages, sizeof *own);
-    if (lines == NULL || own == NULL) {
+    popliner_status status =
+        (lines == NULL && !are_added) || own == NULL ? fail_pipeline(error)
+        : are_added ? pl_differences_create(&costs->line_bytes, costs->num_units, error)
+                    : POPLINER_OK;
+    if (status == POPLINER_OK && are_added)
+        status = pl_differences_create(&costs->line_copy_bytes, costs->num_units, error);
+    if (status != POPLINER_OK) {
         free(lines);
         free(own);
-        return fail_pipeline(error);
+        return status;
     }
     memcpy(own, copies, max_stages * sizeof *own);
     free(costs->peaks_bytes);
@@ -343,9 +381,13 @@ static popliner_status make_dense(popliner_costs *costs, popliner_error *error) 
         max_stages > SIZE_MAX / size ? NULL : pl_new_array(max_stages * size, sizeof *peaks);
     if (peaks == NULL)
         return fail_pipeline(error);
+    uint64_t *next = peaks;
     for (size_t stages = 1; stages <= max_stages; ++stages)
-        for (size_t at = 0; at < size; ++at)
-            peaks[(stages - 1) * size + at] = peak_at(costs, stages, at);
+        for (size_t first = 0; first < costs->num_units; ++first)
+            for (size_t last = first; last < costs->num_units; ++last)
+                *next++ = peak_of(costs, stages, first, last);
+    free_differences(&costs->line_bytes);
+    free_differences(&costs->line_copy_bytes);
     free(costs->lines);
     free(costs->copies);
     free(costs->more_lines);
@@ -380,14 +422,21 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
 }
 
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
+    if (costs->cycles != NULL)
+        return POPLINER_OK;
+    costs->cycles = pl_new_array(triangle_size(costs), sizeof *costs->cycles);
     if (costs->cycles == NULL)
-        costs->cycles = pl_new_array(triangle_size(costs), sizeof *costs->cycles);
-    return costs->cycles != NULL ? POPLINER_OK
-                                 : pl_fail_memory(error, "the cycles of the intervals");
+        return pl_fail_memory(error, "the cycles of the intervals");
+    uint64_t *next = costs->cycles;
+    for (size_t first = 0; costs->added_cycles.ends != NULL && first < costs->num_units; ++first)
+        for (size_t last = first; last < costs->num_units; ++last)
+            *next++ = difference(&costs->added_cycles, first, last);
+    free_differences(&costs->added_cycles);
+    return POPLINER_OK;
 }
 
 bool popliner_costs_has_cycles(const popliner_costs *costs) {
-    return costs->cycles != NULL;
+    return costs->cycles != NULL || costs->added_cycles.ends != NULL;
 }
 
 void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
@@ -416,9 +465,11 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
 }
 
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    return costs->cycles == NULL || !is_interval(costs, first_unit, last_unit)
-               ? 0
-               : costs->cycles[place(costs, first_unit, last_unit)];
+    if (!is_interval(costs, first_unit, last_unit))
+        return 0;
+    if (costs->added_cycles.ends != NULL)
+        return difference(&costs->added_cycles, first_unit, last_unit);
+    return costs->cycles == NULL ? 0 : costs->cycles[place(costs, first_unit, last_unit)];
 }
 
 popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
@@ -478,7 +529,7 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
         (max_stages > 1 && stages_to_end > max_stages))
         return POPLINER_PEAK_FORBIDDEN;
-    return peak_at(costs, stages_to_end, place(costs, first_unit, last_unit));
+    return peak_of(costs, stages_to_end, first_unit, last_unit);
 }
 
 void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
@@ -591,9 +642,21 @@ static bool needs_as_much(const popliner_costs *costs, size_t at, size_t within)
     return true;
 }
 
+/* Like never_shrinks, for differences, of which none is forbidden. */
+static bool differences_never_shrink(const popliner_costs *costs, const pl_differences *own) {
+    bool is_so = true;
+    for (size_t unit = 1; unit < costs->num_units; ++unit)
+        is_so = is_so && own->begins[unit] - own->begins[unit - 1] <= INT64_MAX &&
+                own->ends[unit + 1] - own->ends[unit] <= INT64_MAX;
+    return is_so;
+}
+
 /* Like never_shrinks, for lines. */
 static bool lines_never_shrink(const popliner_costs *costs, const size_t *first_ends) {
     size_t n = costs->num_units;
+    if (costs->lines == NULL)
+        return differences_never_shrink(costs, &costs->line_bytes) &&
+               differences_never_shrink(costs, &costs->line_copy_bytes);
     for (size_t first = 0; first < n; ++first) {
         size_t row = pl_triangle_row(n, first);
         size_t next_row = pl_triangle_row(n, first + 1);
@@ -621,6 +684,8 @@ bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
 }
 
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
+    if (costs->added_cycles.ends != NULL)
+        return differences_never_shrink(costs, &costs->added_cycles);
     return costs->cycles == NULL || never_shrinks(costs, costs->cycles, NULL);
 }
 
@@ -628,7 +693,7 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
 static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end) {
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
         for (size_t last = first; last + 1 < end; ++last)
-            if (peak_at(costs, stages, place(costs, first, last)) != POPLINER_PEAK_FORBIDDEN)
+            if (peak_of(costs, stages, first, last) != POPLINER_PEAK_FORBIDDEN)
                 return false;
     return true;
 }
@@ -640,11 +705,11 @@ static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
     bool is_so = true;
     for (size_t first = 0; is_so && first < n; ++first) {
         size_t last = first;
-        while (last < n && peak_at(costs, 1, place(costs, first, last)) == POPLINER_PEAK_FORBIDDEN)
+        while (last < n && peak_of(costs, 1, first, last) == POPLINER_PEAK_FORBIDDEN)
             ++last;
         first_ends[first] = last == n ? first + 1 : last + 1;
         is_so = (first == 0 || first_ends[first] >= first_ends[first - 1]) &&
-                are_forbidden(costs, first, first_ends[first]);
+                (last == first || are_forbidden(costs, first, first_ends[first]));
     }
     return is_so;
 }

@@ -4,6 +4,7 @@
 #ifndef PL_COSTS_COSTS_H
 #define PL_COSTS_COSTS_H
 
+#include "costs/triangle.h"
 #include "popliner/costs.h"
 
 /* The peak of a stage as a function of the copies of its activations that it stores. A stage with
@@ -53,13 +54,20 @@ typedef struct pl_unit_passes {
     uint64_t cycles[];
 } pl_unit_passes;
 
+/* A number of every interval that is a difference: ends[last_unit + 1] - begins[first_unit], modulo
+ * 2^64. What units add up takes so little, however long the chain is. */
+typedef struct pl_differences {
+    uint64_t *begins; /* [units] */
+    uint64_t *ends;   /* [units + 1]; NULL if there are no such numbers */
+} pl_differences;
+
 /* Triangles are in the order of costs/triangle.h. */
 struct popliner_costs {
     size_t num_units;
     /* A triangle for each of the stages 1 ... max_stages_to_end from the end; NULL if the table has
-     * lines. */
+     * lines, or lines that are differences. */
     uint64_t *peaks_bytes;
-    /* A triangle. An interval with several lines has SEVERAL_LINES as copy_bytes, and as bytes the
+    /* A triangle; NULL if lines are differences. An interval with several lines has SEVERAL_LINES as copy_bytes, and as bytes the
      * index of its head in more_lines. The head has the number of lines, and from how many copies
      * on the interval is forbidden; the lines follow it. */
     pl_peak_line *lines;
@@ -68,8 +76,12 @@ struct popliner_costs {
     pl_peak_line *more_lines;
     size_t num_more_lines;
     size_t more_lines_capacity;
-    uint64_t *cuts_bytes;     /* by the unit after the cut; element 0 is 0 */
-    uint64_t *cycles;         /* a triangle, or NULL */
+    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
+    uint64_t *cycles;     /* a triangle, or NULL */
+    /* Instead of triangles, of costs that add up: lines, and cycles */
+    pl_differences line_bytes;
+    pl_differences line_copy_bytes;
+    pl_differences added_cycles;
     uint8_t *counted_units;   /* [num_units], or NULL if all count */
     uint64_t *kv_bytes;       /* [num_units], that a token more takes; NULL: none */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
@@ -135,7 +147,7 @@ static inline const uint64_t *pl_passes_cuts(const pl_unit_passes *passes, size_
  * have passes. The rest of its cycles are of the backward pass. O(samples). */
 uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
-/* Adds a table of cycles, all 0, unless there is one. Errors: MEMORY. */
+/* Adds a triangle of cycles, all 0, unless there are cycles; these become one. Errors: MEMORY. */
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error);
 
 /* Adds peaks, all 0, for the places up to max_stages that have none, once the number of stages is
@@ -185,9 +197,24 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
 
 /* Replaces peaks by lines, 0 for each interval: the size of the table then does not depend on the
  * length of the pipeline. copies[t - 1] is how many copies a stage stores with t stages to the end,
- * for t from 1 to max_stages. Copied. Errors: MEMORY. */
+ * for t from 1 to max_stages. Copied. `are_added`: the lines are differences. Errors: MEMORY. */
 popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                                     popliner_error *error);
+                                     bool are_added, popliner_error *error);
+
+/* Makes differences, all 0. Errors: MEMORY. */
+popliner_status pl_differences_create(pl_differences *made, size_t num_units,
+                                      popliner_error *error);
+
+/* Returns the cycles of the intervals that begin with a unit, by length: row[d] - *before; NULL
+ * without cycles. O(1). */
+static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, size_t first_unit,
+                                                  uint64_t *before) {
+    const pl_differences *added = &costs->added_cycles;
+    *before = added->ends != NULL ? added->begins[first_unit] : 0;
+    return added->ends != NULL     ? added->ends + first_unit + 1
+           : costs->cycles == NULL ? NULL
+                                   : costs->cycles + pl_triangle_row(costs->num_units, first_unit);
+}
 
 /* Sets the lines of an interval, which is forbidden with `forbidden_from` copies or more (SIZE_MAX:
  * never). Drops lines that are never the largest. Sums must stay within 64 bits. Errors: MEMORY.

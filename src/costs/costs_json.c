@@ -517,8 +517,6 @@ static popliner_status read_all(pl_costs_json *r) {
         r->kv_bytes = NULL;
         r->unit_kinds = NULL;
     }
-    if (status == POPLINER_OK && r->has_cycles)
-        status = pl_costs_add_cycles(r->file->costs, r->json.error);
     if (status == POPLINER_OK)
         status = pl_costs_json_read_shared(r);
     if (status == POPLINER_OK)

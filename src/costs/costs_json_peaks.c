@@ -26,8 +26,9 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
     return peak_bytes;
 }
 
-/* Gives the table lines if the pipeline's peaks differ from those of a single stage. */
-static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
+/* Gives the table lines if the pipeline's peaks differ from those of a single stage, or if they are
+ * differences. */
+static popliner_status begin_peaks(pl_costs_json *r, bool are_added) {
     size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
     if (max_stages == 1)
         max_stages = 2; /* a table for one stage has the same peak for every place */
@@ -38,8 +39,11 @@ static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     if (pl_pipeline_has_own_copies(&r->pipeline) &&
         max_stages > popliner_copies_max_stages(&r->pipeline.copies))
         max_stages = popliner_copies_max_stages(&r->pipeline.copies);
-    if (!r->has_kept || !pl_pipeline_keeps(&r->pipeline) || max_stages < 2)
+    const bool has_places = r->has_kept && pl_pipeline_keeps(&r->pipeline) && max_stages >= 2;
+    if (!has_places && !are_added)
         return POPLINER_OK;
+    if (!has_places)
+        max_stages = 1;
     r->lines = pl_new_array(r->num_regions, sizeof *r->lines);
     size_t *copies = pl_new_array(max_stages, sizeof *copies);
     if (r->lines == NULL || copies == NULL) {
@@ -49,11 +53,11 @@ static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
     popliner_status status =
-        pl_costs_begin_lines(r->file->costs, copies, max_stages, r->json.error);
-    if (status == POPLINER_OK)
+        pl_costs_begin_lines(r->file->costs, copies, max_stages, are_added, r->json.error);
+    if (status == POPLINER_OK && has_places)
         r->file->costs->most_copies =
             pl_larger(r->file->costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
-    if (status == POPLINER_OK && pl_pipeline_follows_split(&r->pipeline))
+    if (status == POPLINER_OK && has_places && pl_pipeline_follows_split(&r->pipeline))
         r->file->costs->follows_split = true;
     free(copies);
     return status;
@@ -194,25 +198,59 @@ static popliner_status set_items(pl_costs_json *r) {
     return status;
 }
 
-popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
-    pl_additive_costs *a = &r->file->additive;
+/* Whether units add up the peaks of stages. */
+static bool peaks_add_up(const pl_costs_json *r) {
+    const pl_additive_costs *a = &r->file->additive;
+    return a->num_regions == 1 && a->capacity_bytes[0] == UINT64_MAX && a->num_shared == 0;
+}
+
+static void add_up_peaks(pl_costs_json *r, bool recomputes) {
+    const pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
-    size_t width = r->num_regions;
-    bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-    const uint64_t *kept_bytes = recomputes ? a->inputs : r->stash;
-    for (size_t i = 0; i < r->num_units * width; ++i) {
-        a->memory_before[i + width] = a->memory_before[i] + r->memory[i];
-        a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
-        r->has_kept = r->has_kept || kept_bytes[i] > 0;
+    for (size_t unit = 0; unit <= r->num_units; ++unit) {
+        costs->line_bytes.ends[unit] = a->memory_before[unit];
+        costs->line_copy_bytes.ends[unit] = recomputes ? 0 : a->stash_before[unit];
+        if (unit == r->num_units)
+            break;
+        costs->line_bytes.begins[unit] = a->memory_before[unit];
+        /* the inputs of its first unit are all that a stage stores */
+        costs->line_copy_bytes.begins[unit] =
+            recomputes ? 0 - a->inputs[unit] : a->stash_before[unit];
     }
-    r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
-    popliner_status status = pl_costs_json_add_pipeline(r);
-    if (status != POPLINER_OK)
-        return status;
+}
+
+/* Whether units and cuts add up the cycles of stages: one sample, and nothing is recomputed, which
+ * the last stage does not. */
+static bool cycles_add_up(const pl_costs_json *r) {
+    bool is_so = r->num_samples == 1;
+    for (size_t unit = 0; is_so && unit < r->num_units; ++unit)
+        is_so = r->recompute_cycles[unit] == 0;
+    return is_so || (r->num_samples == 1 && !pl_pipeline_recomputes(&r->pipeline, true, false));
+}
+
+static popliner_status add_up_cycles(pl_costs_json *r) {
+    popliner_costs *costs = r->file->costs;
+    pl_differences *own = &costs->added_cycles;
+    popliner_status status = pl_differences_create(own, r->num_units, r->json.error);
+    uint64_t before = 0;
+    for (size_t unit = 0; status == POPLINER_OK && unit <= r->num_units; ++unit) {
+        own->ends[unit] = before + r->cut_cycles[unit];
+        if (unit == r->num_units)
+            break;
+        own->begins[unit] = before - r->cut_cycles[unit];
+        before += r->cycles[unit];
+    }
+    return status;
+}
+
+/* Sets the peaks, the cycles, or both, of every interval. */
+static popliner_status fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles) {
+    const pl_additive_costs *a = &r->file->additive;
+    const size_t width = r->num_regions;
+    const bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     uint64_t *kept = r->interval_bytes;
     uint64_t *sums = pl_new_array(r->num_samples, sizeof *sums); /* of the cycles of each sample */
-    if (sums == NULL)
-        return pl_costs_json_fail_memory(r);
+    popliner_status status = sums == NULL ? pl_costs_json_fail_memory(r) : POPLINER_OK;
     for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
         memset(sums, 0, r->num_samples * sizeof *sums);
         uint64_t more_cycles = 0; /* of recomputation */
@@ -223,8 +261,9 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                 kept[i] = recomputes ? a->inputs[first * width + i]
                                      : a->stash_before[(last + 1) * width + i] -
                                            a->stash_before[first * width + i];
-            status =
-                pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
+            if (fills_peaks)
+                status = pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums),
+                                                 kept);
             uint64_t cycles = 0; /* of the slowest sample */
             for (size_t s = 0; s < r->num_samples; ++s) {
                 sums[s] += r->cycles[last * r->num_samples + s];
@@ -232,13 +271,41 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
             }
             more_cycles += r->recompute_cycles[last];
             bool adds = pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units);
-            if (r->has_cycles)
-                pl_costs_set_cycles(costs, first, last,
+            if (fills_cycles)
+                pl_costs_set_cycles(r->file->costs, first, last,
                                     cycles + (adds ? more_cycles : 0) + r->cut_cycles[first] +
                                         r->cut_cycles[last + 1]);
         }
     }
     free(sums);
+    return status;
+}
+
+popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
+    pl_additive_costs *a = &r->file->additive;
+    popliner_costs *costs = r->file->costs;
+    const size_t width = r->num_regions;
+    const bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
+    const uint64_t *kept_bytes = recomputes ? a->inputs : r->stash;
+    for (size_t i = 0; i < r->num_units * width; ++i) {
+        a->memory_before[i + width] = a->memory_before[i] + r->memory[i];
+        a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
+        r->has_kept = r->has_kept || kept_bytes[i] > 0;
+    }
+    r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
+    const bool fills_peaks = !peaks_add_up(r);
+    const bool fills_cycles = r->has_cycles && !cycles_add_up(r);
+    popliner_status status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
+    if (status == POPLINER_OK)
+        status = begin_peaks(r, !fills_peaks);
+    if (status == POPLINER_OK && !fills_peaks)
+        add_up_peaks(r, recomputes);
+    if (status == POPLINER_OK && fills_cycles)
+        status = pl_costs_add_cycles(costs, r->json.error);
+    else if (status == POPLINER_OK && r->has_cycles)
+        status = add_up_cycles(r);
+    if (status == POPLINER_OK && (fills_peaks || fills_cycles))
+        status = fill_triangles(r, fills_peaks, fills_cycles);
     /* a stage that begins earlier may have smaller inputs */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     costs->peak_parts = peak_parts;
@@ -358,7 +425,9 @@ popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) 
             r->has_kept = true;
     }
     if (status == POPLINER_OK)
-        status = pl_costs_json_add_pipeline(r);
+        status = begin_peaks(r, false);
+    if (status == POPLINER_OK && r->has_cycles)
+        status = pl_costs_add_cycles(r->file->costs, r->json.error);
     if (status != POPLINER_OK)
         return status;
     for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {

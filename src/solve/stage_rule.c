@@ -4,7 +4,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/triangle.h"
 #include "solve/ipus.h"
 
 #include <stdlib.h>
@@ -88,26 +87,22 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
            is_busy_enough(rule, first_unit, end_unit, cycles);
 }
 
-/* Returns the cycles of the intervals that begin with a unit, by length; NULL if there are none. */
-static const uint64_t *cycles_from(const popliner_costs *costs, size_t first_unit) {
-    return costs->cycles == NULL ? NULL
-                                 : costs->cycles + pl_triangle_row(costs->num_units, first_unit);
-}
-
 /* Like is_busy_enough, for the ends from `end_unit` on. */
 static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
                              size_t count, uint8_t *ok) {
-    const uint64_t *cycles =
-        cycles_from(rule->problem->costs, first_unit) + (end_unit - 1 - first_unit);
+    uint64_t earlier;
+    const uint64_t *cycles = pl_costs_cycles_row(rule->problem->costs, first_unit, &earlier) +
+                             (end_unit - 1 - first_unit);
     const uint64_t *after = rule->link_after + end_unit;
     uint64_t before = rule->link_before[first_unit];
     if (rule->speed != POPLINER_SPEED_ONE) {
         for (size_t d = 0; d < count; ++d)
-            ok[d] = ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d]);
+            ok[d] =
+                ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d] - earlier);
         return;
     }
     for (size_t d = 0; d < count; ++d) {
-        uint64_t busy = cycles[d] + before + after[d];
+        uint64_t busy = cycles[d] - earlier + before + after[d];
         ok[d] &= (busy <= rule->max_busy_cycles) & (busy >= rule->min_busy_cycles);
     }
 }
@@ -116,7 +111,8 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
 static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                       uint8_t *ok) {
     const pl_problem *p = rule->problem;
-    const uint64_t *cycles = cycles_from(p->costs, first_unit);
+    uint64_t earlier;
+    const uint64_t *cycles = pl_costs_cycles_row(p->costs, first_unit, &earlier);
     const pl_stage_rule outer = pl_stage_rule_outer(rule);
     if (count > 0 && pl_stage_rule_is_ordered(&outer)) {
         size_t last_end = pl_stage_rule_last_end(&outer, first_unit);
@@ -145,7 +141,8 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
         return;
     cycles += end_unit - 1 - first_unit;
     for (size_t d = 0; d < count; ++d)
-        ok[d] &= (cycles[d] <= rule->max_cycles) & (cycles[d] >= rule->min_cycles);
+        ok[d] &=
+            (cycles[d] - earlier <= rule->max_cycles) & (cycles[d] - earlier >= rule->min_cycles);
     if (rule->link_before != NULL)
         mark_busy_enough(rule, first_unit, end_unit, count, ok);
 }
