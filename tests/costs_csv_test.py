@@ -280,7 +280,7 @@ def check_meaning(popliner, scratch, count):
 
 def main():
     popliner = sys.argv[1]
-    count = 1000 if cases.takes_all() else 40
+    count = cases.chosen(40, 200, 1000)
     with tempfile.TemporaryDirectory() as scratch:
         check_wrong(popliner, scratch)
         solved = check_random(popliner, scratch, count)

@@ -180,7 +180,7 @@ def solvers_of(popliner, path):
 
 
 def main(popliner):
-    count = 2000 if cases.takes_all() else 120
+    count = cases.chosen(120, 400, 2000)
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "costs.json")
         solvers = solvers_of(popliner, path)

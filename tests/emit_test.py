@@ -1264,7 +1264,7 @@ def main():
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as directory:
         asked = Asked(popliner, schema, directory)
-        for profile in directories[:1] + directories[1::cases.chosen(3, 2, 1)]:
+        for profile in directories[:1] + directories[1::cases.chosen(3, 3, 1)]:
             if not os.path.isdir(profile):
                 continue
             try:
@@ -1274,7 +1274,7 @@ def main():
         check_stored(asked, directories[0])
         check_document(asked, directories[0],
                        os.path.join(os.path.dirname(schema), "emit.md"))
-        for i in range(cases.chosen(12, 60, 150)):
+        for i in range(cases.chosen(12, 30, 150)):
             try:
                 check_costs(asked, rng)
                 asked.path, asked.head, asked.tail = PATH, HEAD_MODULES, TAIL_MODULES
@@ -1282,7 +1282,7 @@ def main():
                     check_replicas(asked, rng)
             except Failure as failure:
                 sys.exit(f"costs {i}: {failure}")
-        check_all_drawn(asked, rng, cases.chosen(3, 20, 60))
+        check_all_drawn(asked, rng, cases.chosen(3, 10, 60))
     for line in sorted(set(asked.lines)):
         print(line)
     print(f"{asked.counts['read']} texts read back, {asked.counts['refused']} refused")

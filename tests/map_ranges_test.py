@@ -113,7 +113,7 @@ def check(popliner, path, seed, seen):
 
 
 def main():
-    count = 1500 if cases.takes_all() else 60
+    count = cases.chosen(60, 300, 1500)
     seen = {}
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(count):

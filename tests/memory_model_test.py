@@ -340,9 +340,9 @@ def main():
         results = [pool.submit(look, command, folder, seed, number, features)
                    for seed, folder in enumerate(folders)]
         results += [pool.submit(make_and_look, command, tool, kind, seed, number, features)
-                    for seed, kind in enumerate(KINDS if every else QUICK, 100)]
+                    for seed, kind in enumerate(cases.chosen(QUICK, KINDS[::2], KINDS), 100)]
         results += [pool.submit(shake_and_look, command, folder, seed, number, features)
-                    for seed, folder in enumerate(3 * folders if every else folders[:1], 300)]
+                    for seed, folder in enumerate(cases.chosen(folders[:1], folders, 3 * folders), 300)]
         results += [pool.submit(straddle_and_look, command, folder, 500, number, features)
                     for folder in trained[:None if every else 1]]
         if every:

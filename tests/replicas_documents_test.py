@@ -111,7 +111,7 @@ def check(costs, asked, answer):
 
 def main():
     popliner = sys.argv[1]
-    number = 2000 if cases.takes_all() else 80
+    number = cases.chosen(80, 400, 2000)
     with tempfile.TemporaryDirectory() as directory:
         fitting, _ = cases.each_seed(number, draw, lambda costs, asked: (
             check(costs, asked, ask(popliner, costs, asked, directory)), 1))

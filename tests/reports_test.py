@@ -225,7 +225,7 @@ def together(command, tool, schema, model, num_layers, every):
     with tempfile.TemporaryDirectory() as place:
         root = Root(command, tool, model, place)
         for number, pipeline in enumerate(PIPELINES):
-            if (number + num_layers) % cases.chosen(6, 2, 1):
+            if (number + num_layers) % cases.chosen(6, 3, 1):
                 continue
             evaluate(root, schema, pipeline, every)
             for place_, objectives in enumerate(OBJECTIVES):

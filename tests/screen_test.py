@@ -258,7 +258,7 @@ def check_design(popliner, report):
 
 
 def check_terminals(popliner, report):
-    for question in cases.some(QUESTIONS, 3):
+    for question in cases.some(QUESTIONS, 4):
         command = [popliner, report, "-q", *question]
         for width in cases.some((80, 40, 60, 100, 200), 2):
             text, _, status = on_terminal(command, width, NO_COLOR="1")
@@ -442,7 +442,7 @@ def check_rankings(popliner, report):
 
 
 def check_tables(popliner, report):
-    for question in cases.some(TABLES, 3):
+    for question in cases.some(TABLES, 4):
         command = [popliner, report, "-q", *question]
         printed = in_pipe([*command, "--format", "tsv"])
         rows = [line.split("\t") for line in printed.splitlines()]
@@ -483,7 +483,7 @@ def check_split(line, row, limit, verdict, what):
 
 
 def check_splits(popliner, report):
-    for question in cases.some(SPLITS, 3):
+    for question in cases.some(SPLITS, 4):
         command = [popliner, report, "-q", *question]
         head, *rows = [line.split("\t") for line in
                        in_pipe([*command, "--format", "tsv"]).splitlines()]

@@ -102,7 +102,7 @@ popliner_script(former_options former_options_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${PROJECT_SOURCE_DIR} CASES quick full)
 
 # Reports on terminals, against the JSON of the same questions and screens of the design.
-popliner_script(screen screen_test.py ARGUMENTS ${popliner} ${mkprofile} CASES quick full)
+popliner_script(screen screen_test.py ARGUMENTS ${popliner} ${mkprofile} CASES quick full nightly)
 
 # Comparisons against ones that are made of two tables.
 popliner_script(changes_of_profiles changes_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample}
@@ -117,14 +117,15 @@ popliner_script(recompute_choices recompute_choices_test.py ARGUMENTS ${popliner
   CASES quick full)
 
 # The solver's split of profiles against every split, by the memory that is shown.
-popliner_script(best_split best_split_test.py ARGUMENTS ${popliner} ${mkprofile} CASES quick full)
+popliner_script(best_split best_split_test.py
+  ARGUMENTS ${popliner} ${mkprofile} CASES quick full nightly)
 
 # Pages: their file, without a browser and in one; their own evaluating and solving against the
 # command's.
 popliner_script(page_file page_file_test.py CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_file ${sample}
     ${golden}/popart-train-outline ${golden}/popart-inf-outline ${golden}/popart-train)
-popliner_script(page_tiles page_tiles_test.py CASES quick full
+popliner_script(page_tiles page_tiles_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_tiles ${sample}
     ${golden}/popart-train ${golden}/tensorflow-train)
 popliner_script(page_places page_places_test.js
@@ -154,7 +155,7 @@ popliner_script(emit_read_back emit_test.py CASES quick full nightly
 
 # Chains of operator graphs against a second implementation; published ones if they are there.
 set(operators ${shared}/dnn-partitioning/throughput-inputs/OperatorGraphs)
-popliner_script(operator_graphs operator_graphs_test.py CASES quick full
+popliner_script(operator_graphs operator_graphs_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${operators}/bert_l-3_training.json ${operators}/bert_l-6_training.json
     ${operators}/bert_L-12_training.json ${operators}/resnet50_training.json)
 
@@ -162,16 +163,16 @@ popliner_script(operator_graphs operator_graphs_test.py CASES quick full
 # tables of layers against popliner's own format.
 popliner_script(option_pairs option_pairs_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick nightly)
-popliner_script(given_split given_split_test.py ARGUMENTS ${popliner} CASES quick full)
-popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES quick full)
+popliner_script(given_split given_split_test.py ARGUMENTS ${popliner} CASES quick full nightly)
+popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${popliner}
-  CASES quick full)
-popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full)
-popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full)
-popliner_script(device_order device_order_test.py ARGUMENTS ${popliner} CASES quick full)
+  CASES quick full nightly)
+popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full nightly)
+popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full nightly)
+popliner_script(device_order device_order_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(stage_replicas stage_replicas_test.py
-  ARGUMENTS ${popliner} ${shared}/pipedream/profiler CASES quick full)
-popliner_script(map_ranges map_ranges_test.py ARGUMENTS ${popliner} CASES quick full)
+  ARGUMENTS ${popliner} ${shared}/pipedream/profiler CASES quick full nightly)
+popliner_script(map_ranges map_ranges_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 
 # The command on published instances, against published splits.
 popliner_register(published FROM full
@@ -238,7 +239,7 @@ list(FILTER sanitizers INCLUDE REGEX "^-fsanitize")
 popliner_script(installed installed_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${PROJECT_VERSION}
     ${sanitizers})
-popliner_script(embedded embedded_test.sh CASES full nightly
+popliner_script(embedded embedded_test.sh CASES nightly
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER} ${PROJECT_VERSION})
 popliner_script(examples examples_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/examples ${sample}

@@ -1335,7 +1335,8 @@ def main():
             folders.remove(folder)
     sample = folders[0]
     # the quick run has each section of the sample, or of one that is made
-    parts = [SECTIONS] * 3 if every else [SECTIONS[::3], SECTIONS[1::3], SECTIONS[2::3]]
+    parts = cases.chosen([SECTIONS[::3], SECTIONS[1::3], SECTIONS[2::3]],
+                         [SECTIONS, SECTIONS[::2], SECTIONS[1::2]], [SECTIONS] * 3)
     # in the full run every sixth, the real one at the end among them
     folders = folders[:1] + cases.chosen([], folders[:0:-6], folders[1:])
     counts, problems = collections.Counter(), []
@@ -1349,7 +1350,7 @@ def main():
                     for kind in cases.chosen(PIPELINES[:1], PIPELINES[3:], PIPELINES)]
         results.append(pool.submit(hostile, command, schema, sample))
         results.append(pool.submit(advised, command, schema, sample))
-        results.append(pool.submit(shuffled, command, schema, sample, range(cases.chosen(6, 20, 40))))
+        results.append(pool.submit(shuffled, command, schema, sample, range(cases.chosen(6, 12, 40))))
         for result in results:
             found, wrong = result.result()
             counts += found

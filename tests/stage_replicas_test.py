@@ -253,7 +253,7 @@ def check_published(popliner, profiles):
 
 def main():
     popliner, profiles = sys.argv[1], sys.argv[2]
-    number = 2000 if cases.takes_all() else 100
+    number = cases.chosen(100, 400, 2000)
     with tempfile.TemporaryDirectory() as directory:
         check_refusals(popliner, os.path.join(directory, "costs.csv"))
         path = os.path.join(directory, "costs.json")

@@ -260,7 +260,7 @@ def check_graphs(popliner, scratch):
 
 def main():
     popliner = sys.argv[1]
-    count = 2000 if cases.takes_all() else 150
+    count = cases.chosen(150, 500, 2000)
     with tempfile.TemporaryDirectory() as scratch:
         equal = check_papers(popliner, scratch)
         check_graphs(popliner, scratch)

@@ -8,8 +8,7 @@ says in one sentence what was missing, and leaves no half file.
 LIBRARY is built of faults.c, whose head says how a fault is asked for. Each use of the command is
 run once from point to point; at each a copy of the process meets each fault of that kind of point,
 or, while several threads run, a run of its own does. Without --all, one point of each call
-stack is tried; with --cases full, this holds for system calls, and for one of MEMORY_STEP stacks
-that allocate. Of each run with a fault this is checked:
+stack is tried; with --cases full, of one of so many stacks (STEPS). Of each run with a fault this is checked:
 
   * it ends by itself, without a signal, and within a minute;
   * its status is what it is without the fault, or 4 where memory or a thread was refused, or 3
@@ -83,7 +82,7 @@ FAULTS = {
     **faults_of("chmod chown", "EPERM"),
 }
 WAIT_SECONDS = 60
-MEMORY_STEP = 64
+STEPS = {"memory": 64, "calls": 4}  # of the full run
 
 
 def kind_of(what):
@@ -364,7 +363,7 @@ class Tester:
                        check=True)
 
     def takes(self, kind, stack):
-        return self.takes_all_stacks or kind == "calls" or (int(stack, 16) >> 8) % MEMORY_STEP == 0
+        return self.takes_all_stacks or (int(stack, 16) >> 8) % STEPS[kind] == 0
 
     def is_new(self, what, stack):
         with self.lock:
