@@ -236,7 +236,7 @@ static void survives_failures(void **state) {
         const pl_glpk_limits limits = {.memory_mib = 1, .stop = &never};
         pl_mip program = {0};
         double objective;
-        pl_mip_outcome outcome;
+        pl_mip_outcome outcome = PL_MIP_UNSOLVED;
         popliner_error error = {0};
         set_up(&h);
         fill(&program, repeats_entry ? 1 : COUNT);
@@ -245,6 +245,7 @@ static void survives_failures(void **state) {
         assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, &error),
                          POPLINER_ERROR_INTERNAL);
         assert_non_null(strstr(error.message, repeats_entry ? "duplicate" : "memory"));
+        assert_int_equal(outcome, repeats_entry ? PL_MIP_UNSOLVED : PL_MIP_TOO_LARGE);
         pl_mip_clear(&program);
         check_and_end(&h);
     }

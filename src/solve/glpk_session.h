@@ -60,6 +60,7 @@ typedef enum pl_mip_outcome {
     PL_MIP_FEASIBLE,   /* stopped; the values are the best so far */
     PL_MIP_UNSOLVED,   /* stopped before any values were found */
     PL_MIP_IMPOSSIBLE, /* no values satisfy the rows */
+    PL_MIP_TOO_LARGE,  /* with INTERNAL: GLPK used up its memory */
 } pl_mip_outcome;
 
 /* Solves the program. With OPTIMAL and FEASIBLE, sets values[num_columns] and *objective. GLPK

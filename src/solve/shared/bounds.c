@@ -487,7 +487,8 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
         raise(&r, known);
     if (status == POPLINER_OK && is_possible)
         status = bound_by_stages(&r);
-    if (status == POPLINER_OK && is_possible && !must_end(&r))
+    /* filling the loads took longer */
+    if (status == POPLINER_OK && is_possible && !pl_stop_is_wanted(asked->stop))
         status = bound_by_sizes(&r);
     if (status == POPLINER_OK && is_possible && !must_end(&r))
         status = bound_by_weights(&r);

@@ -160,11 +160,16 @@ static popliner_status ask(search *r) {
     pl_mip_outcome outcome = PL_MIP_UNSOLVED;
     r->objective = 0.0;
     pl_split_clear(&r->split);
+    popliner_error failure;
     popliner_status status = pl_integer_program_solve(s, r->asked->stop, r->asked->listener,
-                                                      &outcome, &r->objective, &r->split, r->error);
-    if (status != POPLINER_OK)
-        return status;
+                                                      &outcome, &r->objective, &r->split, &failure);
     r->is_done = true;
+    if (status == POPLINER_ERROR_INTERNAL && outcome == PL_MIP_TOO_LARGE) {
+        pl_tell(r->asked->listener, POPLINER_LEVEL_WARNING, "%s.", failure.message);
+        outcome = PL_MIP_UNSOLVED; /* other methods may know a split */
+    } else if (status != POPLINER_OK) {
+        return pl_fail(r->error, status, "%s", failure.message);
+    }
     if (outcome == PL_MIP_UNSOLVED || outcome == PL_MIP_FEASIBLE) {
         r->result->is_stopped = true;
         return POPLINER_OK;
