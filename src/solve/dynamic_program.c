@@ -38,6 +38,7 @@ typedef struct program {
     /* [width]: the cost of continuing at a unit: the cut, and the row after it */
     uint64_t *after;
     size_t *queue; /* [width] */
+    bool is_alike; /* every stage may have the same ends, which are windows */
     pl_stage_ends ends;
     pl_stage_ends widest; /* of all places, if ends have marks */
     /* [max_stages + 1] by stages to the end: where a stage can begin; NULL if not computed */
@@ -148,8 +149,14 @@ static pl_begin_range range_of(const program *p, size_t to_end) {
 
 /* Finds the intervals that stage `stage` may be with to_end stages to the end. */
 static popliner_status find_ends(program *p, size_t stage, size_t to_end, popliner_error *error) {
-    pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, to_end);
-    return pl_stage_ends_find(&p->ends, &rule, range_of(p, to_end),
+    if (p->is_alike && p->ends.from != NULL)
+        return POPLINER_OK;
+    const pl_problem *problem = p->problem;
+    pl_stage_rule rule = pl_stage_rule_of(problem, &p->limits, stage, to_end);
+    p->is_alike = !problem->depends_on_ipu && !problem->depends_on_end && !problem->is_shared &&
+                  pl_stage_rule_is_ordered(&rule);
+    return pl_stage_ends_find(&p->ends, &rule,
+                              p->is_alike ? (pl_begin_range){0, p->width - 1} : range_of(p, to_end),
                               p->widest.from != NULL ? &p->widest : NULL, error);
 }
 

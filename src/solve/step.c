@@ -76,6 +76,10 @@ static kind next_kind(const run *r, size_t d) {
  * as there are devices, each through all stages of the device. */
 static size_t next_stage(const run *r, size_t d, kind k, size_t *micro) {
     const size_t number = r->devices[d].done[k];
+    if (r->num_chunks == 1) { /* most are, and dividing takes long */
+        *micro = number;
+        return d;
+    }
     const size_t group = number / (r->num_devices * r->num_chunks);
     const size_t left = r->num_micro - group * r->num_devices;
     const size_t size = left < r->num_devices ? left : r->num_devices;
@@ -103,9 +107,10 @@ static uint64_t begin_of(const run *r, kind k, size_t stage, size_t micro) {
 }
 
 static void wake(run *r, size_t stage) {
-    device *d = &r->devices[stage % r->num_devices];
+    const size_t number = r->num_chunks == 1 ? stage : stage % r->num_devices;
+    device *d = &r->devices[number];
     if (!d->is_waiting)
-        r->waiting[r->num_waiting++] = stage % r->num_devices;
+        r->waiting[r->num_waiting++] = number;
     d->is_waiting = true;
 }
 
