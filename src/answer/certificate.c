@@ -373,7 +373,8 @@ static void find_large_units(pl_certificate *c, const popliner_costs *costs) {
             c->large_units[at] = (pl_large_unit){unit, bytes};
     }
     /* the last stage keeps nothing for later micro-batches */
-    if (costs->copies != NULL && !costs->follows_split && costs->copies[0] == 0)
+    if (costs->max_stages_to_end > 1 && costs->copies != NULL && !costs->follows_split &&
+        costs->copies[0] == 0)
         c->large_stash_bytes =
             own->peak_bytes - popliner_costs_peak(costs, own->first_unit, own->last_unit, 1);
 }

@@ -498,6 +498,10 @@ static popliner_status add_recompute(session *s, const request *r, hint_list *li
         return add_recompute_of_costs(s, r, list, error);
     if (!may_recompute(s, r))
         return POPLINER_OK;
+    if (request_shares_an_ipu(r)) {
+        add(list, "Try", "--recompute full", "let each stage store its inputs alone");
+        return POPLINER_OK;
+    }
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
     popliner_status status = solve(&t, error);
     if (status == POPLINER_OK && (t.is_known || !is_cheap(r)))
@@ -578,7 +582,7 @@ static void add_remedy(const session *s, const popliner_remedy *remedy, hint_lis
             with_such(s, remedy->bytes, list));
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
         add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, remedy->number),
-            keep(list, "without --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
+            keep(list, "and no --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
 }
 
 /* Constraints: those of a contradiction, else those that are found to be enough. */

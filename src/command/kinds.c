@@ -171,7 +171,8 @@ static bool compromise_at(int i, kind_word *word) {
         [POPLINER_OBJECTIVE_TRAFFIC] = "the bytes that cross the cuts",
         [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
         [POPLINER_OBJECTIVE_BALANCE] = "fullest minus emptiest IPU, or slowest minus fastest",
-        [POPLINER_OBJECTIVE_HEADROOM] = "the free memory of the IPU that has least",
+        [POPLINER_OBJECTIVE_HEADROOM] =
+            "the least free memory of an IPU: made as large as possible",
     };
     _Static_assert(sizeof helps / sizeof *helps == POPLINER_NUM_OBJECTIVES, "one for each");
     if (i >= POPLINER_NUM_OBJECTIVES)
@@ -183,8 +184,8 @@ static bool compromise_at(int i, kind_word *word) {
 static bool objective_at(int i, kind_word *word) {
     if (i != POPLINER_NUM_OBJECTIVES)
         return compromise_at(i, word);
-    *word = (kind_word){"throughput", i, "with --total-ipus: the time of a step over all replicas",
-                        NULL};
+    *word =
+        (kind_word){"throughput", i, "samples a cycle over all replicas; with --total-ipus", NULL};
     return true;
 }
 
@@ -497,7 +498,7 @@ const value_kind kind_map = {
         {"interleaved", 0, "V stages on each of the --num-ipus, in turn", "interleaved:V"},
         {"v", 0, "V-shaped: two stages on each IPU", NULL},
         {"any", 0, "the best order of devices; for files of costs", NULL},
-        {"replicas", 0, "each stage on as many devices as is best, with costs", NULL},
+        {"replicas", 0, "for files of costs: as many devices for each stage as are best", NULL},
         {.name = NULL}}};
 
 /* A rule for copies among the schedules. */
@@ -535,20 +536,21 @@ const value_kind kind_schedule = {
     .parse = parse_schedule,
     .size = sizeof(char *) + sizeof(int), /* up to the text */
     .forms =
-        (const kind_form[]){{"popart:gpipe", "schedule popart, but as many copies as gpipe"},
-                            {"none:1,2,3,5", "copies of the last stage, the one before it, ..."},
-                            {"none:0,1,...", "an arithmetic progression: 0, 1, 2, 3 and so on"},
-                            {"1f1b+2", "two copies more; also of gpipe, zero-bubble, interleaved"},
-                            {.form = NULL}},
+        (const kind_form[]){
+            {"popart:gpipe", "schedule popart, but as many copies as gpipe"},
+            {"none:1,2,3,5", "1 copy for the last stage, 2 for the one before, ..."},
+            {"none:0,1,...", "an arithmetic progression: 0, 1, 2, 3 and so on"},
+            {"1f1b+2", "2 copies more than 1f1b; also gpipe+2, and so on"},
+            {.form = NULL}},
     .words = (const kind_word[]){
         {"none", POPLINER_SCHEDULE_NONE, "no stage stores activations", NULL},
         {"inference", POPLINER_SCHEDULE_INFERENCE, "there is no backward pass", NULL},
         {"sequential", POPLINER_SCHEDULE_SEQUENTIAL, "one micro-batch at a time", NULL},
-        {"popart", POPLINER_SCHEDULE_POPART,
-         "of PopART and PopTorch: 2d + 1 copies with d stages after it", NULL},
+        {"popart", POPLINER_SCHEDULE_POPART, "of PopART, PopTorch: before d others, 2d + 1 copies",
+         NULL},
         {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED, "of TensorFlow and Keras, grouped", NULL},
         {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED, "of TensorFlow, interleaved", NULL},
-        {"1f1b", SCHEDULE_RULE, "one forward, one backward: d copies with d stages after it", NULL},
+        {"1f1b", SCHEDULE_RULE, "one forward, one backward: before d others, d copies", NULL},
         {"gpipe", SCHEDULE_RULE, "all micro-batches forward, then all backward", NULL},
         {"zero-bubble", SCHEDULE_RULE, "1f1b with backward passes in two parts", NULL},
         {"interleaved", SCHEDULE_RULE, "1f1b with several stages on each IPU", NULL},
