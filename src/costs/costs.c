@@ -234,15 +234,19 @@ static pl_peak_line line_of(const popliner_costs *costs, size_t first_unit, size
                           difference(&costs->line_copy_bytes, first_unit, last_unit)};
 }
 
+static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
+    const size_t max_stages = costs->max_stages_to_end;
+    assert(stages_to_end >= 1 && (max_stages == 1 || stages_to_end <= max_stages));
+    return costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
+}
+
 /* Returns the peak of an interval. */
 static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_t first_unit,
                         size_t last_unit) {
     if (costs->peaks_bytes != NULL)
         return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
-    size_t max_stages = costs->max_stages_to_end;
-    assert(stages_to_end >= 1 && (max_stages == 1 || stages_to_end <= max_stages));
     const pl_peak_line line = line_of(costs, first_unit, last_unit);
-    size_t copies = costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
+    const size_t copies = copies_at(costs, stages_to_end);
     return line.copy_bytes == SEVERAL_LINES ? lines_at(&costs->more_lines[line.bytes], copies)
                                             : line_at(&line, copies);
 }
@@ -251,6 +255,18 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
                          const pl_peak_range *range, uint8_t *marks) {
     if (range->count == 0)
         return;
+    if (costs->peaks_bytes == NULL && costs->lines == NULL) {
+        const uint64_t *bytes = costs->line_bytes.ends + range->last_unit + 1;
+        const uint64_t *copy_bytes = costs->line_copy_bytes.ends + range->last_unit + 1;
+        const size_t copies = copies_at(costs, stages_to_end);
+        const uint64_t before = costs->line_bytes.begins[range->first_unit] +
+                                copies * costs->line_copy_bytes.begins[range->first_unit];
+        for (size_t d = 0; d < range->count; ++d) {
+            const uint64_t own = bytes[d] + copies * copy_bytes[d] - before;
+            marks[d] &= (own <= range->max_bytes) & (own >= range->min_bytes);
+        }
+        return;
+    }
     if (costs->peaks_bytes == NULL) {
         for (size_t d = 0; d < range->count; ++d) {
             uint64_t bytes = peak_of(costs, stages_to_end, range->first_unit, range->last_unit + d);

@@ -114,8 +114,10 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
     uint64_t earlier;
     const uint64_t *cycles = pl_costs_cycles_row(p->costs, first_unit, &earlier);
     const pl_stage_rule outer = pl_stage_rule_outer(rule);
+    bool peaks_are_within = false;
     if (count > 0 && pl_stage_rule_is_ordered(&outer)) {
         size_t last_end = pl_stage_rule_last_end(&outer, first_unit);
+        peaks_are_within = rule->min_peak_bytes == 0 && end_unit >= p->order.first_ends[first_unit];
         size_t within = last_end >= end_unit ? last_end - end_unit + 1 : 0;
         if (within < count) {
             memset(ok + within, 0, count - within);
@@ -130,10 +132,11 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
         size_t end = end_unit + d;
         ok[d] = p->may_cut[end] & (end >= min_end) & (end <= max_end);
     }
-    pl_costs_mark_peaks(p->costs, rule->to_end,
-                        &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
-                                         rule->max_peak_bytes},
-                        ok);
+    if (!peaks_are_within)
+        pl_costs_mark_peaks(p->costs, rule->to_end,
+                            &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
+                                             rule->max_peak_bytes},
+                            ok);
     if (cycles == NULL && rule->min_cycles > 0)
         memset(ok, 0, count);
     bool has_limits = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
