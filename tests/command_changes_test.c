@@ -134,7 +134,7 @@ static void growth_is_told_with_what_grew(void **state) {
     assert_lacks(run.err, "--fail-on");
     RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--fail-on=growth=1%", "--evaluate=whole");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "what the fullest tile of all stages needs grew by ");
+    assert_contains(run.err, "the need of the fullest tile of all stages grew by ");
     /* without a bound growth is no failure */
     RUN(&run, INFERENCE, "-q", "--compare", TRAINING);
     assert_int_equal(run.status, 0);

@@ -168,7 +168,7 @@ static void samples_are_as_documented(void **state) {
     assert_emits(&sample, &o, POPLINER_EMIT_OPTIMUM,
                  "{\n    \"ipus_per_replica\": 3,\n    \"layers_per_ipu\": [1, 2, 1]\n}\n");
     assert_emits(&sample, &o, POPLINER_EMIT_POPTORCH,
-                 "# PopTorch reserves 4 IPUs for 3: a power of two, or a multiple of 64.\n\n"
+                 "# PopTorch rounds 3 IPUs up to 4: a power of two, or a multiple of 64.\n\n"
                  "import poptorch\n\n"
                  "poptorch.BeginBlock(model.get_submodule(\"model.layers.1\"), \"stage1\", "
                  "ipu_id=1)\n"
@@ -905,7 +905,7 @@ static void reserved_ipus(void **state) {
         popliner_emit_options own = o;
         own.certificate = certificate;
         assert_int_equal(popliner_emit(&own, POPLINER_EMIT_POPTORCH, &text, NULL), POPLINER_OK);
-        snprintf(expected, sizeof expected, "reserves %zu IPUs for %zu:", cases[i][1], n);
+        snprintf(expected, sizeof expected, "rounds %zu IPUs up to %zu:", n, cases[i][1]);
         assert_int_equal(strstr(text, expected) != NULL, cases[i][1] != n);
         assert_int_equal(strstr(text, "autoRoundNumIPUs(True)") != NULL, cases[i][1] != n);
         free(text);

@@ -624,7 +624,7 @@ def read_poptorch(text, plan, asked):
     require(told.pop("round", False) == (reserved(total) != total), calls, total)
     require(told.pop("replicas", 1) == plan.replicas, calls)
     require(told.pop("accumulation", None) == plan.micro_batches, calls)
-    require(("reserves %d IPUs for %d" % (reserved(total), total) in text) ==
+    require(("rounds %d IPUs up to %d" % (total, reserved(total)) in text) ==
             (reserved(total) != total), "warning", text)
     seen, stage, ipu, ipus = {}, 0, 0, [0]
     layers = {path_of(layer, asked.path): layer for layer in plan.layers}

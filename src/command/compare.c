@@ -112,7 +112,7 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
 static void tell_growth(session *s, const popliner_changes *changes,
                         const popliner_growth_bound *bound) {
     const popliner_change *d = changes->deciding;
-    const char *what = strcmp(d->what, "plan") == 0 ? "what the fullest tile of all stages needs"
+    const char *what = strcmp(d->what, "plan") == 0 ? "the need of the fullest tile of all stages"
                                                     : "the live memory of the fullest tile";
     char causes[400];
     char before[WORDS_NUMBER_SIZE];

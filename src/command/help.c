@@ -40,12 +40,11 @@ static const topic topics[] = {
     {"solving", "Solving: the best split", NULL,
      "popliner report --solve -n 4 --objective memory,cycles --slack 2%"},
     {"constraints", "Constraints on a split",
-     "L is the name of a layer. To use one of , = : . - within a name, put a \\ before\n"
-     "it.\n",
+     "L is the name of a layer. Within a name, put a \\ before each of these: , = : . -\n",
      "popliner report --solve -n 4 --require no-cut:3,4 --require place:0=1"},
     {"pipeline", "Pipelines: schedules, recomputation, replicas",
      "Copies are the micro-batches whose activations a stage stores besides the one\n"
-     "that it works on. Below, d is the number of stages after a stage.\n",
+     "that it works on.\n",
      "popliner report --solve -n 4 --schedule popart --recompute auto"},
     {"memory", "Memory: what counts, and the limit", NULL,
      "popliner report --solve -n 4 --need at-most --reserve 5%"},

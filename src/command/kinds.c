@@ -170,7 +170,8 @@ static bool compromise_at(int i, kind_word *word) {
         [POPLINER_OBJECTIVE_CYCLES] = "the cycles of the slowest IPU",
         [POPLINER_OBJECTIVE_TRAFFIC] = "the bytes that cross the cuts",
         [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
-        [POPLINER_OBJECTIVE_BALANCE] = "fullest minus emptiest IPU, or slowest minus fastest",
+        [POPLINER_OBJECTIVE_BALANCE] =
+            "fullest minus emptiest IPU; after cycles, slowest minus fastest",
         [POPLINER_OBJECTIVE_HEADROOM] =
             "the least free memory of an IPU: made as large as possible",
     };
@@ -546,11 +547,11 @@ const value_kind kind_schedule = {
         {"none", POPLINER_SCHEDULE_NONE, "no stage stores activations", NULL},
         {"inference", POPLINER_SCHEDULE_INFERENCE, "there is no backward pass", NULL},
         {"sequential", POPLINER_SCHEDULE_SEQUENTIAL, "one micro-batch at a time", NULL},
-        {"popart", POPLINER_SCHEDULE_POPART, "of PopART, PopTorch: before d others, 2d + 1 copies",
+        {"popart", POPLINER_SCHEDULE_POPART, "PopART, PopTorch: 2d + 1 copies if d stages follow",
          NULL},
         {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED, "of TensorFlow and Keras, grouped", NULL},
         {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED, "of TensorFlow, interleaved", NULL},
-        {"1f1b", SCHEDULE_RULE, "one forward, one backward: before d others, d copies", NULL},
+        {"1f1b", SCHEDULE_RULE, "alternates passes: d copies if d stages follow", NULL},
         {"gpipe", SCHEDULE_RULE, "all micro-batches forward, then all backward", NULL},
         {"zero-bubble", SCHEDULE_RULE, "1f1b with backward passes in two parts", NULL},
         {"interleaved", SCHEDULE_RULE, "1f1b with several stages on each IPU", NULL},

@@ -154,12 +154,11 @@ const value_kind kind_memory_by_ipu = {
     .take = take_size,
     .what = "limit",
     .forms =
-        (const kind_form[]){
-            {"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
-            {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
-            {"600K,0=500K,2..3=1M", "500,000 bytes on IPU 0, 1,000,000 on 2 and 3"},
-            {"400K..600K:50K", "a table with a row for each; without a step 15 rows"},
-            {.form = NULL}},
+        (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
+                            {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
+                            {"600K,0=500K,2..3=1M", "500,000 bytes on IPU 0, 1,000,000 on 2 and 3"},
+                            {"400K..600K:50K", "a table, a row for each; with no step, 15 rows"},
+                            {.form = NULL}},
     .expected = "bytes, like 600K or 624KiB, also 0=600K or a range 400K..600K:50K"};
 const value_kind kind_speeds = {
     .parse = parse_by_ipu,

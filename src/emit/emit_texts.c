@@ -48,8 +48,8 @@ popliner_status pl_emit_poptorch(pl_emission *e, pl_text *text, popliner_error *
         pl_text_format(text, "opts.Training.gradientAccumulation(%" PRIu64 ")\n", e->micro_batches);
     if (pl_emit_reserved_ipus(num_ipus) != num_ipus) {
         pl_text_add(text, "opts.autoRoundNumIPUs(True)\n");
-        pl_emit_note(e, "PopTorch reserves %zu IPUs for %zu: a power of two, or a multiple of 64.",
-                     pl_emit_reserved_ipus(num_ipus), num_ipus);
+        pl_emit_note(e, "PopTorch rounds %zu IPUs up to %zu: a power of two, or a multiple of 64.",
+                     num_ipus, pl_emit_reserved_ipus(num_ipus));
     }
     if (e->micro_batches > 0 && e->micro_batches < least)
         pl_emit_note(
