@@ -62,7 +62,8 @@ async function openPage(browser, page, width, colorScheme) {
     tab.on('console', (message) => faults.push(`${message.type()}: ${message.text()}`));
     tab.on('pageerror', (error) => faults.push(error.stack));
     tab.on('request', (request) => {
-        if (!['about:blank', `file://${page.file}`].includes(request.url().replace(/#.*/, '')))
+        const address = decodeURI(request.url().replace(/#.*/, ''));
+        if (!['about:blank', `file://${page.file}`].includes(address))
             faults.push(`request: ${request.url()}`);
     });
     await load(tab, `file://${page.file}`);
