@@ -192,7 +192,7 @@ static void a_file_serves_many_runs(void **state) {
     RUN(&run, COSTS, "--config", path, "--fail-on", "unexplained=2%");
     assert_refused(&run, 2, "--fail-on unexplained: needs --diagnose");
     /* outputs wait, too */
-    path = write_config("{\"solve\": true, \"quiet\": true, \"output\": [\"page=no/page.html\", "
+    path = write_config("{\"solve\": true, \"quiet\": true, \"output\": [\"trace=no/trace.json\", "
                         "\"comparison=no/changes.csv\"], \"memory-totals\": true}");
     RUN(&run, COSTS, "--config", path);
     RUN(&other, COSTS, "--solve", "-q");

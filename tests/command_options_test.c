@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
 #define STASH PROJECT_DIRECTORY "/data/costs/regions.json"
@@ -247,6 +248,38 @@ static void refuses_splits_over_more_ipus_than_there_are(void **state) {
     free(expected);
 }
 
+/* A page of costs is refused before anything is solved or written. */
+static void refuses_pages_of_costs(void **state) {
+    (void)state;
+    static const char *const page = "--output=page=page.html";
+    char text[401 * 8 + 32] = "name,memory\n";
+    for (size_t i = 0; i < 401; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "l%zu,1\n", i);
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, text, strlen(text));
+    RUN_FROM(&run, in_scratch(""), file, "--solve", page);
+    assert_refused(
+        &run, 2, "--output page: a page has at most 400 units, but the costs have 401; join some");
+    RUN_FROM(&run, in_scratch(""), STASH, "--solve", page);
+    assert_int_equal(run.status, 2);
+    assert_string_equal(run.out, "");
+    assert_contains(run.err,
+                    "--output page: a page has no number for the stage a to d, which the ");
+    RUN_FROM(&run, in_scratch(""), STASH, "--solve", page, "--total-ipus=4", "--micro-batches=2");
+    assert_refused(&run, 2, "--output page: not with --total-ipus of a file of costs");
+    RUN_FROM(&run, in_scratch(""), COSTS, "--solve", page, "--recompute=auto");
+    assert_refused(&run, 2, "--recompute auto: not with --output page");
+    static const char graph[] =
+        "{\"nodes\": [{\"id\": 0, \"cpuLatency\": 1, \"fpgaLatency\": 1, \"size\": 1}, "
+        "{\"id\": 1, \"cpuLatency\": 1, \"fpgaLatency\": 1, \"size\": 1}, "
+        "{\"id\": 2, \"cpuLatency\": 1, \"fpgaLatency\": 1, \"size\": 1}], "
+        "\"edges\": [{\"sourceId\": 0, \"destId\": 2, \"cost\": 1}]}";
+    test_write_bytes(file, graph, strlen(graph));
+    RUN_FROM(&run, in_scratch(""), file, "--solve", page);
+    assert_refused(&run, 2, "--output page: the graph is no chain with bytes on its cuts; give a ");
+    assert_int_equal(access(in_scratch("page.html"), F_OK), -1);
+}
+
 static void tells_what_costs_leave_no_use_for(void **state) {
     (void)state;
     static const char unlimited[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "
@@ -256,8 +289,8 @@ static void tells_what_costs_leave_no_use_for(void **state) {
                                 "parameter_size=4.0\n";
     const char *file = in_scratch("costs");
     test_write_bytes(file, unlimited, strlen(unlimited));
-    RUN(&run, file, "--solve", "--output", "page=page.html");
-    assert_refused(&run, 2, "--output page: is for profiles, not for a file of costs");
+    RUN(&run, file, "--solve", "--output", "trace=trace.json");
+    assert_refused(&run, 2, "--output trace: is for profiles, not for a file of costs");
     RUN(&run, file, "--evaluate", "whole", "--slack=3");
     assert_refused(&run, 2,
                    "--slack: not with --evaluate of a file of costs, whose cuts are fixed");
@@ -835,6 +868,7 @@ int main(void) {
         SCRATCH_TEST(refuses_wrong_values_before_costs_are_read),
         SCRATCH_TEST(refuses_options_that_no_action_uses),
         SCRATCH_TEST(refuses_splits_over_more_ipus_than_there_are),
+        SCRATCH_TEST(refuses_pages_of_costs),
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
         SCRATCH_TEST(tells_the_order_of_a_graph),
         SCRATCH_TEST(claims_nothing_of_other_orders),

@@ -1001,7 +1001,7 @@ class Check:
             if key == "emit" and "=" not in options.get(key, "") or key not in options:
                 continue
             # a file of --config may have outputs that costs have no use for
-            is_of_profiles = key in ("html", "trace") or options[key].startswith("layers=")
+            is_of_profiles = key == "trace" or options[key].startswith("layers=")
             if waits and is_of_profiles:
                 expect(os.path.exists(name), False, name)
                 continue

@@ -45,6 +45,16 @@ function makeLarge() {
     return folder;
 }
 
+// A table of layers with names that want to be more than text.
+function makeCosts(name, n) {
+    const file = path.join(scratch, `${name}.csv`);
+    const names = ['</script><b>', '\u202eturned', '"" quoted', 'a, b'];
+    fs.writeFileSync(file, `name,memory,time (ms),stash,cut\n${Array.from({ length: n }, (_, i) =>
+        `"${names[i] || 'layer'} ${i}",${500 + 37 * i % 900}K,${(3 + 7 * i % 5) / 8},${
+            20 + i % 7}K,${10 + i % 3}K\n`).join('')}`);
+    return file;
+}
+
 // Names that want to be more than text.
 function makeHostile(called = 'hostile', hasOption = true) {
     const folder = makeProfile(called, '--inference');
@@ -66,8 +76,12 @@ function makeHostile(called = 'hostile', hasOption = true) {
 
 // ---- what is looked at ----
 
-async function checkSections(tab, name) {
-    for (const id of SECTIONS) {
+async function checkSections(tab, page, name) {
+    const views = await tab.locator('nav a').allInnerTexts();
+    assert.strictEqual(views.join(), page.isOfCosts ? 'Plan' : ['Plan',
+        ...page.told ? ['Comparison'] : [], 'Memory', 'Liveness', 'Execution', 'Explore',
+        'Profile'].join(), name);
+    for (const id of page.isOfCosts ? ['plan'] : SECTIONS) {
         const section = tab.locator(`section#${id}`);
         assert.ok(await section.isVisible(), `${name}: ${id}`);
         const box = await section.boundingBox();
@@ -94,16 +108,18 @@ const cutsOf = (tab) => tab.evaluate(() => window.page.plan.cuts);
 // From the top of the page to the first cut, by Tab alone; then it is moved, and goes.
 async function checkKeyboard(tab, name) {
     await tab.evaluate(() => document.body.focus());
-    let role = '';
-    for (let i = 0; i < 60 && role !== 'slider'; i++) {
+    let isCut = false; // and not the window of the overview
+    for (let i = 0; i < 60 && !isCut; i++) {
         await tab.keyboard.press('Tab');
-        role = await tab.evaluate(() => document.activeElement.getAttribute('role'));
+        isCut = await tab.evaluate(() => document.activeElement.matches('.handle[role=slider]'));
     }
-    assert.strictEqual(role, 'slider', `${name}: no cut is reached by Tab`);
+    assert.ok(isCut, `${name}: no cut is reached by Tab`);
     const before = await cutsOf(tab);
-    const to = before[0] > 1 ? before[0] - 1 : before[0] + 1;
-    await tab.keyboard.press(before[0] > 1 ? 'ArrowLeft' : 'ArrowRight');
-    assert.deepStrictEqual((await cutsOf(tab))[0], to);
+    // of a long chain a part is shown, whose first cut may be another one
+    const i = await tab.evaluate(() => Number(document.activeElement.ariaLabel.slice(4)) - 1);
+    const isLow = before[i] - 1 > (before[i - 1] || 0);
+    await tab.keyboard.press(isLow ? 'ArrowLeft' : 'ArrowRight');
+    assert.deepStrictEqual((await cutsOf(tab))[i], before[i] + (isLow ? -1 : 1), name);
     const shown = await tab.evaluate(() => {
         const { model, settings, cuts } = window.page.plan;
         return { text: document.querySelector('.values tbody td.number').textContent,
@@ -122,27 +138,29 @@ async function checkKeyboard(tab, name) {
         await tab.evaluate(() => window.page.plan.best.cuts));
 }
 
-async function checkPointer(tab, name) {
+async function checkPointer(tab, page, name) {
     const handle = tab.locator('.handle').first();
     await handle.scrollIntoViewIfNeeded();
     const before = await cutsOf(tab);
     const box = await handle.boundingBox();
     const unit = await tab.evaluate(() => window.page.plan.chain.each);
-    const way = before[0] > 1 ? -1 : 1;
-    const hasRoom = way < 0 || before.length === 1 || before[1] > before[0] + 1;
+    const i = Number((await handle.getAttribute('aria-label')).slice(4)) - 1;
+    const way = before[i] - 1 > (before[i - 1] || 0) ? -1 : 1;
+    const hasRoom = way < 0 || before.length === i + 1 || before[i + 1] > before[i] + 1;
     await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await tab.mouse.down();
     await tab.mouse.move(box.x + box.width / 2 + way * unit, box.y + 20, { steps: 4 });
     await tab.mouse.up();
-    assert.strictEqual((await cutsOf(tab))[0], before[0] + (hasRoom ? way : 0), name);
-    const ipus = tab.getByLabel('IPUs, at most', { exact: true });
+    assert.strictEqual((await cutsOf(tab))[i], before[i] + (hasRoom ? way : 0), name);
+    const ipus = tab.getByLabel(`${page.isOfCosts ? 'Devices' : 'IPUs'}, at most`, { exact: true });
     await ipus.fill('2');
     await ipus.press('Tab');
     assert.ok(await tab.evaluate(() => window.page.plan.best.stages.length) <= 2);
     await tab.locator('.menu summary').click();
     await tab.getByRole('button', { name: 'Copy as command' }).click();
-    assert.match(await tab.locator('.copied').innerText(),
-        /^popliner .*--evaluate .*--mem-per-tile/);
+    const hasLimit = await tab.evaluate(() => window.page.plan.settings.limit < Infinity);
+    assert.match(await tab.locator('.copied').innerText(), hasLimit
+        ? /^popliner .*--evaluate .*--mem-per-tile/ : /^popliner .*--evaluate (?!.*--mem-per-tile)/);
 }
 
 // The verdict is that of the stages; each change can be taken back, and a link brings it again.
@@ -158,7 +176,7 @@ async function checkVerdict(tab, page, name) {
     const first = await state();
     await tab.evaluate(() => window.page.plan.setCuts([1], 'A test.'));
     const second = await state();
-    await tab.getByRole('button', { name: 'One IPU more' }).click();
+    await tab.getByRole('button', { name: /^One (IPU|device) more$/ }).click();
     const third = await state();
     await tab.getByRole('button', { name: 'Undo' }).click();
     assert.strictEqual(await state(), second, `${name}: undo`);
@@ -323,10 +341,10 @@ function fieldsOf(line) {
 }
 
 // Each chart as a picture, which is XML and needs nothing else, and its numbers.
-async function checkFiles(tab, name) {
+async function checkFiles(tab, page, name) {
     const names = await tab.locator('.save button').evaluateAll((buttons) =>
         buttons.map((button) => button.getAttribute('aria-label')));
-    assert.ok(names.length >= 10, `${name}: ${names}`);
+    assert.ok(names.length >= (page.isOfCosts ? 6 : 10), `${name}: ${names}`);
     const save = async (label) => {
         const [file] = await Promise.all([tab.waitForEvent('download'),
             tab.getByRole('button', { name: label, exact: true }).first().click()]);
@@ -348,15 +366,18 @@ async function checkFiles(tab, name) {
         }, text);
         assert.deepStrictEqual([root, problem, foreign], ['svg', false, 0], `${name}: ${label}`);
     }
-    const told = await tab.evaluate(() => {
-        const { stages } = window.page.plan.split;
-        const { chart } = window.page.memory;
-        return { needs: stages.map((stage) => String(stage.need_bytes)), size: chart.size,
-            sums: chart.series.map((s) => s.values.reduce((sum, value) => sum + value, 0)) };
-    });
+    const needs = await tab.evaluate(() => window.page.plan.split.stages.map((stage) =>
+        String(stage.need_bytes)));
     const rows = (await save('CSV of Stages')).trimEnd().split('\n').map(fieldsOf);
     assert.deepStrictEqual(rows.slice(1).map((row) => row[rows[0].indexOf('need_bytes')]),
-        told.needs, name);
+        needs, name);
+    if (page.isOfCosts)
+        return;
+    const told = await tab.evaluate(() => {
+        const { chart } = window.page.memory;
+        return { size: chart.size,
+            sums: chart.series.map((s) => s.values.reduce((sum, value) => sum + value, 0)) };
+    });
     const tiles = (await save('CSV of Memory by tile')).trimEnd().split('\n').slice(1)
         .map((line) => fieldsOf(line).map(Number));
     assert.strictEqual(tiles.length, told.size, name);
@@ -365,7 +386,7 @@ async function checkFiles(tab, name) {
 }
 
 // From the keyboard: '/', some words, and Enter lead to what has them.
-async function checkSearch(tab, name) {
+async function checkSearch(tab, page, name) {
     const labels = await tab.evaluate(() => window.page.data.chain.labels);
     await tab.evaluate(() => document.activeElement.blur());
     await tab.keyboard.press('/');
@@ -373,16 +394,44 @@ async function checkSearch(tab, name) {
     const shown = tab.locator('.search [role=option][aria-selected=true]');
     assert.match(await shown.innerText(), /^layer/, name);
     await tab.keyboard.press('Enter');
-    assert.strictEqual(await tab.locator('#memory').getByLabel('Only layer').inputValue(), '1');
+    if (!page.isOfCosts)
+        assert.strictEqual(await tab.locator('#memory').getByLabel('Only layer').inputValue(), '1');
     await tab.locator('.search input').fill('stage 0');
     assert.match(await tab.locator('.search ul').innerText(), /Stage 0: /, name);
     await tab.locator('.search input').fill('1');
-    assert.match(await tab.locator('.search ul').innerText(), /tile 1\b[^]*step 1\b/, name);
+    if (!page.isOfCosts)
+        assert.match(await tab.locator('.search ul').innerText(), /tile 1\b[^]*step 1\b/, name);
     await tab.locator('.search input').fill('zzzzzz');
     assert.match(await tab.locator('.search ul').innerText(), /^Nothing/, name);
     await tab.keyboard.press('Escape');
     assert.ok(!await tab.locator('.search ul').isVisible(), name);
-    await tab.evaluate(() => window.page.memory.show({ how: 'live' }));
+    if (!page.isOfCosts)
+        await tab.evaluate(() => window.page.memory.show({ how: 'live' }));
+}
+
+// Costs have devices and a unit of time; nothing tells of tiles or IPUs, and without a limit no
+// line is drawn.
+async function checkCosts(tab, page, name) {
+    const words = await tab.locator('main').evaluate((main) => {
+        const own = main.cloneNode(true);
+        own.querySelectorAll('.notes').forEach((notes) => notes.remove()); // of the command
+        return own.textContent;
+    });
+    assert.ok(!/\b(IPUs?|tiles?)\b|NaN|undefined|Infinity/.test(words.replace(/--\S+/g, '')), name);
+    assert.match(await tab.locator('.verdict .head').innerText(), / on \d+ devices?\.$/, name);
+    const { limit, time } = await tab.evaluate(() => ({ limit: window.page.plan.settings.limit,
+        time: window.page.data.costs.time_unit }));
+    assert.strictEqual(await tab.locator('.limit').count() === 0, limit === Infinity, name);
+    assert.ok((await tab.locator('.verdict dl').innerText()).includes(` ${time}`), name);
+    const field = tab.getByLabel('Memory of a device');
+    const was = await field.inputValue();
+    for (const [text, shown] of [['1 GiB', 2 ** 30], ['', Infinity], ['x', Infinity]]) {
+        await field.fill(text);
+        await field.press('Tab');
+        assert.strictEqual(await tab.evaluate(() => window.page.plan.settings.limit), shown, name);
+    }
+    await field.fill(was);
+    await field.press('Tab');
 }
 
 // The slices of the timeline are those of the trace.
@@ -538,6 +587,11 @@ async function main() {
             '--num-ipus', '3'));
     else
         console.log(`Without the real profile: there is no ${real}`);
+    const ofCosts = [
+        make('costs', makeCosts('costs', 12), '--solve', '--num-ipus', '4', '--mem-per-tile', '9M',
+            '--schedule', '1f1b', '--micro-batches', '8'),
+        make('many costs', makeCosts('many', 100), '--solve', '--num-ipus', '6'),
+    ].map((page) => Object.assign(page, { isOfCosts: true }));
     const small = path.join(scratch, 'training');
     const still = [ // looked at only, for there is no best plan, or none that the page may show
         make('contradiction', small, '--solve', '--num-ipus', '3', '--require', 'cut:3',
@@ -548,13 +602,29 @@ async function main() {
         make('compared, still', path.join(scratch, 'grown'), '--compare',
             path.join(scratch, 'before'), '--solve', '--mem-per-tile', '10M'),
     ];
-    for (const page of [...still, ...pages])
+    for (const page of [...still, ...ofCosts, ...pages])
         for (const width of [1920, 768, 1440, 390])
             for (const colorScheme of ['light', 'dark']) {
                 const name = `${page.name}, ${width} pixels, ${colorScheme}`;
                 const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
-                await checkSections(tab, name);
+                await checkSections(tab, page, name);
                 await checkAccess(tab, name);
+                assert.deepStrictEqual(faults, [], name);
+                await context.close();
+            }
+    for (const page of ofCosts)
+        for (const width of [1440, 390])
+            for (const colorScheme of ['light', 'dark']) {
+                const name = `${page.name}, ${width} pixels, ${colorScheme}`;
+                const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
+                await tab.screenshot({ fullPage: true, path: path.join(scratch,
+                    `${page.name}-${width}-${colorScheme}.png`) });
+                await checkCosts(tab, page, name);
+                await checkVerdict(tab, page, name);
+                await checkKeyboard(tab, name);
+                await checkPointer(tab, page, name);
+                await checkFiles(tab, page, name);
+                await checkSearch(tab, page, name);
                 assert.deepStrictEqual(faults, [], name);
                 await context.close();
             }
@@ -568,13 +638,13 @@ async function main() {
                 await checkVerdict(tab, page, name);
                 await checkLink(tab, page, name);
                 await checkKeyboard(tab, name);
-                await checkPointer(tab, name);
+                await checkPointer(tab, page, name);
                 await checkPlaces(tab, name);
                 await checkInsights(tab, name);
                 await checkCharts(tab, name);
                 await checkBoxes(tab, name);
-                await checkFiles(tab, name);
-                await checkSearch(tab, name);
+                await checkFiles(tab, page, name);
+                await checkSearch(tab, page, name);
                 await checkTimeline(tab, page, name);
                 await checkTables(tab);
                 await checkHeads(tab, name);

@@ -92,8 +92,10 @@ function checkPasting() {
             wishes: { device_map: null, mem_per_tile: [], ipu_speeds: [], links: null } };
         const settings = { pipeline: 0, limit: 5, need: 'expected' };
         const line = Model.evaluateCommand(data, model, settings, [1]);
-        const words = ['x', ...name.startsWith('-') ? [`--evaluate=${name}`] : ['--evaluate', name],
-            '--mem-per-tile', '5'];
+        // signs between the parts of a value are escaped in names
+        const value = Array.from(name, (c) => ',|\\'.includes(c) ? `\\${c}` : c).join('');
+        const words = ['x', ...name.startsWith('-') ? [`--evaluate=${value}`]
+            : ['--evaluate', value], '--mem-per-tile', '5'];
         assert.deepStrictEqual(pasted(line), words, JSON.stringify(line));
         assert.ok(!Model.jsonText({ name }).match(/[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]/));
         assert.strictEqual(JSON.parse(Model.jsonText({ name })).name, name);
@@ -166,8 +168,9 @@ function randomSettings(model) {
 }
 
 function randomCuts(model, settings) {
+    const { device_map: map } = model.wishes;
     const most = Math.min(model.pipelines[settings.pipeline].max_stages, model.numUnits) - 1;
-    const number = random(Math.min(most, 7) + 1);
+    const number = map !== null && model.costs ? map.length - 1 : random(Math.min(most, 7) + 1);
     const cuts = new Set();
     while (cuts.size < number)
         cuts.add(1 + random(model.numUnits - 1));
@@ -188,15 +191,37 @@ function checkSplits(data, model, name) {
         const line = Model.evaluateCommand(data, model, settings, cuts);
         const own = Model.evaluate(model, settings, cuts);
         const told = run([...wordsOf(line), '--format', 'json']);
+        if (model.costs !== null) {
+            compareCosts(model, own, told, `${name}, ${line}`);
+            continue;
+        }
         assert.strictEqual(own.stages.length, told.length, line);
         told.forEach((stage, k) => compareStage(own.stages[k], stage, model.chain,
             `${name}, ${line}, stage ${k}`));
     }
 }
 
+// A split of costs: the command has the answer for the one split that its cuts leave.
+function compareCosts(model, own, told, where) {
+    const { labels } = model.chain;
+    assert.deepStrictEqual(own.stages.map((s) => [s.ipu, labels[s.first], labels[s.last],
+        s.need_bytes, Model.inTime(model.costs, s.cycles), s.cut_bytes]),
+    told.stages.map((s) => [s.ipu, s.layer_from, s.layer_to, s.mem.max_tile_mem, s.cycles,
+        s.cut_bytes]), where);
+    assert.deepStrictEqual([own.fits, own.values.memory, own.values.ipus, own.values.traffic,
+        Model.inTime(model.costs, own.values.cycles)], [told.status !== 'infeasible',
+        ...['memory', 'ipus', 'traffic', 'cycles'].map((name) => told.totals[name])], where);
+    assert.ok(own.stages.every((s) => s.verdict === (s.fits ? 'fits' : 'does not fit')), where);
+}
+
 // ---- answers ----
 
-function compareAnswer(own, told, line, device = 'IPU') {
+// `costs`: the units of a file of costs, of which the command has times in place of cycles.
+function compareAnswer(own, told, line, costs = null) {
+    const inTime = (value) => Model.inTime(costs, value);
+    const isOfCycles = Model.spreadIsOfCycles(told.objectives.map(({ name }) => name));
+    const valueOf = (name) => name === 'cycles' || (name === 'balance' && isOfCycles)
+        ? inTime(own.split.values[name]) : own.split.values[name];
     assert.strictEqual(own.status, told.status, line);
     // reasons, contradictions and remedies; the page has no peak of a unit alone
     const plain = (why) => why === null ? null : Object.assign({}, why, { peak: null });
@@ -206,18 +231,20 @@ function compareAnswer(own, told, line, device = 'IPU') {
         // after what the command says of the profile; it alone explains places of stages
         assert.ok(own.messages.length > 0, line);
         assert.deepStrictEqual(own.messages, told.messages.filter(({ text }) =>
-            !text.startsWith('Stage k runs on IPU k: ')).slice(-own.messages.length), line);
+            !/^(Stage k runs on IPU k: |Each stage holds at least one layer unless )/.test(text))
+            .slice(-own.messages.length), line);
         return;
     }
-    // the words of remedies; devices of the module are IPUs to the command
-    const remedies = (messages) => messages.map(({ text }) => text.replace(/\bdevice(s?)\b/g, `${device}$1`))
+    // the words of remedies; devices of the module are IPUs to the command, but for costs
+    const remedies = (messages) => messages.map(({ text }) => costs !== null ? text
+        : text.replace(/\bdevice(s?)\b/g, 'IPU$1'))
         .filter((text) => /^It would fit|would not help/.test(text));
     assert.deepStrictEqual(remedies(own.messages), remedies(told.messages), line);
     for (const name of Object.keys(told.totals))
         if (name !== 'step')
-            assert.strictEqual(own.split.values[name], told.totals[name], `${line}: ${name}`);
+            assert.strictEqual(valueOf(name), told.totals[name], `${line}: ${name}`);
     for (const value of told.objectives)
-        assert.strictEqual(own.split.values[value.name], value.value, `${line}: ${value.name}`);
+        assert.strictEqual(valueOf(value.name), value.value, `${line}: ${value.name}`);
     assert.strictEqual(own.split.stages.length, told.stages.length, line);
     told.stages.forEach((stage, i) => {
         const mine = own.split.stages[i];
@@ -238,8 +265,15 @@ function compareAnswer(own, told, line, device = 'IPU') {
                 `${line}: stage ${i}`);
         }
         if (stage.cycles !== null)
-            assert.strictEqual(mine.cycles, stage.cycles, `${line}: stage ${i}`);
+            assert.strictEqual(inTime(mine.cycles), stage.cycles, `${line}: stage ${i}`);
     });
+    compareStep(own.step, told.totals.step, line, inTime);
+}
+
+// The time of a step of micro-batches, where the page has one.
+function compareStep(own, told, line, inTime) {
+    if (own && told)
+        assert.deepStrictEqual({ ...own, cycles: inTime(own.cycles) }, told, line);
 }
 
 function checkAnswers(data, model, name) {
@@ -249,10 +283,11 @@ function checkAnswers(data, model, name) {
         const line = Model.solveCommand(data, model, settings);
         const told = run([...wordsOf(line), '--format', 'json']);
         const own = Model.solve(model, settings);
-        compareAnswer(own, told, `${name}, ${line}`);
-        if (own.split !== null && told.totals.step)
-            assert.deepStrictEqual(Model.step(model, settings, own.split.cuts), told.totals.step,
-                line);
+        if (own.split !== null)
+            own.step = Model.step(model, settings, own.split.cuts);
+        // a page has no passes of the units of costs, and then no step
+        assert.ok(!told.totals.step || model.costs !== null || own.step !== null, line);
+        compareAnswer(own, told, `${name}, ${line}`, model.costs);
         if (own.split !== null)
             assert.deepStrictEqual(Model.broken(model, settings, own.split.cuts), [], line);
         statuses.add(own.status);
@@ -345,9 +380,10 @@ function checkConstraints(data, model, name) {
 // The curve is one answer after another; the front is that of --pareto.
 function checkTables(data, model, name) {
     const settings = Object.assign(Model.settingsOf(model), { limit: 2 ** 40, numIpus: 4 });
-    const curve = Model.curve(model, settings);
+    const curve = Model.curve(model, settings); // whatever the limits
+    const unlimited = { ...model, wishes: { ...model.wishes, mem_per_tile: [] } };
     for (let n = 1; n <= Math.min(4, curve.length); n++) {
-        const { split } = Model.solve(model, Object.assign({}, settings,
+        const { split } = Model.solve(unlimited, Object.assign({}, settings,
             { numIpus: n, objectives: ['memory'] }));
         if (split === null)
             assert.ok(Number.isNaN(curve[n - 1]));
@@ -361,7 +397,8 @@ function checkTables(data, model, name) {
         .replace(/--objective \S+/, '--pareto memory,cycles');
     const told = run([...wordsOf(line), '--format', 'json']);
     const own = Model.pareto(model, settings, ['memory', 'cycles']);
-    assert.deepStrictEqual(own.map((p) => [p.values.memory, p.values.cycles]),
+    assert.deepStrictEqual(own.map((p) => [p.values.memory,
+        Model.inTime(model.costs, p.values.cycles)]),
         told.results.map((p) => ['memory', 'cycles'].map((objective) =>
             p.objectives.find((value) => value.name === objective).value)), `${name}: ${line}`);
 }
@@ -698,50 +735,137 @@ function checkInterleaved(data, model, name) {
     }
 }
 
-// A table of layers as costs: no page is made of it, but its model and solver have its numbers.
-function checkCosts(solves) {
-    const n = 12;
-    const list = (below) => Array.from({ length: n }, () => random(below));
-    const [memory, cycles, stash, cuts] = [list(5000), list(900), list(300), list(2000)];
-    const file = path.join(scratch, 'costs.csv');
-    fs.writeFileSync(file, `name,memory,cycles,stash,cut\n${memory.map((_, i) =>
-        `l${i},${memory[i]},${cycles[i]},${stash[i]},${i + 1 < n ? cuts[i + 1] : ''}\n`).join('')}`);
-    const sums = (costs) => Float64Array.from(costs.flatMap((_, from) => costs.slice(from)
-        .map((__, k) => costs.slice(from, from + k + 1).reduce((sum, cost) => sum + cost, 0))));
-    const zeros = new Float64Array(n * (n + 1) / 2);
-    const tiles = new Proxy({ first: Model.starts(Array(zeros.length).fill(1)), from_copies: zeros,
-        bytes: sums(memory), stash_bytes: sums(stash) },
-    { get: (own, name) => own[name] || zeros });
-    const copies = Float64Array.from({ length: n }, (_, i) => i);
-    const model = { parts: ['stash', 'layout'].map((name) => ({ name, column: name })),
-        chain: { labels: memory.map((_, i) => `l${i}`), first_may_be_alone: true }, numUnits: n,
-        optionNames: { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
-            constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' },
-        categories: [], hasCycles: true, needs: ['expected'], cycles: sums(cycles),
-        cuts: Float64Array.from(cuts, (cut, unit) => unit > 0 ? cut : 0),
-        wishes: { unknown: [], counted: Array(n).fill(1), min_units: 1, max_units: 0,
-            cut_rules: Array(n).fill(0), device_map: null, pairs: [], mem_per_tile: [],
-            ipu_speeds: [], placements: [], links: null, is_calibrated: true },
-        pipelines: [{ words: '--schedule 1f1b', cycles: sums(cycles), keeps: true, max_stages: n,
-            copies: { least: copies, expected: copies, most: copies }, stages: {
-                sums: new Proxy({}, { get: () => zeros }),
-                largest: { least: tiles, expected: tiles, most: tiles },
-                variables: { first: Model.starts(zeros) } } }] };
-    const data = { words: { command: `popliner ${file}`, solve: '--solve', evaluate: '--evaluate',
-        expected: '', num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile', slack: '--slack',
-        objective: '--objective', constraints: '' } };
-    for (let i = 0; i < EACH; i++) {
-        const settings = randomSettings(model);
-        const split = Model.evaluate(model, settings, randomCuts(model, settings));
-        const line = Model.evaluateCommand(data, model, settings, split.cuts);
-        const told = run([...wordsOf(line), '--format', 'json']);
-        assert.deepStrictEqual(split.stages.map((s) => [s.need_bytes, s.cycles, s.cut_bytes]),
-            told.stages.map((s) => [s.mem.max_tile_mem, s.cycles, s.cut_bytes]), line);
-        const question = Model.solveCommand(data, model, settings);
-        if (solves)
-            compareAnswer(Model.solve(model, settings),
-                run([...wordsOf(question), '--format', 'json']), question, 'device');
+// ---- pages of costs ----
+
+function costsFile(name, text) {
+    const file = path.join(scratch, name);
+    fs.writeFileSync(file, text);
+    return file;
+}
+
+const listOf = (count, below) => Array.from({ length: count }, () => random(below));
+
+// A table of layers, with times that are whole or not, and a last unit that is no layer.
+function layersFile(name, n, timed) {
+    const [memory, time, stash, cuts] = [listOf(n, 5000), listOf(n, 90000), listOf(n, 300),
+        listOf(n, 2000)];
+    return costsFile(`${name}.csv`, `name,memory,${timed},stash,cut,layer\n${memory.map((_, i) =>
+        `l ${i},${memory[i]},${timed === 'cycles' ? time[i] : time[i] / 8192},${stash[i]},` +
+        `${i + 1 < n ? cuts[i] : ''},${i + 1 < n}\n`).join('')}`);
+}
+
+// All that costs can say of devices: regions, what units share, speeds, links, latencies, limits.
+function devicesFile(name, n, hasLinks = true) {
+    const names = Array.from({ length: n }, (_, i) => `it's ${i}`);
+    return costsFile(`${name}.json`, JSON.stringify({
+        format: 'popliner-costs', version: 1, time_unit: 'µs', regions: ['a', 'b', 'c'],
+        units: names.map((own) => ({ name: own, memory: listOf(3, 900), stash: listOf(3, 90),
+            inputs: listOf(3, 50), cycles: random(4000) / 64, recompute_cycles: random(100) })),
+        shared: [0, 1, 2].map(() => ({ units: [pick(names)].concat(pick(names.slice(0, n / 2)))
+            .filter((own, i, all) => all.indexOf(own) === i), memory: listOf(3, 300) })),
+        cuts: listOf(n - 1, 800), cut_cycles: listOf(n - 1, 5),
+        devices: { count: 5, memory: 9000, memories: { 1: 7000 }, speeds: { 0: 0.5, 2: 1.25 },
+            ...hasLinks ? { bandwidth: 64, links: { '0-1': 3.5, '2-1': 200, '0-4': 1 } } : {} } }));
+}
+
+function costsCases() {
+    const layers = layersFile('layers', 12, 'cycles');
+    const devices = devicesFile('devices', 9);
+    const shared = devicesFile('shared', 8, false);
+    const untimed = costsFile('untimed.csv', 'name,memory\na,1K\n"b;,|""",3K\nc,2000\n');
+    const passes = costsFile('passes.csv', `name,memory,forward (ms),backward (ms)\n${
+        listOf(7, 9000).map((memory, i) => `p${i},${memory},${random(9)}.5,${random(9)}\n`)
+            .join('')}`);
+    return [[layers, '--solve', '--num-ipus', '4', '--schedule', '1f1b', '--micro-batches', '3'],
+        [devices, '--solve', '--recompute', 'full', '--schedule', 'popart'],
+        [layersFile('fractions', 15, 'time (ms)'), '--solve', '--schedule', 'zero-bubble',
+            '--micro-batches', '6', '--mem-per-tile', '15K,1=12K', '--reserve', '1K',
+            '--ipu-speed', '1=0.5', '--bandwidth', '5.25,0-1=0.125'],
+        [shared, '--solve', '--num-ipus', '2', '--device-map', 'interleaved:2', '--schedule',
+            'tf-grouped', '--mem-per-tile', '9K'],
+        [layers, '--solve', '--device-map', '1,0,3', '--require', 'cut:l 3', '--require',
+            'together:l 5,l 6', '--require', 'layers:2..', '--schedule', 'none:0,1,1,...'],
+        [untimed], [devices, '--evaluate', "it's 2|it's 5"],
+        [passes, '--solve', '--schedule', 'gpipe', '--micro-batches', '4', '--objective',
+            'cycles,balance', '--slack', '3', '--mem-per-tile', '40000'],
+        [layers, '--solve', '--num-ipus', '2..3', '--schedule', 'none:2,3,5'],
+        [layers, '--solve', '--pareto', 'memory,cycles', '--mem-per-tile', '20K'],
+        [layers, '--solve', '--num-ipus', '3', '--require', 'cut:l 1', '--require', 'cut:l 2',
+            '--require', 'cut:l 3', '--mem-per-tile', '1K'],
+        [devices, '--solve', '--mem-per-tile', '100', '--objective', 'headroom,traffic']];
+}
+
+// The command's own plan: a page has it whole, with what the command says of it.
+function checkTold(words, data, model) {
+    const several = /^--(pareto|num-ipus)$/;
+    const hasOne = /--(solve|evaluate)/.test(words.join()) && !words.some((word, i) =>
+        several.test(word) && /memory,cycles|\.\./.test(words[i + 1]));
+    if (!hasOne) {
+        assert.strictEqual(data.plan, null, words.join(' '));
+        return;
     }
+    const told = run([...words, '--format', 'json']);
+    assert.deepStrictEqual(data.messages, told.messages, words.join(' '));
+    assert.strictEqual(data.costs.time_unit, told.time_unit);
+    const { labels } = model.chain;
+    assert.deepStrictEqual(data.plan, told.stages.length === 0 ? null : told.stages.slice(0, -1)
+        .map((stage) => labels.indexOf(stage.layer_to) + 1));
+    if (data.plan === null)
+        return;
+    const own = Model.evaluate(model, Model.settingsOf(model), data.plan);
+    assert.deepStrictEqual(own.stages.map((s) => [s.ipu, s.need_bytes]),
+        told.stages.map((s) => [s.ipu, s.mem.max_tile_mem]), words.join(' '));
+    assert.strictEqual(own.fits, told.status !== 'infeasible', words.join(' '));
+    if (!words.includes('--evaluate'))
+        assert.deepStrictEqual(Model.broken(model, Model.settingsOf(model), data.plan), []);
+}
+
+// Stages on one device: what the page says of a split is never better than what the command says.
+function checkSharedCosts(model, data, count) {
+    for (let i = 0; i < count; i++) {
+        const cuts = new Set();
+        while (cuts.size + 1 < model.wishes.device_map.length)
+            cuts.add(1 + random(model.numUnits - 1));
+        const first = Model.settingsOf(model);
+        const settings = { ...first, limit: Math.floor(first.limit * (30 + random(120)) / 100) };
+        const own = Model.evaluate(model, settings, [...cuts].sort((a, b) => a - b));
+        const line = Model.evaluateCommand(data, model, settings, own.cuts);
+        const told = run([...wordsOf(line), '--format', 'json']);
+        const most = Math.max(...told.stages.map((s) => s.mem.max_tile_mem));
+        assert.ok(own.bound >= most, line);
+        assert.ok(own.fits !== true || told.status !== 'infeasible', line);
+        assert.ok(own.fits !== false || told.status === 'infeasible', line);
+        assert.strictEqual(Model.inTime(model.costs, own.values.cycles), told.totals.cycles, line);
+        const answer = run([...wordsOf(Model.solveCommand(data, model, settings)), '--format',
+            'json']);
+        const best = Model.solve(model, settings);
+        assert.ok(best.split.bound >= answer.totals.memory, line);
+    }
+}
+
+function checkCosts(solves, count) {
+    const statuses = new Set();
+    const every = takesAll ? 1 : 3;
+    for (const words of costsCases().filter((_, i) => i % every === 0)) {
+        const data = makePage(words);
+        const model = Model.read(data);
+        const name = words.join(' ');
+        checkTold(words, data, model);
+        [numSplits, numSettings] = [count, count];
+        if (Model.isBounded(model)) {
+            checkSharedCosts(model, data, solves ? count : 0);
+            continue;
+        }
+        checkSplits(data, model, name);
+        if (!solves)
+            continue;
+        checkAnswers(data, model, name).forEach((status) => statuses.add(status));
+        if (model.wishes.device_map === null)
+            checkTables(data, model, name);
+        if (isNightly)
+            console.log(`costs, ${name}: ${count} splits and settings`);
+    }
+    assert.ok(!solves || statuses.size === 2, [...statuses].join());
 }
 
 function tenPages() {
@@ -785,8 +909,6 @@ function checkTenPages(solves) {
         console.log(`${name}: ${EACH} splits and ${solves ? EACH : 0} settings, ` +
             `${Math.round((Date.now() - start) / 1000)} s`);
     }
-    checkCosts(solves);
-    console.log(`costs of a table: ${EACH} splits and ${EACH} settings`);
 }
 
 // As a browser does: the solver of a page, unpacked.
@@ -824,6 +946,7 @@ async function main() {
     }
     if (solves)
         assert.deepStrictEqual([...statuses].sort(), ['infeasible', 'optimal']);
+    checkCosts(solves, isNightly ? EACH : takesAll ? 12 : 2);
     if (isNightly)
         checkTenPages(solves);
     console.log(solves ? `${chosen.length} pages agree with the command`

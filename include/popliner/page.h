@@ -1,4 +1,4 @@
-/* popliner: a profile, and a plan for it, as one HTML page.
+/* popliner: a profile or costs, and a plan for them, as one HTML page.
  *
  * The page is one file without external references. It holds the memory of every stage of the
  * chain, so that users can move cuts in it and solve again without popliner. docs/page.md describes
@@ -86,6 +86,16 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
  * then reuse them. Does not change any answer. Errors: those of popliner_page_text. */
 popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
                                       popliner_error *error);
+
+/* Like popliner_page_text, for costs that come from no profile: the page has their plan, and no
+ * views of a profile. `costs` names their units and numbers as for a certificate, and has the
+ * request; its plan is ignored, and so are request, changes and has_paths of the options. If `text`
+ * is NULL, only checks that there can be a page. Errors: USAGE (struct_size; costs of more than 400
+ * units, of a graph with several orders or without bytes, or that forbid a stage; the recomputation
+ * auto), MEMORY. O(units^2 * places). */
+popliner_status popliner_page_of_costs(const popliner_certificate_input *costs,
+                                       const popliner_page_options *options, char **text,
+                                       popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,6 @@
 #include "base/growth.h"
 #include "base/new_file.h"
 #include "base/packed.h"
-#include "base/structs.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "costs/triangle.h"
@@ -30,7 +29,6 @@
 #include "tables/sections.h"
 
 enum {
-    MAX_UNITS = 400,               /* of a chain whose stages a page can hold */
     MAX_STAGE_CHARS = 3000000,     /* after this length no further pipelines are measured */
     MAX_STAGE_TILES = 50000,       /* of all stages together, that are listed one by one */
     MAX_PIPELINES = 24,            /* that stages can serve */
@@ -61,13 +59,7 @@ typedef struct task {
 static popliner_status take_options(task *t, const popliner_page_options *options,
                                     popliner_error *error) {
     popliner_listener listener;
-    t->options = (popliner_page_options)POPLINER_PAGE_OPTIONS_INIT;
-    popliner_status status =
-        pl_struct_take(&t->options, sizeof t->options, options, "popliner_page_options", error);
-    t->words = (popliner_page_words)POPLINER_PAGE_WORDS_INIT;
-    if (status == POPLINER_OK)
-        status = pl_struct_take(&t->words, sizeof t->words, t->options.words, "popliner_page_words",
-                                error);
+    popliner_status status = pl_page_take_options(options, &t->options, &t->words, error);
     if (status == POPLINER_OK)
         status = pl_analysis_take_request(t->options.request, &t->request, error);
     if (status == POPLINER_OK)
@@ -108,14 +100,14 @@ static void find_served(task *t, const pl_stage_details *details) {
         POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
         POPLINER_SCHEDULE_SEQUENTIAL,
     };
-    pl_page_pipeline own = {t->pipeline, t->words.pipeline, NULL};
+    pl_page_pipeline own = {.pipeline = t->pipeline, .words = t->words.pipeline};
     if (own.words == NULL)
         own.words = "";
     if (t->num_told == 0)
         tell(t, details, &own);
     for (size_t i = 0; details->key.is_training && i < sizeof schedules / sizeof *schedules; i++)
         for (int recompute = 0; recompute < PL_NUM_RECOMPUTES; recompute++) {
-            pl_page_pipeline other = {t->pipeline, NULL, NULL};
+            pl_page_pipeline other = {.pipeline = t->pipeline};
             other.pipeline.schedule = schedules[i];
             other.pipeline.recompute = (popliner_recompute)recompute;
             other.pipeline.copies = (popliner_copies)POPLINER_COPIES_UNSET;
@@ -244,7 +236,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
     } usual[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
     bool is_training = false;
-    if (popliner_chain_num_units(t->chain) > MAX_UNITS) {
+    if (popliner_chain_num_units(t->chain) > PL_PAGE_MAX_UNITS) {
         pl_put_line(&t->json);
         pl_page_put_chain(&t->json, "chain", t->chain, NULL);
         pl_put_line(&t->json);
@@ -275,60 +267,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
 }
 
 /* ---- Other data ---- */
-
-static void put_plan(pl_json *json, const pl_certificate *c) {
-    pl_put_line(json);
-    if (c == NULL || c->plan.num_stages == 0) {
-        pl_put_null(json, "plan");
-        return;
-    }
-    pl_put_open(json, "plan", '[');
-    for (size_t i = 1; i < c->plan.num_stages; i++)
-        pl_put_number(json, NULL, c->plan.stages[i].first_unit);
-    pl_put_close(json);
-}
-
-/* Writes the measured memory of a stage's IPU in the plan. */
-static void put_plan_stage(pl_json *json, const pl_certificate *c, size_t i) {
-    const popliner_stage_detail *d = &c->details[i];
-    const size_t ipu = c->plan.stages[i].ipu;
-    pl_put_open(json, NULL, '{');
-    pl_put_number(json, "ipu", ipu);
-    pl_put_number(json, "limit_bytes", pl_certificate_limit(c, ipu));
-    pl_put_number(json, "need_bytes", d->need_bytes[c->input.need]);
-    pl_put_number(json, "least", d->need_bytes[POPLINER_NEED_LEAST]);
-    pl_put_number(json, "expected", d->need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_put_number(json, "most", d->need_bytes[POPLINER_NEED_MOST]);
-    pl_put_number(json, "total_bytes", d->total_bytes);
-    pl_put_number(json, "tile", d->tile);
-    pl_put_number(json, "step", d->step);
-    pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
-    pl_put_text(json, "verdict", pl_verdict_text(c->verdicts[i]));
-    pl_put_open(json, "tile_parts", '{');
-    pl_report_tile_parts_json(d, json);
-    pl_put_close(json);
-    pl_put_open(json, "variables", '[');
-    for (size_t k = 0; k < d->num_variables; k++) {
-        pl_put_open(json, NULL, '{');
-        pl_put_number(json, "size_bytes", d->variables[k].size_bytes);
-        pl_put_text(json, "name", d->variables[k].name);
-        pl_put_text(json, "category", d->variables[k].category);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
-    pl_put_close(json);
-}
-
-/* Writes all stages of the plan, including stages on one IPU: the page shows these verdicts instead
- * of its own. */
-static void put_plan_stages(pl_json *json, const pl_certificate *c) {
-    const size_t num_stages = c == NULL || !c->is_measured ? 0 : c->plan.num_stages;
-    pl_put_line(json);
-    pl_put_open(json, "plan_stages", '[');
-    for (size_t i = 0; i < num_stages; i++)
-        put_plan_stage(json, c, i);
-    pl_put_close(json);
-}
 
 /* Writes the IPUs of the profile on which each unit computes; null if there is only one. */
 static void put_unit_ipus(task *t) {
@@ -503,42 +441,6 @@ static void put_sections(pl_json *json, const section_work *w) {
     pl_put_close(json);
 }
 
-/* Writes the commands for what is on screen, or null. */
-static void put_words(task *t) {
-    const popliner_page_words *w = &t->words;
-    pl_json *json = &t->json;
-    const struct {
-        const char *name;
-        const char *words;
-    } all[] = {
-        {"command", w->command},
-        {"constraints", w->constraints},
-        {"solve", w->solve},
-        {"evaluate", w->evaluate},
-        {"num_ipus", w->num_ipus},
-        {"mem_per_tile", w->mem_per_tile},
-        {"objective", w->objective},
-        {"schedule", w->schedule},
-        {"recompute", w->recompute},
-        {"slack", w->slack},
-        {"device_map", w->device_map},
-        {"ipu_speed", w->ipu_speed},
-        {"bandwidth", w->bandwidth},
-        {"least", w->needs[POPLINER_NEED_LEAST]},
-        {"expected", w->needs[POPLINER_NEED_EXPECTED]},
-        {"most", w->needs[POPLINER_NEED_MOST]},
-    };
-    pl_put_line(json);
-    if (t->options.words == NULL) {
-        pl_put_null(json, "words");
-        return;
-    }
-    pl_put_open(json, "words", '{');
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        pl_put_text(json, all[i].name, all[i].words != NULL ? all[i].words : "");
-    pl_put_close(json);
-}
-
 /* Writes which files were read, and their sizes. */
 static void put_files(task *t) {
     pl_json *json = &t->json;
@@ -572,7 +474,7 @@ static void put_head(task *t) {
     pl_put_text(json, "version", PL_VERSION);
     pl_put_line(json);
     pl_put_text(json, "title", t->options.title != NULL ? t->options.title : "");
-    put_words(t);
+    pl_page_put_words(json, &t->options, &t->words);
     put_files(t);
     pl_put_line(json);
     pl_page_put_solver(json, "solver");
@@ -591,8 +493,9 @@ static void put_wishes(task *t) {
     const uint64_t limit_bytes = t->solver.mem_per_tile == POPLINER_TARGET_BYTES
                                      ? t->analysis->profile->target.bytes_per_tile
                                      : t->solver.mem_per_tile;
-    const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links,
-                                   pl_is_calibrated(&t->pipeline.calibration), t->request.need};
+    const pl_page_wishes wishes = {&t->solver,         limit_bytes,
+                                   t->has_usual_links, pl_is_calibrated(&t->pipeline.calibration),
+                                   t->request.need,    NULL};
     pl_put_line(&t->json);
     pl_page_put_wishes(&t->json, "wishes", &wishes, popliner_chain_num_units(t->chain));
 }
@@ -671,8 +574,7 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     t.json = (pl_json){.text = &t.data, .style = PL_JSON_COMPACT};
     put_head(&t);
     put_wishes(&t);
-    put_plan(&t.json, pl_certificate_of(t.options.certificate));
-    put_plan_stages(&t.json, pl_certificate_of(t.options.certificate));
+    pl_page_put_plan(&t.json, t.options.certificate);
     put_messages(&t);
     put_unit_ipus(&t);
     status = add_all_stages(&t, error);
@@ -734,7 +636,7 @@ static popliner_status page_prepare_in_turn(popliner_analysis *analysis,
         return status;
     const size_t num_units =
         popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
-    return num_units <= MAX_UNITS && pl_analysis_can_keep_stages(num_units)
+    return num_units <= PL_PAGE_MAX_UNITS && pl_analysis_can_keep_stages(num_units)
                ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
                                          wants_tile_needs(analysis->profile, num_units),
                                          ", for the page", error)

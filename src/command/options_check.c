@@ -322,6 +322,9 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
         if (o->outputs.items[i].what->is_of_profiles)
             return fail_usage(error, "%s: is for profiles, not for a file of costs",
                               name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
+    if (options_wanted(o, OUTPUT_PAGE) != NULL && o->total_ipus > 0)
+        return fail_usage(
+            error, "--output page: not with --total-ipus of a file of costs; give --num-ipus");
     const wanted_output *plan = options_wanted(o, OUTPUT_PLAN);
     if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
         return fail_usage(error, "--output plan: has no plot of a file of costs");

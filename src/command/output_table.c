@@ -143,7 +143,6 @@ const output output_table[] = {
      .kind = OUTPUT_PAGE,
      .action = PAGE,
      .is_file = true,
-     .is_of_profiles = true,
      .is_of_one_report = true,
      .what = "the page",
      .help = "a page for a browser, on which cuts can be moved"},

@@ -447,7 +447,8 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
     free(made);
     /* of two splits the page has that of --solve */
     const bool has_page = m->certificate != NULL && (m->action != EVALUATE || !o->solve);
-    return status == POPLINER_OK && s->analysis != NULL && (has_page || m->changes != NULL)
+    const bool may_have_page = s->analysis != NULL || s->page_costs != NULL;
+    return status == POPLINER_OK && may_have_page && (has_page || m->changes != NULL)
                ? write_page(s, m->certificate, m->changes, error)
                : status;
 }

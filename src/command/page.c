@@ -1,4 +1,4 @@
-/* --output page: the page of a profile, and of a plan of it.
+/* --output page: the page of a profile or of costs, and of a plan of them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/outputs.h"
@@ -75,7 +75,12 @@ static void copy_option(void *user, const char *name, const char *value) {
 static growing_text command_words(const options *o) {
     growing_text w = {0};
     text_add(&w, "popliner");
-    add_file(&w, o, o->profile);
+    if (o->costs != NULL && strcmp(o->costs, "-") == 0)
+        text_add(&w, " -");
+    else
+        add_file(&w, o, o->costs != NULL ? o->costs : o->profile);
+    if (o->costs != NULL)
+        return w;
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
     options_copy(o, COPIED_INPUT, copy_option, &w);
@@ -128,12 +133,13 @@ static popliner_status make_text(session *s, const request *r,
     page.request = &r->asked;
     page.certificate = certificate;
     page.changes = changes;
-    page.title = options_shown_path(o, o->profile);
+    page.title = options_shown_path(o, o->costs != NULL ? o->costs : o->profile);
     page.has_paths = o->paths;
     if (command.failed || pipeline.failed || constraints.failed)
         status = fail_memory(error, "the page");
     else
-        status = popliner_page_text(s->analysis, &page, text, error);
+        status = s->page_costs != NULL ? popliner_page_of_costs(s->page_costs, &page, text, error)
+                                       : popliner_page_text(s->analysis, &page, text, error);
     free(command.text);
     free(pipeline.text);
     free(constraints.text);
@@ -148,7 +154,9 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
     progress_makes_page();
-    popliner_status status = request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    popliner_status status = s->page_costs != NULL
+                                 ? POPLINER_OK
+                                 : request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, changes, &text, error);
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)

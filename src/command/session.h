@@ -57,7 +57,9 @@ typedef struct session {
     log_state log;
     popliner_listener listener; /* writes into the log, and knows when something is solved */
     interrupts interrupts;
-    popliner_analysis *analysis;      /* NULL of a file of costs */
+    popliner_analysis *analysis; /* NULL of a file of costs */
+    /* what the page of a file of costs is made of; NULL: no such page is wanted */
+    const popliner_certificate_input *page_costs;
     popliner_calibration calibration; /* of --calibration */
     popliner_option_names names;
     char *report;        /* what --report chose; options.profile then */

@@ -9,6 +9,7 @@
 #include "command/answer.h"
 #include "command/commands.h"
 #include "command/output_table.h"
+#include "command/outputs.h"
 #include "command/progress.h"
 #include "command/request.h"
 #include "command/session.h"
@@ -343,11 +344,48 @@ static popliner_status print_overview(const options *o, const popliner_costs_fil
     return text.failed ? fail_memory(error, "the overview") : session_print(text.text, error);
 }
 
+/* How a certificate calls what is in a file. */
+static popliner_certificate_input input_of(const session *s, const request *r,
+                                           const popliner_costs_file *file) {
+    popliner_certificate_input input = request_certificate_input(r, s, file->costs);
+    input.time_unit = file->time_unit;
+    input.cycles_per_time_unit = file->cycles_per_time_unit;
+    input.cuts_per_unit = file->cuts_per_unit;
+    return input;
+}
+
+/* Prepares the page, or refuses it before anything is solved. On a page cuts can be moved, also
+ * those of --evaluate, which leave no other split. */
+static popliner_status begin_page(session *s, request *r, const popliner_costs_file *file,
+                                  popliner_certificate_input *input, popliner_error *error) {
+    const char *split = s->options.evaluate;
+    popliner_error told = {0};
+    s->options.evaluate = NULL;
+    s->log.is_mute = true; /* what it says was said */
+    popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK)
+        status = name_units(s, r, file, error);
+    if (status == POPLINER_OK) {
+        *input = input_of(s, r, file);
+        s->page_costs = input;
+        status = popliner_page_of_costs(input, NULL, NULL, &told);
+        if (status != POPLINER_OK)
+            status = fail(error, status, "--output page: %s", told.message);
+    }
+    s->log.is_mute = false;
+    s->options.evaluate = split;
+    return status;
+}
+
 popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     request r = {0};
+    request of_page = {0};
+    popliner_certificate_input page_input;
     popliner_costs_file *file = NULL;
     popliner_costs_file *arranged = NULL;
     popliner_status status = make_request(s, &r, &file, error);
+    if (status == POPLINER_OK && options_wanted(&s->options, OUTPUT_PAGE) != NULL)
+        status = begin_page(s, &of_page, file, &page_input, error);
     if (status == POPLINER_OK && s->options.device_map.is_any)
         status = order_devices(s, &r, file->costs, error);
     else if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
@@ -356,12 +394,11 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
         const popliner_costs_file *info = (arranged != NULL ? arranged : file);
-        popliner_certificate_input input = request_certificate_input(&r, s, info->costs);
-        input.time_unit = info->time_unit;
-        input.cycles_per_time_unit = info->cycles_per_time_unit;
-        input.cuts_per_unit = info->cuts_per_unit;
+        popliner_certificate_input input = input_of(s, &r, info);
         if (!s->options.solve)
-            status = print_overview(&s->options, info, r.solver.mem_per_tile, error);
+            status = s->page_costs != NULL
+                         ? POPLINER_OK
+                         : print_overview(&s->options, info, r.solver.mem_per_tile, error);
         else if (s->options.total_ipus > 0)
             status = replicas_print(s, &r, info, &input, costs_read_again, error);
         else if (s->options.sweep != NULL)
@@ -370,8 +407,12 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
             status = s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
                                                : solve_file_once(s, &r, file, &input, error);
     }
+    if (status == POPLINER_OK && s->page_costs != NULL)
+        status = write_page(s, NULL, NULL, error); /* unless a plan has one */
+    s->page_costs = NULL;
     popliner_costs_file_free(arranged);
     popliner_costs_file_free(file);
+    request_free(&of_page);
     request_free(&r);
     return status;
 }

@@ -153,7 +153,6 @@ class BoxesView {
                 : el('li', {}, swatch({ class: `box-${name}` }), `${text}, ${bytes(sums[kind])}`)));
     }
 
-    // Says what is under the pointer.
     onPoint(event) {
         const place = this.svg.getBoundingClientRect();
         const at = event.clientX - place.left;

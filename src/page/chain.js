@@ -11,12 +11,9 @@ function fitting(width, ...texts) {
 
 class ChainView {
     constructor(plan) {
-        this.plan = plan;
-        this.model = plan.model;
+        Object.assign(this, { plan, model: plan.model, window: null, place: 1 });
         this.element = el('div', { class: 'chain' });
-        this.window = null;
         this.hasOverview = plan.model.numUnits >= MANY_UNITS;
-        this.place = 1;
         onResize(this, () => this.strip && this.draw());
     }
 
@@ -48,8 +45,8 @@ class ChainView {
         this.each = room / (to - from);
         this.x = (unit) => CHAIN.left + (unit - from) * this.each;
         const { stages } = plan.split;
-        this.most = Math.max(...stages.map((s) => Math.max(s.limit_bytes, s.needs.most,
-            s.need_bytes))) * 1.12;
+        this.most = Math.max(1, ...stages.flatMap((s) => [s.limit_bytes, s.needs.most,
+            s.need_bytes]).filter((value) => value < Infinity)) * 1.12;
         this.y = (value) => CHAIN.top + CHAIN.height * (1 - value / this.most);
         const height = CHAIN.top + CHAIN.height + CHAIN.bottom;
         const strip = el('div', { class: 'strip', role: 'group',
@@ -84,7 +81,7 @@ class ChainView {
         const { from, to } = this.shown();
         const hottest = plan.together(stages[Verdict.bottleneck(plan.split)]);
         const base = CHAIN.top + CHAIN.height;
-        const limits = []; // neighbours with one limit have one line
+        const limits = [];
         const parts = [];
         stages.forEach((s, i) => {
             if (s.last < from || s.first >= to)
@@ -94,14 +91,10 @@ class ChainView {
             const middle = (x0 + x1) / 2;
             const need = this.y(s.need_bytes);
             const atLimit = this.y(s.limit_bytes);
-            const name = s.ipu < 0 ? `stage ${i}` : `IPU ${s.ipu}`;
             const units = plan.range(s.first, s.last);
-            const share = percentOfLimit(s.need_bytes, s.limit_bytes);
-            const last = limits[limits.length - 1];
-            if (last !== undefined && last.value === s.limit_bytes)
-                last.to = x1;
-            else
-                limits.push({ value: s.limit_bytes, from: x0, to: x1 });
+            const share = s.limit_bytes === Infinity ? ''
+                : ` · ${percentOfLimit(s.need_bytes, s.limit_bytes)}`;
+            limits.push({ name: s.limit_bytes, from: x0, to: x1 });
             if (plan.hasNoPlan())
                 return;
             const isHot = hottest.includes(s);
@@ -118,13 +111,14 @@ class ChainView {
                 parts.push(svgRect(x0, base + 1, x1 - x0, 3, 'chosen-stage'));
             const isAtLimit = atLimit < need && need - atLimit < 24; // the line would cross it
             parts.push(svgText(middle, 14, 'ipu',
-                fitting(x1 - x0, name, s.ipu < 0 ? '' : String(s.ipu))),
+                fitting(x1 - x0, plan.place(i), s.ipu < 0 ? '' : String(s.ipu))),
             svgText(middle, 30, 'tick middle', fitting(x1 - x0, units)),
             svgText(middle, isAtLimit ? need + 14 : Math.max(CHAIN.top + 10, need - 8), 'need',
-                fitting(x1 - x0 - 26, `${kib(s.need_bytes)} · ${share}`, kib(s.need_bytes),
+                fitting(x1 - x0 - 26, kib(s.need_bytes) + share, kib(s.need_bytes),
                     kib(s.need_bytes).replace(/ .*/, ''))));
         });
-        for (const { value, from: x0, to: x1 } of limits)
+        for (const { name: value, from: x0, to: x1 } of runsOf(limits)
+            .filter(({ name }) => name < Infinity)) // one line for neighbours with one limit
             parts.push(svgLine(x0, this.y(value), x1, this.y(value), 'limit'),
                 svgText(x1 - 26, this.y(value) - 5, 'limit-name',
                     fitting(x1 - x0, `limit ${kib(value)}`)));
@@ -291,7 +285,8 @@ class ChainView {
             y(s.need_bytes), Math.max(1, x(s.last + 1) - x(s.first) - 1), base - y(s.need_bytes),
             `fill${i === hot ? ' hot' : ''}${s.fits === false ? ' above' : ''}`));
         for (const { limit_bytes: limit, first, last } of this.plan.split.stages)
-            parts.push(svgLine(x(first), y(limit) + 0.5, x(last + 1), y(limit) + 0.5, 'limit'));
+            if (limit < Infinity)
+                parts.push(svgLine(x(first), y(limit) + 0.5, x(last + 1), y(limit) + 0.5, 'limit'));
         for (const unit of this.plan.cuts)
             parts.push(svgLine(x(unit), 0, x(unit), base, 'cut'));
         return svg('svg', { width: this.width, height: base + 2, role: 'slider',

@@ -17,18 +17,19 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
-// Equal neighbours as one: [from, to).
-function bandsOf(names) {
-    const result = [];
-    names.forEach((name, i) => {
-        const last = result[result.length - 1];
-        if (last !== undefined && last.name === name)
-            last.to = i + 1;
-        else
-            result.push({ from: i, to: i + 1, name });
-    });
-    return result;
+// Neighbours of one name as one. What has no name is left out, and ends a run.
+function runsOf(items) {
+    const runs = [];
+    let last = {};
+    for (const { name, from, to } of items) {
+        if (last.name !== name)
+            runs.push(last = { name, from, to });
+        last.to = to;
+    }
+    return runs.filter(({ name }) => name !== null && name !== '');
 }
+
+const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i + 1 })));
 
 // As wide as the page, so that what is written in a chart is as large as elsewhere.
 function chartWidth() {
@@ -195,7 +196,6 @@ class Chart {
             saveButtons(this.title, () => this.picture, () => this.rows()), this.status);
     }
 
-    // The numbers of all places.
     rows() {
         return [[this.label, ...this.series.map((s) => s.name)], ...Array.from({ length: this.size },
             (_, place) => [place, ...this.series.map((s) => s.values[place])])];

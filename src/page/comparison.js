@@ -1,13 +1,13 @@
 // ---- the comparison with another profile --------------------------------------------------------
-// The data of the command's comparison: each quantity before and now. Differences and percentages
-// are computed here.
+// Each quantity before and now, from the command; differences and percentages are computed here.
 
-// The columns in which smallTable shows a quantity.
 const CHANGE_COLUMNS = ['#before', '#now', '#difference', '#percent'];
 
-function changeCells(before, now) {
-    return [grouped(before), grouped(now), signed(changeOf(before, now)),
-        shownPercent(percentOf(before, now))];
+// Quantities before and now; `hidden` is left out of their names.
+function changeTable(caption, rows, hidden = '') {
+    return smallTable(caption, ['', ...CHANGE_COLUMNS], rows.map(({ quantity, before, now }) => [
+        columnTitle(quantity).replace(hidden, ''), grouped(before), grouped(now),
+        signed(changeOf(before, now)), shownPercent(percentOf(before, now))]));
 }
 
 // Items of one kind, each with the same quantities before and now.
@@ -47,7 +47,6 @@ class Compared {
             .sort((a, b) => all[b] - all[a] || a - b);
     }
 
-    // Those of one side alone.
     alone(side) {
         return this.only.map((own, i) => i).filter((i) => this.only[i] === side);
     }
@@ -256,15 +255,13 @@ class ComparisonView {
         const { stages } = this.data;
         if (stages === null)
             return null;
-        const ends = (own) => own === null ? null : own.first_unit === own.last_unit
-            ? own.first_unit : `${own.first_unit} to ${own.last_unit}`;
-        const verdict = (own) => own === null ? null : own.verdict;
-        const columns = {
-            'units before': stages.map((own) => ends(own.before)),
-            'units now': stages.map((own) => ends(own.now)) };
-        if (stages.some((own) => verdict(own.before) || verdict(own.now)))
-            Object.assign(columns, { 'verdict before': stages.map((own) => verdict(own.before)),
-                'verdict now': stages.map((own) => verdict(own.now)) });
+        const of = (side, what) => stages.map((own) => own[side] && what(own[side]));
+        const ends = ({ first_unit: first, last_unit: last }) => first === last ? first
+            : `${first} to ${last}`;
+        const columns = { 'units before': of('before', ends), 'units now': of('now', ends) };
+        const verdicts = ['before', 'now'].map((side) => of(side, ({ verdict }) => verdict));
+        if (verdicts.flat().some((verdict) => verdict))
+            Object.assign(columns, { 'verdict before': verdicts[0], 'verdict now': verdicts[1] });
         const number = new Table(this.data.tables.plan).rows().find((row) =>
             row.quantity === 'stages');
         return [el('h3', {}, 'Stages'),
@@ -292,28 +289,25 @@ class ComparisonView {
         // a line far above all others would leave them no room to differ in
         const room = this.page.data.bytes_per_tile;
         const isNear = [before, now].some((values) => values.some((value) => value > room / 2));
-        const bands = ipuBands(this.page.tables.tiles);
         const onChoose = (tile) => {
             this.tile = tile;
             this.charts.filter((chart) => chart.chosen !== tile).forEach((chart) =>
                 chart.choose(tile, false));
             this.drawTile(tile);
         };
-        const both = new Chart({ title: `By tile, before and now: ${title}`, label: 'tile',
-            unit: bytes, chosen: this.tile, bands, series: [
-                { name: 'before', values: before, color: color(0), isLine: true },
-                { name: 'now', values: now, color: color(7), isLine: true }],
-            limit: isNear ? { value: room, name: 'memory of a tile' } : null,
-            describe: (i) => `tile ${grouped(i)}: ${bytes(before[i])} before, ${bytes(now[i])} now`,
-            onChoose });
-        const change = new Chart({ title: `Difference by tile: ${title}`, label: 'tile',
-            unit: (value) => difference(value, bytes), chosen: this.tile, bands, series: [
-                { name: 'more now', values: all.map((value) => Math.max(0, value)),
-                    color: color(1) },
-                { name: 'less now', values: all.map((value) => Math.min(0, value)),
-                    color: color(2) }],
-            describe: (i) => `tile ${grouped(i)}: ${signed(all[i])} B`,
-            onChoose });
+        const chart = (name, unit, series, describe, others) => new Chart({ ...others, unit, series,
+            title: `${name}: ${title}`, label: 'tile', chosen: this.tile, onChoose,
+            bands: ipuBands(this.page.tables.tiles),
+            describe: (i) => `tile ${grouped(i)}: ${describe(i)}` });
+        const both = chart('By tile, before and now', bytes, [
+            { name: 'before', values: before, color: color(0), isLine: true },
+            { name: 'now', values: now, color: color(7), isLine: true }],
+        (i) => `${bytes(before[i])} before, ${bytes(now[i])} now`,
+        { limit: isNear ? { value: room, name: 'memory of a tile' } : null });
+        const change = chart('Difference by tile', (value) => difference(value, bytes), [
+            { name: 'more now', values: all.map((value) => Math.max(0, value)), color: color(1) },
+            { name: 'less now', values: all.map((value) => Math.min(0, value)), color: color(2) }],
+        (i) => `${signed(all[i])} B`);
         this.charts = [both, change];
         replace(this.holder, el('h4', {}, `Before and now: ${title}`), both.element,
             el('h4', {}, `Difference: ${title}`), all.some((value) => value !== 0) ? change.element
@@ -329,24 +323,18 @@ class ComparisonView {
 
     drawTile(tile) {
         const kind = this.kinds.tile;
-        const rows = kind.quantities.map((quantity) => {
-            const before = kind.before(quantity)[tile];
-            const now = kind.now(quantity)[tile];
-            return { quantity, before, now, change: changeOf(before, now) };
-        }).filter((row) => row.before !== 0 || row.now !== 0);
+        const rows = kind.quantities.map((quantity) => ({ quantity,
+            before: kind.before(quantity)[tile], now: kind.now(quantity)[tile] }))
+            .filter((row) => row.before !== 0 || row.now !== 0);
         const isPart = (row) => row.quantity.startsWith('category_');
-        const list = (caption, found) => smallTable(caption, ['', ...CHANGE_COLUMNS],
-            found.map((row) => [columnTitle(row.quantity).replace(/ \(bytes\)$/, ''),
-                ...changeCells(row.before, row.now)]));
         replace(this.detail, el('h4', {}, `Tile ${grouped(tile)}`), el('div', { class: 'pair' },
-            list('Bytes', rows.filter((row) => !isPart(row))),
-            list('Bytes by category, most grown first', rows.filter(isPart)
-                .sort((a, b) => b.change - a.change))));
+            changeTable('Bytes', rows.filter((row) => !isPart(row)), / \(bytes\)$/),
+            changeTable('Bytes by category, most grown first', rows.filter(isPart).sort((a, b) =>
+                changeOf(b.before, b.now) - changeOf(a.before, a.now)), / \(bytes\)$/)));
     }
 
     makeDevice() {
-        return [el('h3', {}, 'Device'), smallTable('The whole device', ['', ...CHANGE_COLUMNS],
-            new Table(this.data.tables.device).rows().map(({ quantity, before, now }) =>
-                [columnTitle(quantity), ...changeCells(before, now)]))];
+        return [el('h3', {}, 'Device'), changeTable('The whole device',
+            new Table(this.data.tables.device).rows())];
     }
 }

@@ -1,6 +1,5 @@
 // ---- data ---------------------------------------------------------------------------------------
-// The tables of the page: sections as src/base/sheet.h packs them. A column is read when it is
-// first read.
+// Sections as src/base/sheet.h packs them; a column is unpacked when it is first read.
 
 class Table {
     constructor(packed) {
@@ -47,9 +46,24 @@ function categoriesOf(tiles) {
         ({ name: name.slice('category_'.length, -'_bytes'.length), values: tiles.column(name) }));
 }
 
+// How costs of a file call time, and how many cycles are one of it; null for a profile.
+let costUnits = null;
+
+// A text of the page in the words of what it was made of: costs have devices without tiles.
+function named(text) {
+    return costUnits === null ? text
+        : text.replace(/^IPUs,/, 'Devices,').replace(/IPU|\btile/g, 'device');
+}
+
+const timeUnit = () => costUnits === null ? 'cycles' : costUnits.time_unit;
+
 // All that the page was made of.
 function readData(text) {
     const data = JSON.parse(text);
+    if (data.costs) {
+        costUnits = data.costs;
+        return { data, model: Model.read(data) };
+    }
     const tables = Object.fromEntries(Object.entries(data.sections).map(([name, packed]) =>
         [name, new Table(packed)]));
     const tileVariables = Model.withStarts(data.tile_variables, 'count');
@@ -63,11 +77,16 @@ function readData(text) {
 
 // Digits in groups of three, apart by narrow spaces.
 function grouped(number) {
-    if (number === null || number === undefined)
+    if (number === null || number === undefined || number === Infinity)
         return '–';
     const [whole, rest] = String(number).replace('-', '−').split('.');
     const groups = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
     return rest === undefined ? groups : `${groups}.${rest}`;
+}
+
+// A time, to a millionth of its unit.
+function shownTime(cycles) {
+    return grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
 }
 
 // Bytes with three digits and a unit.
@@ -82,7 +101,6 @@ function bytes(number) {
     return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
 }
 
-// The place of the largest value.
 function largestOf(values) {
     return values.reduce((best, value, i) => value > values[best] ? i : best, 0);
 }

@@ -1,6 +1,5 @@
 // ---- what the analysis explains -----------------------------------------------------------------
 
-// The facts of a group of the section `diagnosis`.
 function diagnosed(table, group) {
     return table.rows().filter((row) => row.group === group);
 }

@@ -1,6 +1,5 @@
 // ---- files of charts ----------------------------------------------------------------------------
-// A chart is saved as a picture that needs no page around it, and as numbers, like a table of the
-// command.
+// A chart is saved as a picture that needs no page around it, and as a table of its numbers.
 
 const LOOKS = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity',
     'font-family', 'font-size', 'font-weight', 'text-anchor', 'paint-order', 'visibility'];

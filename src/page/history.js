@@ -6,12 +6,7 @@ const MOST_UNDONE = 100;
 class History {
     // take() returns the state as it is, give(state) brings one back.
     constructor(take, give) {
-        this.take = take;
-        this.give = give;
-        this.past = [];
-        this.future = [];
-        this.depth = 0;
-        this.onChange = () => {};
+        Object.assign(this, { take, give, past: [], future: [], depth: 0, onChange: () => {} });
     }
 
     // Begins a change; what is changed until the result is called is one step.
@@ -57,7 +52,8 @@ const wholeReader = (least, most) => numberReader(least, most, /^\d+$/);
 function fragmentSettings(model) {
     return [['pipeline', 'pipeline', wholeReader(0, model.pipelines.length - 1)],
         ['ipus', 'numIpus', wholeReader(Model.fewestIpus(model), 65536)],
-        ['limit', 'limit', wholeReader(1, 2 ** 40)],
+        ['limit', 'limit', (text) => model.costs && text === 'Infinity' ? Infinity
+            : wholeReader(1, MOST_BYTES)(text)],
         ['need', 'need', (text) => model.needs.find((need) => need === text)],
         ['by', 'objectives', (text) => {
             const names = text.split('.');

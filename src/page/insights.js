@@ -11,8 +11,7 @@ function several(count, one, many) {
     return count === 1 ? `1 ${one}` : `${grouped(count)} ${many}`;
 }
 
-// The figures of a row of the section `advice`, in the words of its rule, with numbers where
-// these name columns.
+// The figures of a row of the section `advice`, in the words of its rule.
 function finding(a) {
     const [what, ...others] = a.measured.split('; ').map((text) => text
         .replace(/^count:/, grouped(a.count)).replace(/^one:/, () => bytes(a.one_bytes)));

@@ -85,8 +85,7 @@ class LivenessView {
         replace(this.detail, el('h3', {}, `Step ${grouped(step)}`), facts([
                 ['program', `${value('type') || ''} ${shorten(value('name') || '')}`],
                 ['layer', value('unit') || 'none'],
-                ['operation', page.operationAt(step) === null ? 'none'
-                    : shorten(page.operationAt(step))],
+                ['operation', shorten(page.operationAt(step) || 'none')],
                 ['not always live', `${grouped(value('not_always_live_bytes'))} B`],
                 ['live', `${grouped(value('live_bytes'))} B`],
             ]), button(isCompared ? `Stop comparing with step ${grouped(this.kept)}`

@@ -38,7 +38,6 @@ function svgRect(x, y, width, height, name, ...children) {
     return svg('rect', { x, y, width, height, class: name }, children);
 }
 
-// The colour of a legend.
 function swatch(look) {
     return svg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
         svg('rect', { width: 10, height: 10, ...look }));
@@ -59,7 +58,6 @@ function freshId() {
     return `id${++numIds}`;
 }
 
-// A field with its label.
 function field(label, input, unit) {
     const id = freshId();
     input.id = id;
@@ -118,7 +116,6 @@ function onResize(view, draw) {
         .observe(view.element);
 }
 
-// Names facts: a list of terms and values.
 function facts(pairs) {
     return el('dl', { class: 'facts' }, pairs.filter((pair) => pair !== null)
         .map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));

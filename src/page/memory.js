@@ -8,13 +8,8 @@ function ipuBands(tiles) {
 
 class MemoryView {
     constructor(page) {
-        this.page = page;
-        this.table = page.tables.tiles;
-        this.places = page.places;
-        this.split = null;
-        this.how = 'live';
-        this.layer = '';
-        this.name = '';
+        Object.assign(this, { page, table: page.tables.tiles, places: page.places });
+        Object.assign(this, { split: null, how: 'live', layer: '', name: '' });
         this.boxes = new BoxesView(page);
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
@@ -217,7 +212,6 @@ class MemoryView {
                 [s.name, grouped(s.values[tile])]));
     }
 
-    // The largest matching variables of a tile.
     matchingRows(tile) {
         const { things, categories } = this.places.table('named');
         return this.places.onTile('named', this.matching, tile).sort((a, b) =>

@@ -17,9 +17,17 @@ const Model = (() => {
 
     // ---- reading -------------------------------------------------------------------------------
 
+    function bytesOf(text) {
+        const chars = atob(text);
+        const result = new Uint8Array(chars.length);
+        for (let i = 0; i < chars.length; i++)
+            result[i] = chars.charCodeAt(i);
+        return result;
+    }
+
     // Numbers as src/base/packed.h writes them. Groups are added up, for shifts have 32 bits only.
     function unpack(text) {
-        const bytes = atob(text);
+        const bytes = bytesOf(text);
         const numbers = [];
         let last = 0;
         for (let i = 0; i < bytes.length;) {
@@ -27,7 +35,7 @@ const Model = (() => {
             let scale = 1;
             let group;
             do {
-                group = bytes.charCodeAt(i++);
+                group = bytes[i++];
                 value += (group & 0x7f) * scale;
                 scale *= 128;
             } while (group >= 0x80);
@@ -56,10 +64,10 @@ const Model = (() => {
     }
 
     function readStages(stages) {
-        return { sums: unpackAll(stages.sums),
-            variables: withStarts(stages.variables, 'count'),
+        return { sums: unpackAll(stages.sums || {}),
+            variables: stages.variables && withStarts(stages.variables, 'count'),
             largest: Object.fromEntries(NEEDS.map((need) =>
-                [need, withStarts(stages[need], 'pieces')])),
+                [need, withStarts(stages[need] || stages.expected, 'pieces')])),
             pipelines: stages.pipelines.map((p) => Object.assign({}, p,
                 { copies: unpackAll(p.copies), cycles: p.cycles && unpack(p.cycles) })) };
     }
@@ -79,7 +87,9 @@ const Model = (() => {
         const model = {
             chain: data.chain, numUnits: data.chain.labels.length, parts: data.chain.parts,
             tileParts: data.chain.tile_parts,
-            categories: data.categories, wishes: data.wishes, optionNames: optionNames(data.words),
+            categories: data.categories, optionNames: optionNames(data.words),
+            costs: data.costs || null, // the units of a file of costs
+            wishes: { ...data.wishes, limit_bytes: data.wishes.limit_bytes ?? Infinity },
             told: { cuts: data.plan, stages: data.plan_stages || [] },
             unitIpus: data.unit_ipus || null, pipelines: [], hasCycles: Boolean(data.chain.cycles),
             needs: data.chain.follows_account ? NEEDS : ['expected'] };
@@ -123,14 +133,10 @@ const Model = (() => {
             : new Set(model.unitIpus.slice(first, last + 1).flat()).size;
     }
 
-    function limitOf(model, settings, ipu) {
-        const own = model.wishes.mem_per_tile.find((limit) => limit[0] === ipu);
-        return own === undefined ? settings.limit : own[1];
-    }
-
-    function speedOf(model, ipu) {
-        const own = model.wishes.ipu_speeds.find((speed) => speed[0] === ipu);
-        return own === undefined ? SPEED_ONE : own[1];
+    // The number of an IPU in a list of pairs.
+    function numberOf(list, ipu, otherwise) {
+        const own = list.find(([first]) => first === ipu);
+        return own === undefined ? otherwise : own[1];
     }
 
     // Cycles at a speed, in millionths, rounded up: src/solve/ipus.c.
@@ -186,8 +192,7 @@ const Model = (() => {
         return piece;
     }
 
-    // Returns the key of the copies of a stage: the number of stages to the end, or the number of
-    // all stages.
+    // The key of the copies of a stage: the number of stages to the end, or of all stages.
     function placeOf(pipeline, numStages, number) {
         return pipeline.follows_split ? numStages : numStages - number;
     }
@@ -246,8 +251,10 @@ const Model = (() => {
         const mem = {};
         for (const { name, column } of model.parts)
             mem[name] = sums[column][i];
-        mem.stash = copies * mem.stash - keeps * sums.freed_bytes[i];
-        mem.layout += copies * sums.copy_layout_bytes[i] - keeps * sums.freed_layout_bytes[i];
+        if (!model.costs) {
+            mem.stash = copies * mem.stash - keeps * sums.freed_bytes[i];
+            mem.layout += copies * sums.copy_layout_bytes[i] - keeps * sums.freed_layout_bytes[i];
+        }
         const total = Object.values(mem).reduce((sum, value) => sum + value, 0);
         const needs = {};
         for (const need of NEEDS)
@@ -256,7 +263,7 @@ const Model = (() => {
         const piece = findPiece(tiles, i, copies);
         const need = needs[settings.need];
         const ipu = ipuOf(model, number);
-        const limit = limitOf(model, settings, ipu);
+        const limit = numberOf(model.wishes.mem_per_tile, ipu, settings.limit);
         const numIpus = numProfileIpus(model, first, last);
         const { device_map: map } = model.wishes;
         const isAlone = map === null || map.filter((own) => own === ipu).length < 2;
@@ -264,9 +271,9 @@ const Model = (() => {
         const result = {
             first, last, ipu, needs, mem,
             // what a calibration adds is only known of the tile that counts
-            total_bytes: model.wishes.is_calibrated ? null : total, parts_bytes: total,
-            unexplained_always_live_bytes: sums.unexplained_always_live_bytes[i],
-            parameter_bytes: sums.parameter_bytes[i], need_bytes: need, limit_bytes: limit,
+            total_bytes: model.wishes.is_calibrated || model.costs ? null : total,
+            parts_bytes: total, parameter_bytes: model.costs ? null : sums.parameter_bytes[i],
+            need_bytes: need, limit_bytes: limit,
             // of one of several on an IPU no more can be known than that it does not
             fits: need > limit ? false : isAlone && numIpus < 2 ? true : null,
             headroom_bytes: limit - need, verdict: verdict(needs, limit, isAlone, numIpus),
@@ -274,13 +281,13 @@ const Model = (() => {
             is_spread: numIpus > 1, // over IPUs of the profile
             bound_bytes: null, is_alone: isAlone,
             margin_spreads: margin(needs.expected, limit),
-            cycles: model.hasCycles ? atSpeed(speedOf(model, ipu), pipeline.cycles[i]) + onLinks
-                : null,
+            cycles: !model.hasCycles ? null : onLinks +
+                atSpeed(numberOf(model.wishes.ipu_speeds, ipu, SPEED_ONE), pipeline.cycles[i]),
             cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
-            tile: 0, tile_bytes: 0, tile_parts: null, step: 0, variables: [] };
-        if (piece >= 0)
+            tile: 0, tile_bytes: needs.expected, tile_parts: null, step: 0, variables: [] };
+        if (piece >= 0 && !model.costs)
             Object.assign(result, {
-                tile: tiles.tile[piece], tile_bytes: needs.expected, step: tiles.step[piece],
+                tile: tiles.tile[piece], step: tiles.step[piece],
                 tile_parts: model.wishes.is_calibrated ? null
                     : tileParts(tiles, piece, copies, needs.expected),
                 variables: variablesOf(model, pipeline.stages, piece) });
@@ -306,13 +313,12 @@ const Model = (() => {
         stages.forEach((stage, i) => {
             const { least, expected, most, ...own } = told.stages[i];
             Object.assign(stage, own, { needs: { least, expected, most }, tile_bytes: expected,
-                headroom_bytes: own.limit_bytes - own.need_bytes,
-                margin_spreads: margin(expected, own.limit_bytes),
+                headroom_bytes: stage.limit_bytes - own.need_bytes,
+                margin_spreads: margin(expected, stage.limit_bytes),
                 is_alone: stage.is_known, is_known: true });
         });
     }
 
-    // The cycles of each IPU.
     function ipuCycles(stages) {
         const cycles = new Map();
         stages.forEach((s, i) => {
@@ -347,6 +353,7 @@ const Model = (() => {
         addBounds(settings, stages);
         const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
         const areKnown = stages.every((s) => s.is_known);
+        const free = Math.min(...stages.map((s) => s.headroom_bytes));
         const values = {
             memory: areKnown ? Math.max(...stages.map((s) => s.need_bytes)) : null,
             cycles: model.hasCycles ? Math.max(...ipuCycles(stages)) : null,
@@ -354,8 +361,7 @@ const Model = (() => {
             ipus: ipuCycles(stages).length,
             balance: isOfCycles ? spread(ipuCycles(stages))
                 : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
-            headroom: areKnown ? Math.max(0, Math.min(...stages.map((s) => s.headroom_bytes)))
-                : null };
+            headroom: areKnown && free < Infinity ? Math.max(0, free) : null };
         const bound = Math.max(...stages.map((s) => s.bound_bytes || s.need_bytes));
         const fits = stages.some((s) => s.fits === false) ? false
             : stages.every((s) => s.fits === true) ? true : null;
@@ -366,6 +372,7 @@ const Model = (() => {
     function broken(model, settings, cuts) {
         const { wishes, chain, numUnits } = model;
         const { device_map: map, min_units: least, max_units: most } = wishes;
+        const device = model.costs ? 'device' : 'IPU';
         const begins = [0, ...cuts, numUnits];
         const result = [];
         const check = (isBroken, text) => isBroken && result.push(text);
@@ -381,16 +388,15 @@ const Model = (() => {
             check(most > 0 && counted > most, `stage ${i} has more than ${most} layers`);
             for (const [unit, ipu] of wishes.placements)
                 check(begins[i] <= unit && unit < begins[i + 1] && ipuOf(model, i) !== ipu,
-                    `${chain.labels[unit]} has to be on IPU ${ipu}`);
+                    `${chain.labels[unit]} has to be on ${device} ${ipu}`);
         }
         check(map !== null && cuts.length + 1 !== map.length,
             `the device map has ${map && map.length} stages`);
         check(map === null && cuts.length + 1 > settings.numIpus,
-            `there are at most ${settings.numIpus} IPUs`);
+            `there are at most ${settings.numIpus} ${device}s`);
         return result;
     }
 
-    // Whether a cut may be there, or has to.
     function cutRule(model, unit) {
         const rule = model.wishes.cut_rules[unit];
         return rule === 0 ? 'free' : rule === 1 ? 'required' : 'forbidden';
@@ -409,11 +415,12 @@ const Model = (() => {
     // ---- solving -------------------------------------------------------------------------------
 
     // The objectives that can be had: no cycles without cycles. The smallest spread would be that of
-    // a single IPU: popliner_objectives_complete puts the largest tile before it.
+    // a single IPU: popliner_objectives_complete puts another objective before it.
     function objectivesOf(model, settings) {
+        const { device_map: map, leading_objective: leading = 'memory' } = model.wishes;
         const list = settings.objectives.filter((name) => name !== 'cycles' || model.hasCycles);
-        return list[0] === 'balance' && model.wishes.device_map === null
-            ? ['memory', ...list.filter((name) => name !== 'memory')] : list;
+        return list[0] === 'balance' && map === null
+            ? [leading, ...list.filter((name) => name !== leading)] : list;
     }
 
     // The table of costs in the memory of the solver, of the last pipeline and need: peaks of every
@@ -449,12 +456,14 @@ const Model = (() => {
     // The wishes on single IPUs, as far as the command would take them with so many.
     function ipuLists(model, numIpus) {
         const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, links } = model.wishes;
-        const isThere = (ipu) => map !== null || ipu < numIpus;
+        const isThere = (ipu) => map !== null ? map.includes(ipu) : ipu < numIpus;
+        const isNext = (a, b) => map !== null ? map.some((ipu, i) => ipu === a && map[i + 1] === b)
+            : b === a + 1 && isThere(b);
         return {
-            limits: limits.filter(([ipu]) => isThere(ipu)),
+            limits: limits.filter(([ipu]) => model.costs || isThere(ipu)), // the file has them
             speeds: speeds.filter(([ipu]) => isThere(ipu)),
-            single: links === null ? [] : links.single.filter(([first, second]) =>
-                isThere(first) && isThere(second)) };
+            single: links === null ? [] : links.single.filter(([a, b]) =>
+                isNext(a, b) || isNext(b, a)) };
     }
 
     // The settings, and the request of the command, as options of the solver.
@@ -465,7 +474,8 @@ const Model = (() => {
         const { limits, speeds, single } = ipuLists(model, settings.numIpus);
         const request = {
             objectives: objectivesOf(model, settings), slack_percent: settings.slack,
-            num_ipus: Math.min(settings.numIpus, most), mem_per_tile: settings.limit,
+            num_ipus: Math.min(settings.numIpus, most),
+            ...settings.limit < Infinity ? { mem_per_tile: settings.limit } : {},
             min_units: wishes.min_units, max_units: wishes.max_units,
             counted_units: wishes.counted, pairs: wishes.pairs, placements: wishes.placements,
             cut_rules: wishes.cut_rules.map((rule) => rule & 3),
@@ -484,6 +494,15 @@ const Model = (() => {
         return request;
     }
 
+    // An answer of the solver, to a request of which `others` replace some members.
+    function ask(model, settings, what, others) {
+        return JSON.parse(tableOf(model, settings).answer(what,
+            { ...requestOf(model, settings), ...others }));
+    }
+
+    const withoutLimits = (settings) => ({ ...settings, objectives: ['memory'], slack: 0,
+        limit: Infinity });
+
     // The best split of the solver; without one the best effort, if there is any at all; and why.
     // If stages share IPUs, the solver adds up what they need: the status is "bounded". Settings
     // that the command refuses have no split either, and its sentence.
@@ -491,9 +510,8 @@ const Model = (() => {
         if (!canSolve(model))
             return { status: 'unknown', split: null, why: null, messages: [] };
         try {
-            const table = tableOf(model, settings);
-            const plan = JSON.parse(table.answer('plan', requestOf(model, settings)));
-            const cuts = table.cuts(0);
+            const plan = ask(model, settings, 'plan', {});
+            const cuts = tableOf(model, settings).cuts(0);
             const status = isBounded(model) && cuts !== null ? 'bounded' : plan.status;
             return { status, why: plan.infeasibility, messages: plan.messages,
                 split: cuts === null ? null : evaluate(model, settings, cuts) };
@@ -510,13 +528,10 @@ const Model = (() => {
         if (!pipeline.micro_batches || !canSolve(model) || isBounded(model))
             return null;
         const { schedule, recompute, copies_rule: rule, micro_batches: number } = pipeline;
-        const request = Object.assign(requestOf(model, settings), { num_micro_batches: number,
-            objectives: ['memory'], num_ipus: cuts.length + 1, ipu_limits: [], min_units: 1,
-            max_units: 0, pairs: [], placements: [],
+        const { totals } = ask(model, withoutLimits(settings), 'plan', { num_micro_batches: number,
+            num_ipus: cuts.length + 1, ipu_limits: [], min_units: 1, max_units: 0, pairs: [],
             cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2),
-            texts: Object.assign({ schedule, recompute }, rule && { copies_rule: rule }) });
-        delete request.mem_per_tile;
-        const { totals } = JSON.parse(tableOf(model, settings).answer('plan', request));
+            placements: [], texts: { schedule, recompute, ...rule && { copies_rule: rule } } });
         return totals.step.cycles === null ? null : totals.step;
     }
 
@@ -524,13 +539,10 @@ const Model = (() => {
     // constraints leave no split.
     function curve(model, settings) {
         const map = model.wishes.device_map;
-        const request = Object.assign(requestOf(model, settings), { objectives: ['memory'],
-            slack_percent: 0, ipu_limits: [], ipu_speeds: [], ipu_links: [] });
-        delete request.mem_per_tile;
-        delete request.link_bandwidth;
-        request.num_ipus = map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits,
-            Math.max(16, settings.numIpus) + 1, model.pipelines[settings.pipeline].max_stages);
-        const { results } = JSON.parse(tableOf(model, settings).answer('sweep', request));
+        const { results } = ask(model, withoutLimits(settings), 'sweep', { ipu_limits: [],
+            ipu_speeds: [], ipu_links: [], link_bandwidth: [0, 0],
+            num_ipus: map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits, model.pipelines[
+                settings.pipeline].max_stages, Math.max(16, settings.numIpus) + 1) });
         const values = results.map(({ status, objectives }) => status === 'optimal'
             ? objectives[0].value : NaN);
         return map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
@@ -538,10 +550,8 @@ const Model = (() => {
 
     // All best compromises of two objectives, the best of the first one first.
     function pareto(model, settings, objectives) {
-        const table = tableOf(model, settings);
-        const request = Object.assign(requestOf(model, settings), { objectives, slack_percent: 0 });
-        return JSON.parse(table.answer('front', request)).results.map((_, i) =>
-            evaluate(model, settings, table.cuts(i)));
+        return ask(model, { ...settings, objectives, slack: 0 }, 'front', {}).results.map((_, i) =>
+            evaluate(model, settings, tableOf(model, settings).cuts(i)));
     }
 
     // Returns the need of a unit as a stage alone at the end of its pipeline: the fewest copies.
@@ -551,7 +561,6 @@ const Model = (() => {
             placeOf(pipeline, 1, 0));
     }
 
-    // Settings as the page begins with them.
     function settingsOf(model) {
         const { wishes } = model;
         return {
@@ -591,17 +600,17 @@ const Model = (() => {
             pipeline[name] === 'none' ? '' : `${words[name]} ${pipeline[name]}`);
     }
 
-    // The words that both questions share.
     function settingWords(words, model, settings) {
-        return [...pipelineWords(words, model.pipelines[settings.pipeline]),
-            `${words.mem_per_tile} ${settings.limit}`, words[settings.need]];
+        const { limit, need, pipeline } = settings;
+        return [...pipelineWords(words, model.pipelines[pipeline]), limit < Infinity
+            ? `${words.mem_per_tile} ${limit}` : '', words[need]];
     }
 
     const joined = (words) => words.filter((word) => word !== '').join(' ');
 
-    // A fraction whose lower part is a power of ten, as a decimal.
-    function decimal([above, below]) {
-        const digits = below.length - 1;
+    // A fraction whose lower part is a power of ten, times a unit, as a decimal.
+    function decimal([above, below], unit = 1) {
+        const digits = below.length - String(unit).length;
         const text = above.padStart(digits + 1, '0');
         return digits === 0 ? text
             : `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
@@ -612,13 +621,15 @@ const Model = (() => {
     function ipuWords(words, model, numIpus) {
         const { device_map: map, links } = model.wishes;
         const { limits, speeds, single } = ipuLists(model, numIpus);
-        const all = links !== null && links.all_is_asked_for ? [decimal(links.all)] : [];
+        const unit = model.costs ? model.costs.cycles_per_time_unit : 1;
+        const all = links !== null && links.all_is_asked_for && links.all[0] !== '0'
+            ? [decimal(links.all, unit)] : [];
         return [map === null ? '' : option(words.device_map, map),
             option(words.mem_per_tile, limits.map(([ipu, most]) => `${ipu}=${most}`)),
             option(words.ipu_speed, speeds.map(([ipu, speed]) =>
                 `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
             option(words.bandwidth, [...all, ...single.map(([first, second, ...bandwidth]) =>
-                `${first}-${second}=${decimal(bandwidth)}`)])];
+                `${first}-${second}=${decimal(bandwidth, unit)}`)])];
     }
 
     function constraintWords({ words }, model, settings) {
@@ -627,8 +638,9 @@ const Model = (() => {
 
     function solveCommand(data, model, settings) {
         const { words } = data;
+        const { num_ipus: most } = requestOf(model, settings); // as many as there are copies for
         return joined([words.command, words.solve,
-            model.wishes.device_map === null ? `${words.num_ipus} ${settings.numIpus}` : '',
+            model.wishes.device_map === null ? `${words.num_ipus} ${most}` : '',
             `${words.objective} ${settings.objectives.join(',')}`,
             settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
             ...settingWords(words, model, settings), constraintWords(data, model, settings)]);
@@ -636,37 +648,48 @@ const Model = (() => {
 
     function evaluateCommand({ words }, model, settings, cuts) {
         const names = cuts.length === 0 ? 'whole'
-            : cuts.map((unit) => model.chain.labels[unit - 1]).join('|');
+            : cuts.map((unit) => model.chain.labels[unit - 1].replace(/[,|\\]/g, '\\$&')).join('|');
         const { device_map: map } = model.wishes;
         const isMapped = map !== null && map.length === cuts.length + 1;
-        const [mapWords, limitWords] = ipuWords(words, model, cuts.length + 1);
+        const [mapWords, limitWords, ...timeWords] = ipuWords(words, model, cuts.length + 1);
         return joined([words.command, valued(words.evaluate, names),
             ...settingWords(words, model, settings),
-            ...(map !== null && !isMapped ? [] : [mapWords, limitWords])]);
+            ...map !== null && !isMapped ? [] : [mapWords, limitWords],
+            ...!model.costs ? [] : [map === null ? `${words.num_ipus} ${cuts.length + 1}` : '',
+                ...timeWords]]);
+    }
+
+    // Cycles in the unit of time of costs; those of a profile stay cycles.
+    function inTime(costs, cycles) {
+        return costs && cycles !== null ? cycles / costs.cycles_per_time_unit : cycles;
     }
 
     // The plan as JSON, with its request.
     function planJson(model, settings, split) {
-        const labels = model.chain.labels;
+        const { costs, chain: { labels } } = model;
+        const { cycles, balance } = split.values;
+        const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
         const pipeline = model.pipelines[settings.pipeline];
         return {
             cuts_after: split.cuts.map((unit) => labels[unit - 1]),
             schedule: pipeline.schedule, recompute: pipeline.recompute,
             copies: pipeline.copies_rule, need: settings.need, limit_bytes: settings.limit,
-            fits: split.fits, objectives: split.values,
+            fits: split.fits, time_unit: costs ? costs.time_unit : 'cycles',
+            objectives: { ...split.values, cycles: inTime(costs, cycles),
+                balance: isOfCycles ? inTime(costs, balance) : balance },
             stages: split.stages.map((s) => ({
                 ipu: s.ipu, unit_from: labels[s.first], unit_to: labels[s.last],
                 need_bytes: s.need_bytes, limit_bytes: s.limit_bytes,
                 headroom_bytes: s.headroom_bytes, verdict: s.verdict, tile: s.tile, step: s.step,
-                cycles: s.cycles, cut_bytes: s.cut_bytes, needs: s.needs, memory: s.mem,
-                largest_variables: s.variables })) };
+                cycles: inTime(costs, s.cycles), cut_bytes: s.cut_bytes, needs: s.needs,
+                memory: s.mem, largest_variables: s.variables })) };
     }
 
     return {
-        NEEDS, OBJECTIVES, CONTROLS, unpack, unpackAll, starts, withStarts, place, read, evaluate,
-        broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, curve, pareto,
-        settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand, evaluateCommand,
-        constraintWords, planJson, jsonText, placeOf };
+        NEEDS, OBJECTIVES, CONTROLS, bytesOf, unpack, unpackAll, starts, withStarts, place, read,
+        evaluate, broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, curve,
+        pareto, settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand,
+        evaluateCommand, constraintWords, inTime, planJson, jsonText, placeOf };
 })();
 
 if (typeof module !== 'undefined')

@@ -14,9 +14,10 @@ class Page {
         this.lists = {}; // tables by their names
         this.search = new Search(this);
         const views = [view('plan', 'Plan', () => this.makePlan(), false),
-            ...this.data.comparison === null ? [] : [view('comparison', 'Comparison',
+            ...!this.data.comparison ? [] : [view('comparison', 'Comparison',
                 () => (this.comparison = new ComparisonView(this)).element)],
-            view('memory', 'Memory', () => (this.memory = new MemoryView(this)).element),
+            ...this.model.costs ? [] : [view('memory', 'Memory',
+                () => (this.memory = new MemoryView(this)).element),
             view('liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element),
             view('execution', 'Execution', () => executionView(this)),
             view('explore', 'Explore', () => [
@@ -26,7 +27,7 @@ class Page {
             view('profile', 'Profile', () => [
                 part('insights', 'Insights', () => insightsView(this)),
                 part('summary', 'Summary', () => summaryView(this)),
-                part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false)];
+                part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false)]];
         this.links = views.map(([id, title]) => el('a', { href: `#${id}`, onclick: (event) => {
                 event.preventDefault();
                 this.go(id);
@@ -41,7 +42,6 @@ class Page {
 
     bar() {
         const { labels } = this.data.chain;
-        const tiles = this.tables.tiles.numRows;
         const counted = this.model.wishes.counted || [];
         const layers = counted.filter((isLayer) => isLayer === 1).length || labels.length;
         const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
@@ -52,7 +52,8 @@ class Page {
         const isPlan = this.model.pipelines.length > 0;
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
             shorten(this.data.title, 60) || 'Profile'),
-        el('span', { class: 'what' }, `${grouped(layers)} layers · ${grouped(tiles)} tiles`),
+        el('span', { class: 'what' }, `${grouped(layers)} layers${this.model.costs ? ''
+            : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
         this.barVerdict, this.search.element, isPlan ? [this.undo, this.redo, this.share()] : null);
     }
 
@@ -83,8 +84,10 @@ class Page {
             this.barVerdict.append(this.plan.verdict.pill);
             this.first = this.plan.snapshot();
             this.onPlan = (split) => {
-                this.memory.showSplit(split);
-                this.liveness.markStages(split);
+                if (!this.model.costs) {
+                    this.memory.showSplit(split);
+                    this.liveness.markStages(split);
+                }
                 this.keepAddress();
             };
             const { history } = this.plan;
@@ -98,11 +101,8 @@ class Page {
             this.onPlan(this.plan.split);
             document.addEventListener('keydown', (event) => this.onKey(event));
         }
-        const prepare = () => {
-            if (this.places.prepare())
-                setTimeout(prepare);
-        };
-        setTimeout(prepare);
+        for (const read of this.model.costs ? [] : this.places.slowest)
+            setTimeout(read);
         this.watch();
         for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
             window.addEventListener(event, () => this.setPaper(isPaper));
@@ -130,7 +130,7 @@ class Page {
 
     // The views of which a fragment has the chosen place.
     choosers() {
-        return [['tile', this.memory], ['step', this.liveness]];
+        return this.model.costs ? [] : [['tile', this.memory], ['step', this.liveness]];
     }
 
     keepAddress() {
@@ -167,9 +167,8 @@ class Page {
             details.open = isPaper || this.plan.verdict.areNotesOpen;
         if (this.plan)
             this.plan.chain.draw();
-        for (const owner of [this.memory, this.liveness])
-            if (owner.chart)
-                owner.chart.draw();
+        for (const [, owner] of this.choosers())
+            owner.chart.draw();
     }
 
     makePlan() {
@@ -182,6 +181,8 @@ class Page {
 
     // The name of the operation that a step runs for, or null.
     operationAt(step) {
+        if (this.model.costs)
+            return null;
         const operations = this.tables.liveness.column('operation');
         const number = operations[step];
         return number === null || number === undefined ? null : typeof number === 'string' ? number
@@ -196,29 +197,29 @@ class Page {
     }
 
     tileLink(tile, text = grouped(tile)) {
-        return link(text, () => this.showTile(tile));
+        return link(text, () => this.choose('memory', tile));
     }
 
     stepLink(step, text = grouped(step)) {
-        return link(text, () => this.showStep(step));
+        return link(text, () => this.choose('liveness', step));
     }
 
-    showTile(tile) {
-        this.memory.choose(tile);
+    choose(view, place) {
+        this[view].choose(place);
+        this.go(view);
+    }
+
+    showMemory(what) {
+        this.memory.show(what);
         this.go('memory');
-    }
-
-    showStep(step) {
-        this.liveness.choose(step);
-        this.go('liveness');
     }
 }
 
 // Starts the solver that is in the page; without one, or where a browser does not run it, the page
 // does not look for plans.
 async function startSolver(text) {
-    const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    const bytes = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    const packed = new Blob([Model.bytesOf(text)]).stream();
+    const bytes = packed.pipeThrough(new DecompressionStream('gzip'));
     Model.useSolver(await Solver.load(await new Response(bytes).arrayBuffer()));
 }
 

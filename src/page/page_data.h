@@ -9,8 +9,29 @@
 #include "memory/unit_usage.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
+#include "popliner/page.h"
 #include "popliner/profile.h"
 #include "popliner/solver.h"
+
+enum { PL_PAGE_MAX_UNITS = 400 }; /* of a chain whose stages a page can hold */
+
+/* ---- What pages of profiles and of costs share ---- */
+
+/* Takes the caller's options, and the words in them (all NULL if there are none). Errors: USAGE. */
+popliner_status pl_page_take_options(const popliner_page_options *callers,
+                                     popliner_page_options *options, popliner_page_words *words,
+                                     popliner_error *error);
+
+/* Adds an object: the words that the options have; null if they have none. */
+void pl_page_put_words(pl_json *json, const popliner_page_options *options,
+                       const popliner_page_words *words);
+
+/* Adds the cuts of a plan ("plan", null without stages) and what the command says of its stages
+ * ("plan_stages"), also of stages on one IPU: pages show these verdicts instead of their own.
+ * `certificate` may be NULL. */
+void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate);
+
+/* ---- Stages ---- */
 
 /* One way to run the stages that some details tell of. */
 typedef struct pl_page_pipeline {
@@ -18,7 +39,13 @@ typedef struct pl_page_pipeline {
     const char *words; /* the options of the command for it; NULL: schedule and recomputation */
     /* [num_intervals] of stages that compute something once more; NULL: those of the details */
     uint64_t *cycles;
+    /* Instead of a profile. Each place in the pipeline then stands for a number of copies: 0 for
+     * the last one, and so on. */
+    const popliner_costs *costs;
 } pl_page_pipeline;
+
+/* Adds an object: what a pipeline is called, and the copies of its stages. */
+void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *pipeline, size_t num_units);
 
 /* Adds an object: what the details hold, packed, and how many copies stages keep in each of the
  * pipelines, at least one, all of which the details serve. O(stages). */
@@ -46,7 +73,8 @@ typedef struct pl_page_wishes {
     uint64_t limit_bytes;
     bool has_usual_links; /* no bandwidth was given, except for single links */
     bool is_calibrated;
-    popliner_need need; /* as in the request */
+    popliner_need need;          /* as in the request */
+    const popliner_costs *costs; /* NULL: of a profile */
 } pl_page_wishes;
 
 /* Adds an object: these, and what of them a page does not know. */

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/packed.h"
 #include "base/text.h"
+#include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
@@ -160,17 +162,22 @@ static void put_variables(pl_json *json, const pl_stage_details *details,
 
 /* ---- pipelines ---- */
 
-static size_t max_stages_of(const popliner_pipeline *pipeline, size_t num_units) {
+static size_t max_stages_of(const pl_page_pipeline *p, size_t num_units) {
+    const popliner_pipeline *pipeline = &p->pipeline;
     size_t most = pl_pipeline_has_own_copies(pipeline)
                       ? popliner_copies_max_stages(&pipeline->copies)
                       : SIZE_MAX;
-    return most < num_units ? most : num_units;
+    if (p->costs != NULL && p->costs->max_stages_to_end > 1)
+        most = pl_smaller(most, p->costs->max_stages_to_end);
+    return pl_smaller(most, num_units);
 }
 
-/* The copies of a stage by how many are to come, from one on, for each need. */
-static void put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_units) {
+void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_units) {
     const popliner_pipeline *pipeline = &p->pipeline;
-    const size_t max_stages = max_stages_of(pipeline, num_units);
+    const popliner_costs *costs = p->costs;
+    const size_t max_stages = max_stages_of(p, num_units);
+    /* of costs a page has no passes, and one number of copies for each length of a pipeline */
+    const bool has_step = costs == NULL || (costs->passes == NULL && !costs->follows_split);
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "schedule", pl_schedule_name(pipeline->schedule));
     pl_put_text(json, "recompute", pl_recompute_name(pipeline->recompute));
@@ -178,18 +185,21 @@ static void put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_un
     pl_put_text(json, "copies_rule",
                 pl_pipeline_has_own_copies(pipeline) ? pl_copies_rule_name(pipeline->copies.rule)
                                                      : NULL);
-    pl_put_number(json, "micro_batches", pipeline->copies.num_micro_batches);
+    pl_put_number(json, "micro_batches", has_step ? pipeline->copies.num_micro_batches : 0);
     pl_put_flag(json, "trains", pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN);
-    pl_put_flag(json, "keeps", pl_pipeline_keeps(pipeline));
-    pl_put_flag(json, "follows_split", pl_pipeline_follows_split(pipeline));
+    pl_put_flag(json, "keeps",
+                costs != NULL ? costs->max_stages_to_end > 1 : pl_pipeline_keeps(pipeline));
+    pl_put_flag(json, "follows_split",
+                costs != NULL ? costs->follows_split : pl_pipeline_follows_split(pipeline));
     pl_put_number(json, "max_stages", max_stages);
     pl_put_packed_numbers(json, "cycles", p->cycles, pl_triangle_size(num_units));
     pl_put_open(json, "copies", '{');
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         pl_packed packed = {0};
         for (size_t stages = 1; stages <= max_stages; stages++)
-            pl_packed_number(&packed,
-                             pl_pipeline_copies_for(pipeline, (popliner_need)need, stages));
+            pl_packed_number(&packed, costs != NULL ? stages - 1
+                                                    : pl_pipeline_copies_for(
+                                                          pipeline, (popliner_need)need, stages));
         pl_put_packed(json, need_names[need], &packed);
     }
     pl_put_close(json);
@@ -202,7 +212,7 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details,
     pl_put_open(json, NULL, '{');
     pl_put_open(json, "pipelines", '[');
     for (size_t i = 0; i < num_pipelines; i++)
-        put_pipeline(json, &pipelines[i], details->num_units);
+        pl_page_put_pipeline(json, &pipelines[i], details->num_units);
     pl_put_close(json);
     put_sums(json, details);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
@@ -355,9 +365,15 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     const popliner_solver_options *options = wishes->options;
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
+    popliner_objective leading[POPLINER_NUM_OBJECTIVES] = {POPLINER_OBJECTIVE_BALANCE};
+    popliner_objectives_complete(leading, 1, wishes->costs);
     pl_put_open(json, key, '{');
     pl_put_number(json, "num_ipus", options->num_ipus);
-    pl_put_number(json, "limit_bytes", wishes->limit_bytes);
+    if (wishes->limit_bytes < INT64_MAX)
+        pl_put_number(json, "limit_bytes", wishes->limit_bytes);
+    else
+        pl_put_null(json, "limit_bytes");
+    pl_put_text(json, "leading_objective", pl_objective_name(leading[0]));
     pl_put_text(json, "need", need_names[wishes->need]);
     pl_put_flag(json, "is_calibrated", wishes->is_calibrated);
     pl_put_open(json, "objectives", '[');

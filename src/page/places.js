@@ -50,14 +50,6 @@ const Places = (() => {
         return needs;
     }
 
-    function bytesOf(text) {
-        const chars = atob(text);
-        const result = new Uint8Array(chars.length);
-        for (let i = 0; i < chars.length; i++)
-            result[i] = chars.charCodeAt(i);
-        return result;
-    }
-
     // Reads `count` numbers of `width` bits into a list.
     function readBits(bytes, at, width, count, result) {
         let waiting = 0; // bits
@@ -117,7 +109,7 @@ const Places = (() => {
     }
 
     // `unpack` and `unpackAll` are those of the model, `data` that of the page.
-    function read(data, { unpack, unpackAll, starts }) {
+    function read(data, { unpack, unpackAll, bytesOf, starts }) {
         const numUnits = data.chain.labels.length;
         const numTiles = data.num_tiles;
         const tables = {};
@@ -176,8 +168,7 @@ const Places = (() => {
                 .filter((item) => item.bytes > 0);
         }
 
-        // Whether the page has what stages need on each tile, of those that a group of pipelines
-        // has.
+        // Whether the page has the needs by tile of the stages of a group of pipelines.
         function hasNeeds(group) {
             return Boolean(data.tile_needs[group]);
         }
@@ -258,15 +249,10 @@ const Places = (() => {
                 boxes.stage[i] === stage);
             if (index < 0)
                 return null;
-            const classes = new Map();
-            const livesOf = (number) => {
-                if (!classes.has(number)) {
-                    const [from, to] = [boxes.firstRange[number - 1], boxes.firstRange[number]];
-                    classes.set(number, Array.from({ length: to - from }, (_, k) =>
-                        [boxes.first[from + k], boxes.end[from + k]]));
-                }
-                return classes.get(number);
-            };
+            const livesOf = (number) => Array.from({ length: boxes.ranges[number - 1] }, (_, k) => {
+                const range = boxes.firstRange[number - 1] + k;
+                return [boxes.first[range], boxes.end[range]];
+            });
             const result = [];
             for (let i = boxes.start[index]; i < boxes.start[index + 1]; i++)
                 result.push({ offset: boxes.offset[i], size: boxes.size_bytes[i],
@@ -275,21 +261,12 @@ const Places = (() => {
             return result;
         }
 
-        // Reads the slowest parts, one at a time: true while there is more.
-        function prepare() {
-            if (data.stages.length > 0 && hasNeeds(0) && !needs.has(0))
-                stageNeeds(0, 0, 0);
-            else if (tables.named === undefined)
-                table('named');
-            else if (tables.named.sums === undefined)
-                sumUp(tables.named);
-            else
-                return false;
-            return true;
-        }
+        // The slowest reads, to be done one after the other before they are needed.
+        const slowest = [() => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0),
+            () => table('named'), () => sumUp(table('named'))];
 
         return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,
-            prepare };
+            slowest };
     }
 
     return { read };

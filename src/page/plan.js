@@ -10,13 +10,13 @@ const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,mem
 // Adds the unit, unless the values have it.
 function objectiveTitle(name, spreadIsOfCycles) {
     const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
-    return OBJECTIVE_TEXTS[name] + (isOfCycles ? ' (cycles)' : '');
+    return named(OBJECTIVE_TEXTS[name]) + (isOfCycles ? ` (${timeUnit()})` : '');
 }
 
 function shownObjective(name, value, spreadIsOfCycles) {
-    const isBytes = ['memory', 'traffic', 'headroom'].includes(name) ||
-        (name === 'balance' && !spreadIsOfCycles);
-    return value === null ? '–' : isBytes ? bytes(value) : grouped(value);
+    const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
+    return value === null ? '–' : name === 'ipus' ? grouped(value)
+        : isOfCycles ? shownTime(value) : bytes(value);
 }
 
 // "a, b and c"
@@ -25,6 +25,12 @@ function listed(texts) {
         : `${texts.slice(0, -1).join(', ')} and ${texts[texts.length - 1]}`;
 }
 
+// Columns of stages that are shown on request.
+const WIDE = [['at least', (s) => s.needs.least], ['expected', (s) => s.needs.expected],
+    ['at most', (s) => s.needs.most], ['free', (s) => s.headroom_bytes], ['tile', (s) => s.tile],
+    ['step', (s) => s.step], ['all tiles', (s) => s.total_bytes]];
+const COSTS_HAVE = ['expected', 'free'];
+const MOST_BYTES = 2 ** 52; // of a limit
 const SMALL = { width: 330, height: 180, left: 58, bottom: 32 }; // of curve and front
 const FRONT_DELAY_MS = 120;
 
@@ -37,14 +43,23 @@ function readSize(text) {
     return Math.floor(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
 }
 
-// NaN for no text.
 function readNumber(text) {
     return text.trim() === '' ? NaN : Number(text);
 }
 
-// The shortest text that readSize takes for so many bytes.
+// The shortest text that readSize takes for so many bytes; none for no limit.
 function sizeText(number) {
-    return number % 1024 === 0 ? `${number / 1024} KiB` : String(number);
+    return number === Infinity ? '' : number % 1024 === 0 ? `${number / 1024} KiB`
+        : String(number);
+}
+
+function smallChart(caption, ...parts) {
+    return svg('svg', { class: 'small', viewBox: `0 0 ${SMALL.width} ${SMALL.height}`, role: 'img',
+        'aria-label': `${caption}; the table has the numbers` }, parts);
+}
+
+function numbers(caption, columns, rows) {
+    return el('details', {}, el('summary', {}, 'Numbers'), smallTable(caption, columns, rows));
 }
 
 class PlanView {
@@ -84,7 +99,7 @@ class PlanView {
     // "IPU 2", or what stands for it on a map.
     place(i) {
         const { ipu } = this.split.stages[i];
-        return ipu < 0 ? `stage ${i}` : `IPU ${ipu}`;
+        return ipu < 0 ? `stage ${i}` : `${named('IPU')} ${ipu}`;
     }
 
     label(unit) {
@@ -123,10 +138,10 @@ class PlanView {
 
     // A field for a setting that is a number.
     numberField(name, value, least, most, read) {
-        const input = el('input', { type: 'text', inputmode: 'numeric', value });
+        const input = el('input', { type: 'text', inputmode: 'numeric', value, placeholder: '–' });
         input.addEventListener('change', () => {
             const given = read(input.value);
-            if (!Number.isFinite(given)) {
+            if (Number.isNaN(given)) {
                 input.value = value;
                 this.status.textContent = 'That is no number that can be used here.';
                 return;
@@ -150,18 +165,20 @@ class PlanView {
             settings.need === 'least');
         replace(this.parts.settings,
             map !== null || !canSolve ? null : el('span', { class: 'field stepper' },
-                field('IPUs, at most', this.numberField('numIpus', settings.numIpus, fewest, 65536,
-                    (text) => Math.floor(readNumber(text)))),
-                button('−', () => setIpus(settings.numIpus - 1), { 'aria-label': 'One IPU fewer' }),
-                button('+', () => setIpus(settings.numIpus + 1), { 'aria-label': 'One IPU more' })),
-            field('Memory of a tile', this.numberField('limit', sizeText(settings.limit), 1,
-                2 ** 40, readSize)),
+                field(named('IPUs, at most'), this.numberField('numIpus', settings.numIpus,
+                    fewest, 65536, (text) => Math.floor(readNumber(text)))),
+                [['−', -1, 'One IPU fewer'], ['+', 1, 'One IPU more']].map(([sign, more, label]) =>
+                    button(sign, () => setIpus(settings.numIpus + more),
+                        { 'aria-label': named(label) }))),
+            field(named('Memory of a tile'), this.numberField('limit', sizeText(settings.limit), 1,
+                Infinity, (text) => model.costs && text.trim() === '' ? Infinity
+                    : Math.min(MOST_BYTES, readSize(text)))),
             model.needs.length < 2 ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
                     () => this.set({ need }), { 'aria-pressed': String(need === settings.need) })))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
-                order.split(',').map((name) => OBJECTIVE_TEXTS[name]).join(', then ')]), own,
+                order.split(',').map((name) => named(OBJECTIVE_TEXTS[name])).join(', then ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
             this.moreSettings(canSolve),
             el('span', { class: 'buttons' }, canSolve ? [button('Add a cut', () => this.addCut()),
@@ -253,7 +270,7 @@ class PlanView {
         this.show();
         this.verdict.draw();
         const { memory, ipus: used } = this.split.values;
-        this.status.textContent = `${told} Fullest tile: ` +
+        this.status.textContent = `${told} ${named('Fullest tile')}: ` +
             `${memory === null ? 'not known' : bytes(memory)}, ${ipus(used)}.`;
         this.afterPlan();
         end();
@@ -384,15 +401,10 @@ class PlanView {
             ['', bar],
             ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
                 s.verdict)],
-            ['#cycles', (s) => grouped(s.cycles)],
+            [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
             ['#cut after', (s) => s.last + 1 < this.model.numUnits ? kib(s.cut_bytes) : '–'],
-            ...isWide ? [['#at least', (s) => grouped(s.needs.least)],
-                ['#expected', (s) => grouped(s.needs.expected)],
-                ['#at most', (s) => grouped(s.needs.most)],
-                ['#free', (s) => grouped(s.headroom_bytes)],
-                ['#tile', (s) => grouped(s.tile)],
-                ['#step', (s) => grouped(s.step)],
-                ['#all tiles', (s) => grouped(s.total_bytes)]] : []];
+            ...WIDE.filter(([name]) => isWide && (!this.model.costs || COSTS_HAVE.includes(name)))
+                .map(([name, value]) => [`#${name}`, (s) => grouped(value(s))])];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
             smallTable('Stages', columns.map(([title]) => title), split.stages.map((s, i) => ({
                 attributes: { class: i === this.chosenStage ? 'current' : null },
@@ -413,36 +425,38 @@ class PlanView {
     drawStage() {
         const s = this.split.stages[this.chosenStage];
         this.parts.stage.hidden = this.hasNoPlan();
-        const parts = this.model.parts.filter(({ name }) => s.mem[name] !== 0);
-        const atStep = this.page.operationAt(s.step);
-        const onTile = Object.entries(this.model.tileParts)
+        const { model, page } = this;
+        const { costs } = model;
+        const atStep = page.operationAt(s.step);
+        const parts = model.parts.filter(({ name }) => s.mem[name] !== 0);
+        const onTile = Object.entries(model.tileParts || {})
             .filter(([key]) => s.tile_parts !== null && s.tile_parts[key] !== 0);
+        const share = (own, of) => `${(own / of * 100).toFixed(1)} %`;
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`), facts([
-                s.ipu === this.chosenStage && Model.canSolve(this.model) ? null
-                    : ['IPU', s.ipu < 0 ? 'none of the map' : s.ipu],
+                s.ipu === this.chosenStage && Model.canSolve(model) ? null
+                    : [named('IPU'), s.ipu < 0 ? 'none of the map' : s.ipu],
                 ['verdict', s.verdict],
                 s.limit_bytes === this.settings.limit ? null
                     : ['limit', `${grouped(s.limit_bytes)} B`],
-                this.model.needs.length < 2 ? null
-                    : ['at least', `${grouped(s.needs.least)} B`],
-                ['expected', `${grouped(s.needs.expected)} B`],
-                this.model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
-                ['free', `${grouped(s.headroom_bytes)} B`],
-                ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
-                s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
-                ['fullest tile', this.page.tileLink(s.tile)],
-                ['at step', this.page.stepLink(s.step)],
-                atStep === null ? null : ['operation', shorten(atStep)],
-                ['parameters', bytes(s.parameter_bytes)]]), el('div', { class: 'pair' },
+                model.needs.length < 2 ? null : ['at least', `${grouped(s.needs.least)} B`],
+                [costs ? 'need' : 'expected', `${grouped(s.needs.expected)} B`],
+                model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
+                s.limit_bytes === Infinity ? null : ['free', `${grouped(s.headroom_bytes)} B`],
+                ...costs ? [] : [
+                    ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
+                    s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
+                    ['fullest tile', page.tileLink(s.tile)], ['at step', page.stepLink(s.step)],
+                    atStep === null ? null : ['operation', shorten(atStep)],
+                    ['parameters', bytes(s.parameter_bytes)]]]),
+            costs ? null : el('div', { class: 'pair' },
                 smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}` +
-                    (this.model.wishes.is_calibrated ? ', without the correction' : ''),
+                    (model.wishes.is_calibrated ? ', without the correction' : ''),
                 ['part', '#bytes', '#share'], parts.map(({ name, text }) => [text,
-                    grouped(s.mem[name]), `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
+                    grouped(s.mem[name]), share(s.mem[name], s.parts_bytes)])),
                 s.tile_parts === null ? null : smallTable(`On the fullest tile, ${s.tile}`,
                     ['part', '#bytes', '#share'], onTile.map(([key, text]) => [text,
-                        grouped(s.tile_parts[key]),
-                        `${(s.tile_parts[key] / s.tile_bytes * 100).toFixed(1)} %`])),
+                        grouped(s.tile_parts[key]), share(s.tile_parts[key], s.tile_bytes)])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
                     ['#bytes', 'category', 'name'], s.variables.map((v) =>
                         [grouped(v.size_bytes), v.category, nameCell(v.name)]))));
@@ -467,7 +481,8 @@ class PlanView {
             return;
         }
         const { limit, numIpus } = this.settings;
-        const most = Math.max(limit, ...possible.map((point) => point.value)) * 1.12;
+        const hasLimit = limit < Infinity;
+        const most = Math.max(hasLimit ? limit : 1, ...possible.map((point) => point.value)) * 1.12;
         const { width, height, left, bottom } = SMALL;
         const each = (width - left - 8) / Math.max(1, possible.length);
         const y = (value) => 14 + (height - 14 - bottom) * (1 - value / most);
@@ -489,22 +504,19 @@ class PlanView {
                 ? svgText(x + each / 2, height - bottom + 14, 'tick middle', String(point.count))
                 : null);
         });
-        replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'),
-            svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
-                'aria-label': 'Best fullest tile by number of IPUs; the table has the numbers' },
+        const title = named('More IPUs, less memory');
+        const caption = named('Best fullest tile by number of IPUs');
+        replace(this.parts.curve, el('h3', {}, title), smallChart(caption,
             yAxis(ticks(most, 4), y, left, width - 8, tickText), columns,
-            svgLine(left, y(limit), width - 8, y(limit), 'limit'),
-            svgText(width - 10, y(limit) - 4, 'limit-name', `limit ${kib(limit)}`),
-            svgText((left + width) / 2, height - 2, 'tick middle', 'IPUs')),
-            saveButtons('More IPUs, less memory', () => this.parts.curve.querySelector('svg'),
-                () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])]),
-            el('details', {}, el('summary', {}, 'Numbers'), smallTable(
-                'Best fullest tile by number of IPUs', ['#IPUs', '#fullest tile', ''],
-                possible.map((point) => ({
-                    attributes: { class: point.count === numIpus ? 'current' : null },
-                    cells: [String(point.count), bytes(point.value), !isFree ? ''
-                        : link('use', () => this.useIpus(point.count),
-                            `use at most ${ipus(point.count)}`)] })))));
+            !hasLimit ? null : [svgLine(left, y(limit), width - 8, y(limit), 'limit'),
+                svgText(width - 10, y(limit) - 4, 'limit-name', `limit ${kib(limit)}`)],
+            svgText((left + width) / 2, height - 2, 'tick middle', named('IPUs'))),
+        saveButtons(title, () => this.parts.curve.querySelector('svg'),
+            () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])]),
+        numbers(caption, [named('#IPUs'), named('#fullest tile'), ''], possible.map((point) => ({
+            attributes: { class: point.count === numIpus ? 'current' : null },
+            cells: [String(point.count), bytes(point.value), !isFree ? '' : link('use',
+                () => this.useIpus(point.count), `use at most ${ipus(point.count)}`)] }))));
     }
 
     useIpus(count) {
@@ -520,14 +532,14 @@ class PlanView {
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
             saveButtons(`Memory against ${second}`, () => this.parts.front.querySelector('svg'),
                 () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
-                    [values.memory, values[second], values.ipus, cuts.join(' ')])]),
-            el('details', {}, el('summary', {}, 'Numbers'), smallTable(
-                'All best compromises within the limit',
-                ['#fullest tile', `#${objectiveTitle(second)}`, '#IPUs', ''],
-                points.map((point) => [bytes(point.values.memory),
-                    shownObjective(second, point.values[second]), String(point.values.ipus),
-                    link('show', () => this.setCuts(point.cuts, 'This compromise.'),
-                        `show the plan with ${bytes(point.values.memory)}`)])))]);
+                    [values.memory, second === 'cycles' ? Model.inTime(costUnits, values.cycles)
+                        : values.traffic, values.ipus, cuts.join(' ')])]),
+            numbers('All best compromises within the limit', [named('#fullest tile'),
+                `#${objectiveTitle(second)}`, named('#IPUs'), ''], points.map((point) => [
+                bytes(point.values.memory), shownObjective(second, point.values[second]),
+                String(point.values.ipus), link('show',
+                    () => this.setCuts(point.cuts, 'This compromise.'),
+                    `show the plan with ${bytes(point.values.memory)}`)]))]);
         this.verdict.draw();
     }
 
@@ -549,11 +561,11 @@ class PlanView {
             (value - ys.low) / ys.size * (height - bottom - 34);
         const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
             `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
+        const compact = { notation: 'compact', maximumSignificantDigits: 3 };
         const short = (value) => second === 'traffic' ? kib(value)
-            : value >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : `${Math.round(value / 1e3)} k`;
-        return svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
-            'aria-label': `Best compromises of memory and ${second}; the table has the numbers` },
-        yAxis(ys.ends, y, left, width - 8, kib),
+            : Model.inTime(costUnits, value).toLocaleString('en', compact);
+        return smallChart(`Best compromises of memory and ${named(OBJECTIVE_TEXTS[second])}`,
+        yAxis(ys.ends, y, left, width - 8, tickText),
         xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,
             i === 0 ? 'tick' : 'tick end', short(value))),
         svg('path', { d: stairs, class: 'line stairs' }),
@@ -565,6 +577,7 @@ class PlanView {
             cy: y(own.memory), r: 8 }),
         svgText(x(own[second]) - 12, y(own.memory) - 8, 'need end', 'this plan')],
         svgText((left + width) / 2, height - 2, 'tick middle',
-            second === 'cycles' ? 'cycles of the slowest IPU' : 'bytes over the cuts'));
+            second === 'cycles' ? `${timeUnit()} of the ${named('slowest IPU')}`
+                : 'bytes over the cuts'));
     }
 }

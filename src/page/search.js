@@ -12,11 +12,10 @@ class Search {
         const id = freshId();
         this.list = el('ul', { id, role: 'listbox', 'aria-label': 'Found', hidden: true });
         this.status = el('span', { class: 'hidden', 'aria-live': 'polite' });
-        this.input = el('input', { type: 'text', role: 'combobox', 'aria-label': 'Find a layer, ' +
-            'variable, program, stage, tile or step', 'aria-controls': id,
-        'aria-expanded': 'false', 'aria-autocomplete': 'list', autocomplete: 'off',
-        placeholder: 'Find layer, variable, program … ( / )', oninput: () => this.find(),
-        onfocus: () => this.find(), onblur: () => this.close(),
+        this.input = el('input', { type: 'text', role: 'combobox', 'aria-label': 'Find by name ' +
+            'or number', 'aria-controls': id, 'aria-expanded': 'false',
+        'aria-autocomplete': 'list', autocomplete: 'off', placeholder: 'Find layer, stage … ( / )',
+        oninput: () => this.find(), onfocus: () => this.find(), onblur: () => this.close(),
         onkeydown: (event) => this.onKey(event) });
         this.element = el('div', { class: 'search', role: 'search' }, this.input, this.list,
             this.status);
@@ -30,53 +29,49 @@ class Search {
         });
     }
 
-    // All that has a name: the kind, its names in lower case from the largest on, and where to go.
-    readNames() {
+    // The names in a table, the largest first.
+    ofTable(kind, table, size, go) {
+        const [names, sizes] = [table.column('name'), table.column(size)];
+        return [...names.keys()].filter((i) => names[i])
+            .sort((a, b) => (sizes[b] || 0) - (sizes[a] || 0) || a - b)
+            .map((i) => ({ kind, name: names[i], go: () => go(names[i]), more: size === 'cycles'
+                ? `${grouped(sizes[i] || 0)} cycles` : bytes(sizes[i] || 0) }));
+    }
+
+    ofTables() {
         const { page } = this;
-        const { tables } = page;
-        const of = (kind, table, name, size, go) => {
-            const names = table.column(name);
-            const sizes = table.column(size);
-            const order = names.map((_, i) => i).filter((i) => names[i] !== null && names[i] !== '')
-                .sort((a, b) => (sizes[b] || 0) - (sizes[a] || 0) || a - b);
-            return { kind, order, names, lower: names.map((own) => (own || '').toLowerCase()), go,
-                more: (i) => size === 'cycles' ? `${grouped(sizes[i] || 0)} cycles`
-                    : bytes(sizes[i] || 0) };
-        };
-        const list = (id, query) => {
+        const { variables, operations, programs } = page.tables;
+        const list = (id) => (query) => {
             page.lists[id].ask(query);
             page.go(id);
         };
-        return [of('variable', tables.variables, 'name', 'size_bytes', (i) => {
-                page.memory.show({ name: tables.variables.column('name')[i] });
-                page.go('memory');
-            }), of('operation', tables.operations, 'name', 'variables_bytes',
-                (i) => list('operations', tables.operations.column('name')[i])),
-            of('program', tables.programs, 'name', 'cycles',
-                (i) => list('programs', tables.programs.column('name')[i]))];
+        return [this.ofTable('variable', variables, 'size_bytes',
+            (name) => page.showMemory({ name })),
+            this.ofTable('operation', operations, 'variables_bytes', list('operations')),
+            this.ofTable('program', programs, 'cycles', list('programs'))];
     }
 
-    // Layers by their names, then stages of the plan, then numbers.
+    // Numbers, layers and stages of the plan, in their order.
     ofPlan(words) {
-        const { page } = this;
-        const { labels } = page.data.chain;
-        const found = labels.map((label, unit) => ({ kind: 'layer', name: label,
-            more: bytes(page.tables.layers.column('total_bytes')[unit]), go: () => {
-                page.memory.show({ layer: String(unit) });
-                page.go('memory');
-            } })).filter(({ name }) => hasWords(`layer ${name}`, words)).slice(0, FOUND_OF_KIND);
-        const stages = !page.plan ? [] : page.plan.split.stages.map((stage, i) => ({ kind: 'stage',
-            name: `Stage ${i}: ${page.plan.range(stage.first, stage.last)}`,
-            more: kib(stage.need_bytes), go: () => {
-                page.plan.chooseStage(i);
-                page.plan.parts.stage.scrollIntoView({ block: 'center' });
-            } })).filter(({ name }) => hasWords(name, words));
+        const { page, page: { plan, tables, model, model: { chain: { labels } } } } = this;
+        const toStage = (i) => {
+            plan.chooseStage(i);
+            plan.parts.stage.scrollIntoView({ block: 'center' });
+        };
+        const layer = (name, unit) => model.costs ? { kind: 'layer', name,
+            more: bytes(Model.aloneBytes(model, plan.settings, unit)),
+            go: () => toStage(plan.split.stages.findIndex(({ last }) => unit <= last)) }
+            : { kind: 'layer', name, more: bytes(tables.layers.column('total_bytes')[unit]),
+                go: () => page.showMemory({ layer: String(unit) }) };
+        const stages = !plan ? [] : plan.split.stages.map((stage, i) => ({ kind: 'stage',
+            name: `Stage ${i}: ${plan.range(stage.first, stage.last)}`,
+            more: kib(stage.need_bytes), go: () => toStage(i) }));
         const [number] = words.length === 1 && /^\d{1,9}$/.test(words[0]) ? words.map(Number) : [];
-        const numbers = [['tile', page.tables.tiles.numRows, () => page.showTile(number)],
-            ['step', page.tables.liveness.numRows, () => page.showStep(number)]]
-            .filter(([, count]) => number < count)
-            .map(([kind, , go]) => ({ kind, name: `${kind} ${grouped(number)}`, more: '', go }));
-        return [...numbers, ...found, ...stages.slice(0, FOUND_OF_KIND)];
+        const numbers = model.costs ? [] : [['tile', tables.tiles, 'memory'],
+            ['step', tables.liveness, 'liveness']].filter(([, { numRows }]) => number < numRows)
+            .map(([kind, , view]) => ({ kind, name: `${kind} ${grouped(number)}`, more: '',
+                go: () => page.choose(view, number) }));
+        return [numbers, labels.map(layer), stages];
     }
 
     find() {
@@ -85,18 +80,16 @@ class Search {
             this.close();
             return;
         }
-        this.all = this.all || this.readNames();
-        this.found = this.ofPlan(words);
-        for (const { kind, order, names, lower, go, more } of this.all) {
-            const seen = new Set(); // programs have many of one name
-            for (let k = 0; k < order.length && seen.size < FOUND_OF_KIND; k++) {
-                const i = order[k];
-                if (seen.has(names[i]) || !words.every((word) => lower[i].includes(word)))
-                    continue;
-                seen.add(names[i]);
-                this.found.push({ kind, name: names[i], more: more(i), go: () => go(i) });
-            }
-        }
+        this.named = this.named || (this.page.model.costs ? [] : this.ofTables());
+        const [numbers, ...lists] = this.ofPlan(words);
+        this.found = [...numbers, ...[...lists, ...this.named].flatMap((list) => {
+            const found = new Map(); // programs have many of one name
+            for (const item of list)
+                if (found.size < FOUND_OF_KIND && !found.has(item.name) &&
+                    hasWords(`${item.kind} ${item.name}`, words))
+                    found.set(item.name, item);
+            return [...found.values()];
+        })];
         this.chosen = this.found.length > 0 ? 0 : -1;
         this.status.textContent = several(this.found.length, 'hit', 'hits');
         this.draw();

@@ -7,22 +7,6 @@ const LANES = [['layer'], ['operation'], ['compute', /Execute|Compute/],
     ['exchange', /Exchange|Copy/], ['other', /./]];
 const LANE_HEIGHT = 24;
 
-// Neighbours of one name as one slice; what has no name ends a slice.
-function runsOf(slices, name) {
-    const runs = [];
-    let last = null;
-    for (const slice of slices) {
-        const own = slice[name];
-        if (own === null || own === '')
-            last = null;
-        else if (last !== null && last.name === own)
-            last.to = slice.to;
-        else
-            runs.push(last = { name: own, from: slice.from, to: slice.to });
-    }
-    return runs;
-}
-
 // The programs of the liveness steps that contain no others, each for as long as it takes, as
 // src/show/trace.c has them; without estimates each takes 1.
 function estimatedSlices(page) {
@@ -52,7 +36,6 @@ function estimatedSlices(page) {
     }).filter((_, step) => isLeaf[step]);
 }
 
-// The programs of a run on an IPU.
 function measuredSlices(page, run, ipu) {
     return page.tables.execution.rows().filter((own) => own.run === run && own.ipu === ipu)
         .map(({ first_cycle: first, active_from_cycles: from, active_to_cycles: to, ...own }) => ({
@@ -74,7 +57,8 @@ class Timeline extends Chart {
             const slices = ran.length === 0 ? estimatedSlices(page)
                 : measuredSlices(page, ...ran[number]);
             const laneOf = (slice) => LANES.findIndex(([, has]) => has && has.test(slice.type));
-            this.lanes = LANES.map(([name, has], lane) => has === undefined ? runsOf(slices, name)
+            this.lanes = LANES.map(([name, has], lane) => has === undefined
+                ? runsOf(slices.map(({ [name]: own, from, to }) => ({ name: own, from, to })))
                 : slices.filter((slice) => laneOf(slice) === lane));
             this.shown = LANES.map((_, i) => i).filter((i) => this.lanes[i].length > 0);
             this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);

@@ -15,15 +15,17 @@ function kib(number) {
         : `${grouped(Math.round(number / 1024))} KiB`;
 }
 
-// "208 of 624 KiB"
+// "208 of 624 KiB", or without a limit "208 KiB"
 function ofLimit(number, limit) {
+    if (limit === Infinity)
+        return kib(number);
     const [short, all] = [kib(number), kib(limit)];
     const unit = all.slice(all.lastIndexOf(' '));
     return short.endsWith(unit) ? `${short.slice(0, -unit.length)} of ${all}` : `${short} of ${all}`;
 }
 
 function percentOfLimit(number, limit) {
-    return `${Math.round(number / limit * 100)}\u202f%`;
+    return limit === Infinity ? 'no limit' : `${Math.round(number / limit * 100)}\u202f%`;
 }
 
 // Numbers of an axis: whole KiB, until those get long.
@@ -32,7 +34,7 @@ function tickText(value) {
 }
 
 function ipus(number) {
-    return number === 1 ? '1 IPU' : `${grouped(number)} IPUs`;
+    return named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs`);
 }
 
 // The end of "No other split ...", where the first objective is at its best.
@@ -49,12 +51,12 @@ class Verdict {
 
     // The stage that is closest to its limit, or furthest above it.
     static bottleneck(split) {
-        const share = (stage) => (stage.bound_bytes || stage.need_bytes) / stage.limit_bytes;
+        const share = (stage) => (stage.bound_bytes || stage.need_bytes) /
+            Math.min(stage.limit_bytes, 2 ** 60); // the fullest one, where there are no limits
         return split.stages.reduce((best, stage, i) =>
             share(stage) > share(split.stages[best]) ? i : best, 0);
     }
 
-    // The weakest verdict of all stages.
     weakest() {
         return VERDICTS.find((verdict) =>
             this.plan.split.stages.some((stage) => stage.verdict === verdict)) || 'fits';
@@ -104,16 +106,15 @@ class Verdict {
 
     sizeText(stage) {
         const { plan } = this;
-        const over = stage.need_bytes - stage.limit_bytes;
-        const where = stage.ipu < 0 ? '' : ` on IPU ${stage.ipu}`;
-        const { bound_bytes: bound } = stage;
+        const { need_bytes: need, limit_bytes: limit, bound_bytes: bound } = stage;
+        const where = stage.ipu < 0 ? '' : named(` on IPU ${stage.ipu}`);
+        const title = named('Fullest tile');
         if (bound)
-            return `Fullest tile: at most ${ofLimit(bound, stage.limit_bytes)} ` +
-                `(${percentOfLimit(bound, stage.limit_bytes)})${where}, its stages added up.`;
-        const share = percentOfLimit(stage.need_bytes, stage.limit_bytes);
-        return `Fullest tile: ${ofLimit(stage.need_bytes, stage.limit_bytes)} (${share})${where}` +
-            (over > 0 ? `: ${kib(over)} too much.` : plan.model.needs.length < 2 ||
-                plan.settings.need === 'most' ? '.' : `; at most ${kib(stage.needs.most)}.`);
+            return `${title}: at most ${ofLimit(bound, limit)} (${percentOfLimit(bound, limit)})` +
+                `${where}, its stages added up.`;
+        const rest = need > limit ? `: ${kib(need - limit)} too much.` : plan.model.needs.length < 2 ||
+            plan.settings.need === 'most' ? '.' : `; at most ${kib(stage.needs.most)}.`;
+        return `${title}: ${ofLimit(need, limit)} (${percentOfLimit(need, limit)})${where}${rest}`;
     }
 
     proofText(broken, isContradiction) {
@@ -130,7 +131,7 @@ class Verdict {
                     : 'Moved cuts. Only the command solves again.';
         const isBest = best.cuts.join() === split.cuts.join();
         if (plan.answer.status === 'bounded' && split.values.memory !== null)
-            return 'The plan of the command, which measured the stages of each IPU together.';
+            return named('The plan of the command: it measures the stages of an IPU together.');
         if (plan.answer.status === 'bounded')
             return (isBest ? 'The best plan by a bound: what each stage needs, added up.'
                 : 'Not the best plan by a bound: what each stage needs, added up, is at most ' +
@@ -150,10 +151,11 @@ class Verdict {
         const show = (value) => ['memory', 'traffic', 'headroom'].includes(first) ? kib(value)
             : shownObjective(first, value, isOfCycles);
         if (isBest)
-            return `Best plan, proven: no split over ${most} ${BETTER_TEXTS[first]}.`;
+            return `Best plan, proven: no split over ${most} ${named(BETTER_TEXTS[first])}.`;
         const gain = split.values[first] - best.values[first];
         if (first === 'headroom' && gain < 0)
-            return `Not the best plan: that leaves ${show(best.values[first])} free on every IPU.`;
+            return `Not the best plan: that leaves ${show(best.values[first])} ` +
+                named('free on every IPU.');
         return `Not the best plan: that needs ${show(best.values[first])}` +
             (gain > 0 ? `, ${show(gain)} less.` : gain === 0 ? ' too, and less of what comes next.'
                 : ' within the limit.');
@@ -186,12 +188,14 @@ class Verdict {
                     () => plan.useIpus(more)]);
             const limit = Math.ceil(least / 1024) * 1024;
             if (least)
-                result.push([`Allow ${kib(limit)} per tile`, null, () => plan.set({ limit }, true)]);
+                result.push([named(`Allow ${kib(limit)} per tile`), null,
+                    () => plan.set({ limit }, true)]);
             return result.slice(0, 3);
         }
-        const enough = curve.findIndex((value) => value <= settings.limit) + 1;
+        const enough = settings.limit === Infinity ? 0
+            : curve.findIndex((value) => value <= settings.limit) + 1;
         if (canChoose && enough > 0 && enough < best.values.ipus)
-            result.push([enough === 1 ? 'Save IPUs: 1 is enough' : `Save IPUs: ${enough} are enough`,
+            result.push([named(`Save IPUs: ${enough} ${enough === 1 ? 'is' : 'are'} enough`),
                 kib(curve[enough - 1]), () => plan.useIpus(enough)]);
         const fastest = plan.front[plan.front.length - 1];
         if (model.hasCycles && fastest !== undefined) {
@@ -203,12 +207,12 @@ class Verdict {
         }
         const next = curve[settings.numIpus];
         if (canChoose && next < best.values.memory * 0.99)
-            result.push([`Add an IPU: ${settings.numIpus + 1}`, kib(next),
+            result.push([named(`More IPUs: ${settings.numIpus + 1}`), kib(next),
                 () => plan.useIpus(settings.numIpus + 1)]);
         const enoughBytes = 1024 * Math.ceil(
             Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
         if (this.weakest() !== 'fits' && canChoose && enoughBytes > settings.limit)
-            result.push([`Allow ${kib(enoughBytes)} per tile`, 'fits even at most',
+            result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even at most',
                 () => plan.set({ limit: enoughBytes }, true)]);
         return result.slice(0, 3);
     }
@@ -220,17 +224,18 @@ class Verdict {
         const [largest] = stage.variables;
         const step = Model.step(model, plan.settings, split.cuts);
         return facts([
-            ['Bottleneck', [stage.ipu < 0 ? '' : `IPU ${stage.ipu}, `, `layers ${listed(
-                plan.together(stage).map(({ first, last }) => plan.range(first, last)))}, `,
-                page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`), ' at ',
-                page.stepLink(stage.step, `step ${grouped(stage.step)}`)]],
+            ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
+                plan.together(stage).map(({ first, last }) => plan.range(first, last)))}`,
+            model.costs ? '' : [', ', page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`),
+                ' at ', page.stepLink(stage.step, `step ${grouped(stage.step)}`)]]],
             operation === null ? null : ['It runs', shorten(operation)],
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
-            !model.hasCycles ? null : ['Slowest IPU', `${grouped(split.values.cycles)} cycles`],
+            !model.hasCycles ? null : [named('Slowest IPU'),
+                `${shownTime(split.values.cycles)} ${timeUnit()}`],
             step === null ? null : [`Step of ${step.micro_batches} micro-batches`,
-                `${grouped(step.cycles)} cycles, ${(100 * step.idle_share).toFixed(1)} % waiting${
-                    step.third_assumed ? ', if a third is forward' : ''}`],
+                `${shownTime(step.cycles)} ${timeUnit()}, ${(100 * step.idle_share).toFixed(1)
+                } % waiting${step.third_assumed ? ', if a third is forward' : ''}`],
             ['Sent over the cuts', kib(split.values.traffic)]]);
     }
 
@@ -251,9 +256,9 @@ class Verdict {
                 plan.page.data.solver === null ? 'The page was made without its solver'
                     : 'This browser does not run the solver of the page',
                 ', so it does not look for other plans.'),
-            !Model.isBounded(plan.model) ? null : el('li', {}, 'Stages share IPUs. What they need ' +
-                'together the page has of the command’s own plan alone; for others it adds up ' +
-                'what each needs, which is never too little.'),
+            !Model.isBounded(plan.model) ? null : el('li', {}, named('Stages share IPUs. What ' +
+                'they need together the page has of the command’s own plan alone; for others it ' +
+                'adds up what each needs, which is never too little.')),
             unknown.length === 0 ? null : el('li', {}, 'The command was also given ',
                 listed(unknown), ', which the page does not know, so it does not look for other ' +
                 'plans.')].filter((item) => item !== null);

@@ -7,6 +7,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import ctypes
 import dataclasses
 import array
+import base64
 import itertools
 import json
 import os
@@ -36,6 +37,22 @@ def splits(n, most):
         for cuts in itertools.combinations(range(1, n), num_cuts):
             ends = [0, *cuts, n]
             yield [(ends[i], ends[i + 1] - 1) for i in range(len(ends) - 1)]
+
+
+def unpacked(columns):
+    """The columns of a page, of differences in groups of seven bits."""
+    def numbers(packed):
+        result, value, shift, last = [], 0, 0, 0
+        for byte in base64.b64decode(packed):
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                last += -(value + 1) // 2 if value % 2 else value // 2
+                result.append(last)
+                value = shift = 0
+        return result
+    return {name: numbers(column) if isinstance(column, str) else column
+            for name, column in columns.items()}
 
 
 class Random:
@@ -435,6 +452,67 @@ class Solving(unittest.TestCase):
         best = sorted({(a, b) for a, b in every
                        if not any((c <= a and d <= b and (c, d) != (a, b)) for c, d in every)})
         self.assertEqual([tuple(value) for value in values], best)
+
+    def test_pages(self):
+        """A page has every peak in every place, whatever these grow by, and every cycle and cut."""
+        chance = random.Random(4)
+        for n, num_places in ((1, 1), (3, 3), (5, 4), (6, 1)):
+            names = [f"</script>{i}" for i in range(n)]
+            costs = popliner.Costs(n, max_stages=num_places, unit_names=names, time_unit="ms")
+            first = Random(n, n)
+            more = [[chance.randrange(9) for _ in range(n)] for _ in range(n)]
+            tables = []
+            grown = 0
+            for place in range(1, num_places + 1):
+                tables.append([[first.peaks[i][j] + grown * more[i][j] for j in range(n)]
+                               for i in range(n)])
+                costs.set_peaks(tables[-1], place)
+                grown += chance.choice((0, 1, 1, 3))
+            costs.set_cycle_table(first.cycles)
+            costs.set_cuts(first.cuts)
+            asked = {"num_ipus": min(2, num_places), "mem_per_tile": 200}
+            answer = costs.solve(**asked)
+            page = costs.page(**asked, answer=answer, title="t", words=popliner.Words("popliner"))
+            data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+            own = unpacked(data["stages"][0]["expected"])
+            lines = iter(zip(own["from_copies"], own["bytes"], own["stash_bytes"]))
+            pieces = iter(own["pieces"])
+            stages = [(i, j) for i in range(n) for j in range(i, n)]
+            for i, j in stages:
+                found = [next(lines) for _ in range(next(pieces))]
+                for place, table in enumerate(tables):
+                    _, least, each = [line for line in found if line[0] <= place][-1]
+                    self.assertEqual(least + place * each, table[i][j], (i, j, place))
+            chain = unpacked(data["chain"])
+            self.assertEqual(chain["cycles"], [first.cycles[i][j] for i, j in stages])
+            self.assertEqual(chain["cuts_bytes"], [0, *first.cuts])
+            self.assertEqual(chain["labels"], names)
+            self.assertEqual(data["costs"], {"time_unit": "ms", "cycles_per_time_unit": 1})
+            self.assertEqual(data["plan"], [stage.first_unit for stage in answer.stages[1:]] or
+                             (None if not answer.stages else []))
+            self.assertEqual(costs.page(**asked, answer=answer, title="t",
+                                        words=popliner.Words("popliner")), page)
+
+    def test_rejected_pages(self):
+        costs = popliner.Costs(3)
+        self.assertIn("<!DOCTYPE html>", costs.page())
+        with self.assertRaisesRegex(TypeError, "no Answer"):
+            costs.page(answer=5)
+        with self.assertRaisesRegex(TypeError, "no Words"):
+            costs.page(words="popliner")
+        with self.assertRaisesRegex(popliner.UsageError, "plan is of costs of 4 units"):
+            costs.page(answer=popliner.Costs(4).solve())
+        costs.set_peak(0, 1, 2 ** 52)
+        self.assertIn("<!DOCTYPE html>", costs.page())
+        costs.set_peak(0, 1, 2 ** 52 + 1)
+        with self.assertRaisesRegex(popliner.UsageError, "at most 2.52 bytes.*4503599627370497"):
+            costs.page()
+        costs.set_peak(0, 1, popliner.FORBIDDEN)
+        with self.assertRaisesRegex(popliner.UsageError, "the stage 0 to 1, which"):
+            costs.page()
+        self.assertIn("<!DOCTYPE html>", popliner.Costs(400).page())
+        with self.assertRaisesRegex(popliner.UsageError, "at most 400 units, but .* 401; join"):
+            popliner.Costs(401).page()
 
     def test_large_tables(self):
         """What a chain of some hundred units takes is no matter of minutes."""

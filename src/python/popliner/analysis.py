@@ -9,7 +9,7 @@ import ctypes
 import json
 import os
 import weakref
-from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
+from typing import (Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence,
                     Tuple, Union)
 
 from ._members import Members, Unpack
@@ -27,7 +27,7 @@ from .diagnosis import Diagnosis
 from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, Plot, Section, Table,
                     UnitKind)
 from .errors import UsageError
-from .plans import Answer, Naming, Pareto, Replicas, Sweep
+from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .profile import Items, Profile
 from .request import Asked, Bandwidth, Request, Units, memory_of, pairs_of, taken
 
@@ -85,27 +85,6 @@ class Chain(Sequence[r.Unit]):
     def _repr_html_(self) -> str:
         return _html.table("Chain", ("unit", "kind"),
                            [(unit.label, unit.kind) for unit in self])
-
-
-class Words(NamedTuple):
-    """How a page tells its reader to ask a program for what is on screen: words of a command line,
-    with their leading dashes."""
-
-    command: str
-    pipeline: str = ""
-    constraints: str = ""
-    solve: str = "--solve"
-    evaluate: str = "--evaluate"
-    num_ipus: str = "--num-ipus"
-    mem_per_tile: str = "--mem-per-tile"
-    objective: str = "--objective"
-    schedule: str = "--schedule"
-    recompute: str = "--recompute"
-    slack: str = "--slack"
-    device_map: str = "--device-map"
-    ipu_speed: str = "--ipu-speed"
-    bandwidth: str = "--bandwidth"
-    needs: Tuple[str, str, str] = ("", "--need at-least", "--need at-most")
 
 
 class Analysis(Owner):
@@ -513,21 +492,11 @@ class Analysis(Owner):
         are those of this analysis, as what is now, and another. The page names the files that were
         read; with `paths` by the paths that they were read by."""
         asked = self._ask(request, members)
-        o = begin(c.popliner_page_options)
+        o = page_options(title, words)
         o.request = ctypes.pointer(asked.request)
         certificate = self._certificate(answer)
         o.certificate = None if certificate is None else certificate.value
-        o.title = None if title is None else text(title, "title")
         o.has_paths = bool(paths)
-        if words is not None:
-            if not isinstance(words, Words):
-                raise TypeError(f"the words are {words!r}, and no Words")
-            w = begin(c.popliner_page_words)
-            for name in Words._fields[:-1]:
-                setattr(w, name, text(getattr(words, name), name))
-            for i, words_of_need in enumerate(words.needs):
-                w.needs[i] = text(words_of_need, "needs")
-            o.words = ctypes.pointer(w)
         turns: Tuple[Turn, ...] = ()
         if changes is not None:
             if not isinstance(changes, Changes):

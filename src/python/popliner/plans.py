@@ -312,6 +312,43 @@ class Naming:
         return result
 
 
+class Words(NamedTuple):
+    """How a page tells its reader to ask a program for what is on screen: words of a command line,
+    with their leading dashes."""
+
+    command: str
+    pipeline: str = ""
+    constraints: str = ""
+    solve: str = "--solve"
+    evaluate: str = "--evaluate"
+    num_ipus: str = "--num-ipus"
+    mem_per_tile: str = "--mem-per-tile"
+    objective: str = "--objective"
+    schedule: str = "--schedule"
+    recompute: str = "--recompute"
+    slack: str = "--slack"
+    device_map: str = "--device-map"
+    ipu_speed: str = "--ipu-speed"
+    bandwidth: str = "--bandwidth"
+    needs: Tuple[str, str, str] = ("", "--need at-least", "--need at-most")
+
+
+def page_options(title: Optional[str], words: Optional[Words]) -> Any:
+    """The options of a page; their structure keeps what it refers to."""
+    o = begin(c.popliner_page_options)
+    o.title = None if title is None else text(title, "title")
+    if words is not None:
+        if not isinstance(words, Words):
+            raise TypeError(f"the words are {words!r}, and no Words")
+        w = begin(c.popliner_page_words)
+        for name in Words._fields[:-1]:
+            setattr(w, name, text(getattr(words, name), name))
+        for i, words_of_need in enumerate(words.needs):
+            w.needs[i] = text(words_of_need, "needs")
+        o.words = ctypes.pointer(w)
+    return o
+
+
 class Tabled(Owner):
     """What has a row for each of its items."""
 

@@ -17,12 +17,12 @@ from .._members import Members, Unpack
 from .. import _declared as c
 from .. import _html
 from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, array_of,
-                        ask, call, callback, failure, file_name, listed, logger, make, member,
-                        number, numbers_in, size, stop_of, table_of, text)
+                        ask, call, callback, failure, file_name, listed, logger, make, make_text,
+                        member, number, numbers_in, size, stop_of, table_of, text)
 from .._library import begin, library
 from ..enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recompute, Schedule
 from ..errors import StoppedError, UsageError
-from ..plans import Answer, Naming, Pareto, Replicas, Sweep
+from ..plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from ..records import Interval
 from ..request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, counted_marks,
                        taken, weight_of)
@@ -607,6 +607,20 @@ class Costs(Owner):
         pareto = make(library.popliner_pareto_solve, handle.pointer, ctypes.byref(asked.solver),
                       free=library.popliner_pareto_free, turn=handle.turn, kept=(handle, asked))
         return Pareto(pareto, Naming(self, asked))
+
+    def page(self, request: Optional[Request] = None, *, answer: Optional[Answer] = None,
+             title: Optional[str] = None, words: Optional[Words] = None,
+             **members: Unpack[Members]) -> str:
+        """These costs, and a plan of them, as one HTML page for a browser: docs/page.md."""
+        asked = self._ask(request, members)
+        o = page_options(title, words)
+        if answer is not None:
+            if not isinstance(answer, Answer):
+                raise TypeError(f"the answer is {answer!r}, and no Answer")
+            o.certificate = answer._held().pointer.value
+        naming = Naming(self, asked)
+        return make_text(library.popliner_page_of_costs, ctypes.byref(naming.input()),
+                         ctypes.byref(o), turns=(self._held().turn,))
 
     def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
                        chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,

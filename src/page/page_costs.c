@@ -1,0 +1,222 @@
+/* The page of costs that come from no profile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "answer/certificate_data.h"
+#include "base/failure.h"
+#include "base/numbers.h"
+#include "base/packed.h"
+#include "base/text.h"
+#include "costs/costs.h"
+#include "page/page_data.h"
+
+/* The largest number that a column can hold: base/packed.h. */
+static const uint64_t most_number = (uint64_t)1 << 52;
+
+/* The state of writing a page. Zero-initialise. */
+typedef struct task {
+    popliner_page_options options;
+    popliner_page_words words; /* all NULL if there are none */
+    pl_certificate_input input;
+    popliner_solver_options solver; /* of the input, completed */
+    pl_page_pipeline pipeline;
+    pl_text data;
+    pl_json json; /* writes `data` */
+} task;
+
+/* Returns the number of places in a pipeline in which stages have different peaks. */
+static size_t places_of(const popliner_costs *costs) {
+    return pl_smaller(costs->max_stages_to_end, costs->num_units);
+}
+
+/* ---- what a page cannot show ---- */
+
+/* Rejects peaks and bytes over cuts for which a page has no number. Peaks grow with the place. */
+static popliner_status check_numbers(const task *t, popliner_error *error) {
+    const popliner_costs *costs = t->input.costs;
+    const char *const *names = t->input.unit_names;
+    const size_t n = t->input.num_units;
+    uint64_t most = 0;
+    for (size_t first = 0; first < n; first++) {
+        most = pl_larger(most, popliner_costs_cut(costs, first));
+        for (size_t last = first; last < n; last++) {
+            const uint64_t peak = popliner_costs_peak(costs, first, last, places_of(costs));
+            if (peak == POPLINER_PEAK_FORBIDDEN)
+                return pl_fail(error, POPLINER_ERROR_USAGE,
+                               "a page has no number for the stage %s to %s, which the costs "
+                               "forbid; leave out capacities of regions, and list all intervals",
+                               names[first], names[last]);
+            most = pl_larger(most, peak);
+        }
+    }
+    return most <= most_number ? POPLINER_OK
+                               : pl_fail(error, POPLINER_ERROR_USAGE,
+                                         "a page holds at most 2^52 bytes of a stage or a cut, but "
+                                         "the costs have %" PRIu64 "; use a larger unit",
+                                         most);
+}
+
+static popliner_status check(const task *t, popliner_error *error) {
+    const size_t n = t->input.num_units;
+    if (t->input.unit_order != NULL || t->input.graph != NULL || t->input.cuts_per_unit > 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the graph is no chain with bytes on its cuts; give a table of layers");
+    if (n > PL_PAGE_MAX_UNITS)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a page has at most %d units, but the costs have %zu; join some",
+                       PL_PAGE_MAX_UNITS, n);
+    if (t->input.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a page has one way of recomputing; choose none or full");
+    return check_numbers(t, error);
+}
+
+static popliner_status begin(task *t, const popliner_certificate_input *costs,
+                             const popliner_page_options *options, popliner_error *error) {
+    popliner_listener listener; /* nothing is solved here */
+    popliner_status status =
+        pl_certificate_take_input(costs, &t->input, &t->solver, &listener, error);
+    if (status == POPLINER_OK)
+        status = pl_page_take_options(options, &t->options, &t->words, error);
+    if (status == POPLINER_OK)
+        status = check(t, error);
+    if (status == POPLINER_OK && t->options.certificate != NULL)
+        status = pl_certificate_check_plan(&t->input, t->options.certificate->plan, error);
+    t->pipeline = (pl_page_pipeline){.pipeline = t->input.pipeline,
+                                     .words = t->words.pipeline != NULL ? t->words.pipeline : "",
+                                     .costs = t->input.costs};
+    t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
+    return status;
+}
+
+/* ---- peaks ---- */
+
+/* Columns of lines that peaks are on, from one place on. */
+typedef struct columns {
+    pl_packed counts; /* of lines, by stage */
+    pl_packed from;   /* the place, counted from 0 */
+    pl_packed bytes;  /* at place 0 */
+    pl_packed more;   /* for each place */
+} columns;
+
+/* Adds the peaks of a stage in all its places, as few lines as one after the other takes. */
+static void add_stage(const popliner_costs *costs, size_t first, size_t last, columns *c) {
+    const size_t num_places = places_of(costs);
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+    uint64_t more = 0;
+    for (size_t place = 0; place < num_places; place++) {
+        const uint64_t peak = popliner_costs_peak(costs, first, last, place + 1);
+        if (count > 0 && peak == bytes + place * more)
+            continue;
+        const uint64_t next =
+            place + 1 < num_places ? popliner_costs_peak(costs, first, last, place + 2) : peak;
+        more = next - peak;
+        if (next < peak || more * place > peak) /* this place alone */
+            more = 0;
+        bytes = peak - more * place;
+        pl_packed_number(&c->from, place);
+        pl_packed_number(&c->bytes, bytes);
+        pl_packed_number(&c->more, more);
+        count++;
+    }
+    pl_packed_number(&c->counts, count);
+}
+
+static void put_peaks(pl_json *json, const popliner_costs *costs) {
+    columns c = {0};
+    for (size_t first = 0; first < costs->num_units; first++)
+        for (size_t last = first; last < costs->num_units; last++)
+            add_stage(costs, first, last, &c);
+    pl_put_open(json, "expected", '{');
+    pl_put_packed(json, "pieces", &c.counts);
+    pl_put_packed(json, "from_copies", &c.from);
+    pl_put_packed(json, "bytes", &c.bytes);
+    pl_put_packed(json, "stash_bytes", &c.more);
+    pl_put_close(json);
+}
+
+/* ---- the data ---- */
+
+static void put_chain(task *t) {
+    const popliner_costs *costs = t->input.costs;
+    pl_json *json = &t->json;
+    const size_t n = t->input.num_units;
+    pl_packed cycles = {0};
+    for (size_t first = 0; popliner_costs_has_cycles(costs) && first < n; first++)
+        for (size_t last = first; last < n; last++)
+            pl_packed_number(&cycles, popliner_costs_cycles(costs, first, last));
+    pl_put_line(json);
+    pl_put_open(json, "chain", '{');
+    pl_put_texts(json, "labels", t->input.unit_names, n);
+    pl_put_texts(json, "parts", NULL, 0);
+    pl_put_flag(json, "follows_account", false);
+    pl_put_flag(json, "first_may_be_alone", true);
+    pl_put_packed_numbers(json, "cuts_bytes", costs->cuts_bytes, n);
+    if (popliner_costs_has_cycles(costs))
+        pl_put_packed(json, "cycles", &cycles);
+    pl_put_close(json);
+    pl_put_line(json);
+    pl_put_open(json, "stages", '[');
+    pl_put_open(json, NULL, '{');
+    pl_put_open(json, "pipelines", '[');
+    pl_page_put_pipeline(json, &t->pipeline, n);
+    pl_put_close(json);
+    put_peaks(json, costs);
+    pl_put_close(json);
+    pl_put_close(json);
+}
+
+static void put_data(task *t) {
+    pl_json *json = &t->json;
+    const pl_page_wishes wishes = {
+        .options = &t->solver,
+        .limit_bytes = t->solver.mem_per_tile <= most_number ? t->solver.mem_per_tile : UINT64_MAX,
+        .need = POPLINER_NEED_EXPECTED,
+        .costs = t->input.costs,
+    };
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "version", PL_VERSION);
+    pl_put_line(json);
+    pl_put_text(json, "title", t->options.title != NULL ? t->options.title : "");
+    pl_page_put_words(json, &t->options, &t->words);
+    pl_put_line(json);
+    pl_put_open(json, "costs", '{');
+    pl_put_text(json, "time_unit", t->input.time_unit);
+    pl_put_number(json, "cycles_per_time_unit", t->input.cycles_per_time_unit);
+    pl_put_close(json);
+    pl_put_line(json);
+    pl_page_put_solver(json, "solver");
+    pl_put_line(json);
+    pl_page_put_wishes(json, "wishes", &wishes, t->input.num_units);
+    pl_page_put_plan(json, t->options.certificate);
+    pl_put_line(json);
+    if (t->options.certificate != NULL)
+        pl_report_messages_json(&pl_certificate_of(t->options.certificate)->messages, json);
+    else
+        pl_put_texts(json, "messages", NULL, 0);
+    put_chain(t);
+    pl_put_close(json);
+    pl_text_add(&t->data, "\n");
+}
+
+popliner_status popliner_page_of_costs(const popliner_certificate_input *costs,
+                                       const popliner_page_options *options, char **text,
+                                       popliner_error *error) {
+    task t = {0};
+    pl_text page = {0};
+    popliner_status status = begin(&t, costs, options, error);
+    if (text == NULL)
+        return status;
+    *text = NULL;
+    if (status != POPLINER_OK)
+        return status;
+    put_data(&t);
+    pl_page_add(&page, &t.data);
+    free(t.data.data);
+    return pl_text_finish(&page, status, text, error);
+}
