@@ -79,7 +79,7 @@ function makeHostile(called = 'hostile', hasOption = true) {
 async function checkSections(tab, page, name) {
     const views = await tab.locator('nav a').allInnerTexts();
     assert.strictEqual(views.join(), page.isOfCosts ? 'Plan' : ['Plan',
-        ...page.told ? ['Comparison'] : [], 'Memory', 'Liveness', 'Execution', 'Explore',
+        ...page.words.includes('--compare') ? ['Comparison'] : [], 'Memory', 'Liveness', 'Execution', 'Explore',
         'Profile'].join(), name);
     for (const id of page.isOfCosts ? ['plan'] : SECTIONS) {
         const section = tab.locator(`section#${id}`);
