@@ -13,7 +13,8 @@
 #include "costs/variants.h"
 
 enum {
-    /* A table of this many units takes 1 GiB; larger files are a mistake or need joined units. */
+    /* A table of this many units may take 2 GiB, unless they add up; larger files are a mistake or
+     * need joined units. */
     PL_MAX_UNITS = 16384,
     /* Samples of the times of a unit. */
     PL_MAX_SAMPLES = 256,
