@@ -1,4 +1,4 @@
-/* What pages of profiles and of costs share: the options, the words of a command line, the plan.
+/* The options, the words of a command line and the plan: shared by pages of profiles and of costs.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "page/page_data.h"
