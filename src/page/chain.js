@@ -23,7 +23,7 @@ class ChainView {
         if (!this.hasOverview)
             return { from: 0, to: n };
         if (this.window === null) {
-            const hot = this.plan.split.stages[Verdict.bottleneck(this.plan.split)];
+            const hot = this.plan.split.stages[Verdict.bottleneck(this.plan)];
             const middle = Math.floor((hot.first + hot.last + 1) / 2);
             this.window = this.moved(middle - 15, 30);
         }
@@ -79,10 +79,9 @@ class ChainView {
         const { plan } = this;
         const { stages } = plan.split;
         const { from, to } = this.shown();
-        const hottest = plan.together(stages[Verdict.bottleneck(plan.split)]);
+        const hottest = plan.together(stages[Verdict.bottleneck(plan)]);
         const base = CHAIN.top + CHAIN.height;
-        const limits = [];
-        const parts = [];
+        const [limits, parts] = [[], []];
         stages.forEach((s, i) => {
             if (s.last < from || s.first >= to)
                 return;
@@ -279,7 +278,7 @@ class ChainView {
         const room = this.width - CHAIN.left - CHAIN.right;
         const x = (unit) => CHAIN.left + unit / n * room;
         const base = CHAIN.overview;
-        const hot = Verdict.bottleneck(this.plan.split);
+        const hot = Verdict.bottleneck(this.plan);
         const y = (value) => base * (1 - value / this.most);
         const parts = this.plan.split.stages.map((s, i) => svgRect(x(s.first) + 0.5,
             y(s.need_bytes), Math.max(1, x(s.last + 1) - x(s.first) - 1), base - y(s.need_bytes),

@@ -70,10 +70,6 @@ function shownPercent(percent) {
         grouped(value.toFixed(Math.abs(value) >= 1000 ? 0 : 2)))} %`;
 }
 
-function sizeOf(quantity, number) {
-    return number === null ? '–' : quantity.endsWith('_bytes') ? bytes(number) : grouped(number);
-}
-
 // A bar left or right of the middle, as long as the share of the largest difference.
 function changeBar(number, most) {
     const length = most > 0 && number !== null ? Math.abs(number) / most * 20 : 0;
@@ -198,8 +194,8 @@ class ComparisonView {
                 const alone = ['now', 'before'].map((side) => [side, kind.alone(side)])
                     .filter((pair) => pair[1].length > 0)
                     .map(([side, found]) => `Only ${side}: ${found.slice(0, 5).map((i) =>
-                        `${shorten(kind.label(i), 40)} (${sizeOf(quantity,
-                            kind[side](quantity)[i])})`).join(', ')}` +
+                        `${shorten(kind.label(i), 40)} (${(quantity.endsWith('_bytes') ? bytes
+                            : grouped)(kind[side](quantity)[i])})`).join(', ')}` +
                         `${found.length > 5 ? ` and ${found.length - 5} more` : ''}.`);
                 return el('div', {}, grown.length === 0
                     ? el('p', {}, `${title}: none grew in ${columnTitle(quantity)}.`)

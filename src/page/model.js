@@ -524,10 +524,10 @@ const Model = (() => {
     // How long a step of all micro-batches takes with a split, in the words of a certificate; null
     // if the request has no number of them, or the page cannot tell.
     function step(model, settings, cuts) {
-        const pipeline = model.pipelines[settings.pipeline];
-        if (!pipeline.micro_batches || !canSolve(model) || isBounded(model))
+        const { schedule, recompute, copies_rule: rule, micro_batches: number } =
+            model.pipelines[settings.pipeline];
+        if (!number || !canSolve(model) || isBounded(model))
             return null;
-        const { schedule, recompute, copies_rule: rule, micro_batches: number } = pipeline;
         const { totals } = ask(model, withoutLimits(settings), 'plan', { num_micro_batches: number,
             num_ipus: cuts.length + 1, ipu_limits: [], min_units: 1, max_units: 0, pairs: [],
             cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2),

@@ -49,8 +49,8 @@ function readNumber(text) {
 
 // The shortest text that readSize takes for so many bytes; none for no limit.
 function sizeText(number) {
-    return number === Infinity ? '' : number % 1024 === 0 ? `${number / 1024} KiB`
-        : String(number);
+    return number === Infinity ? '' : number % 1e9 === 0 ? `${number / 1e9} GB`
+        : number % 1024 === 0 ? `${number / 1024} KiB` : String(number);
 }
 
 function smallChart(caption, ...parts) {
@@ -350,7 +350,7 @@ class PlanView {
 
     show() {
         this.split = Model.evaluate(this.model, this.settings, this.cuts);
-        this.chosenStage = this.chosenStage === null ? Verdict.bottleneck(this.split)
+        this.chosenStage = this.chosenStage === null ? Verdict.bottleneck(this)
             : Math.min(this.chosenStage, this.cuts.length);
         this.chain.draw();
         this.drawStages();

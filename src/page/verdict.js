@@ -9,9 +9,10 @@ const HEADS = {
     'is not known to fit': ['warn', '!', 'Not known to fit'],
     'does not fit': ['no', '✕', 'Does not fit'] };
 
-// "208 KiB": without decimals, and in bytes where that would hide the number.
+// "208 KiB": without decimals, and in bytes where that would hide the number; devices have GiB.
 function kib(number) {
-    return Math.abs(number) < 10240 ? `${grouped(Math.round(number))} B`
+    const size = Math.abs(number);
+    return size >= 2 ** 30 ? bytes(number) : size < 10240 ? `${grouped(Math.round(number))} B`
         : `${grouped(Math.round(number / 1024))} KiB`;
 }
 
@@ -49,12 +50,22 @@ class Verdict {
         this.pill = el('a', { class: 'pill', href: '#plan' });
     }
 
-    // The stage that is closest to its limit, or furthest above it.
-    static bottleneck(split) {
-        const share = (stage) => (stage.bound_bytes || stage.need_bytes) /
-            Math.min(stage.limit_bytes, 2 ** 60); // the fullest one, where there are no limits
-        return split.stages.reduce((best, stage, i) =>
-            share(stage) > share(split.stages[best]) ? i : best, 0);
+    static worst(stages, value) {
+        return stages.reduce((best, _, i) => value(stages[i]) > value(stages[best]) ? i : best, 0);
+    }
+
+    // The stage that is closest to its limit, or furthest above it; without limits the fullest.
+    static fullest({ stages }) {
+        return Verdict.worst(stages, (stage) => (stage.bound_bytes || stage.need_bytes) /
+            Math.min(stage.limit_bytes, 2 ** 60));
+    }
+
+    // As the command has it: of the slowest IPU, if that comes first and all stages fit.
+    static bottleneck(plan) {
+        const [first] = Model.objectivesOf(plan.model, plan.settings);
+        return first !== 'cycles' || plan.split.fits === false ? Verdict.fullest(plan.split)
+            : Verdict.worst(plan.split.stages, (stage) =>
+                plan.together(stage).reduce((sum, own) => sum + own.cycles, 0));
     }
 
     weakest() {
@@ -77,7 +88,7 @@ class Verdict {
             `${ipus(plan.split.values.ipus)}${this.sharing()}.`;
         if (this.areNotesOpen === undefined) // where it does not fit, the log says no more
             this.areNotesOpen = state === 'ok' && this.changesMeaning();
-        const stage = plan.split.stages[Verdict.bottleneck(plan.split)];
+        const stage = plan.split.stages[Verdict.fullest(plan.split)];
         this.element.className = `card verdict v-${shown}`;
         replace(this.element, el('div', {}, el('h3', { class: 'head' }, el('span', { class: 'icon',
                 'aria-hidden': 'true' }, shown === state ? icon : '!'), title),
@@ -88,7 +99,8 @@ class Verdict {
                     : el('small', {}, ` ${more}`)], act, { class: i === 0 && shown !== 'ok'
                     ? 'main' : null })))),
             plan.hasNoPlan() ? facts([['Required', el('ul', {}, plan.constraints().map((text) =>
-                el('li', {}, el('code', {}, text))))]]) : this.facts(stage), this.notes());
+                el('li', {}, el('code', {}, text))))]])
+                : this.facts(plan.split.stages[Verdict.bottleneck(plan)]), this.notes());
         this.pill.className = `pill v-${shown}`;
         replace(this.pill, `${shown === state ? icon : '!'} ${isContradiction ? 'No split'
             : `${head} · ${kib(stage.bound_bytes || stage.need_bytes)} · ` +

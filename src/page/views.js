@@ -146,12 +146,6 @@ function estimatedCycles(programs, column) {
     return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
 }
 
-// Like the above, for executed programs, with the mean over their tiles.
-function executedCycles(sums, by) {
-    return sums.rows().filter((row) => row.by === by).map((row) => [row.name, row.cycles,
-        row.mean_tile_cycles]).sort((a, b) => b[1] - a[1]);
-}
-
 function cyclesSource(page) {
     const { summary } = page.tables;
     return summary.column('value')[summary.column('group').indexOf('cycles')];
@@ -175,8 +169,9 @@ function executionNote(page) {
 function executionView(page) {
     const { execution, programs } = page.tables;
     const hasRun = execution.numRows > 0;
-    const pairs = (by) => hasRun ? executedCycles(page.tables.execution_sums, by)
-        : estimatedCycles(programs, by);
+    const pairs = (by) => !hasRun ? estimatedCycles(programs, by) // else with the mean over tiles
+        : page.tables.execution_sums.rows().filter((row) => row.by === by).map((row) =>
+            [row.name, row.cycles, row.mean_tile_cycles]).sort((a, b) => b[1] - a[1]);
     const list = (caption, found) => {
         const all = found.reduce((sum, row) => sum + row[1], 0);
         return smallTable(`${caption}: ${grouped(all)}`,
