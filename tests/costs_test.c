@@ -154,7 +154,8 @@ static void keeps_the_largest_of_lines(void **state) {
         assert_int_equal(popliner_costs_create(LINE_UNITS, 1, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < LINE_PLACES; ++i)
             copies[i] = i == 0 ? 0 : copies[i - 1] + test_below(&random, 4);
-        assert_int_equal(pl_costs_begin_lines(costs, copies, LINE_PLACES, false, NULL), POPLINER_OK);
+        assert_int_equal(pl_costs_begin_lines(costs, copies, LINE_PLACES, false, NULL),
+                         POPLINER_OK);
         assert_int_equal(popliner_costs_peak(costs, 0, 1, LINE_PLACES), 0);
         for (size_t i = LINE_UNITS; i-- > 0;)
             for (size_t j = i; j < LINE_UNITS; ++j) {
