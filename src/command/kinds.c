@@ -171,7 +171,7 @@ static bool compromise_at(int i, kind_word *word) {
         [POPLINER_OBJECTIVE_TRAFFIC] = "the bytes that cross the cuts",
         [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
         [POPLINER_OBJECTIVE_BALANCE] =
-            "fullest minus emptiest IPU; after cycles, slowest minus fastest",
+            "fullest minus emptiest IPU; with cycles before it, their times",
         [POPLINER_OBJECTIVE_HEADROOM] =
             "the least free memory of an IPU: made as large as possible",
     };

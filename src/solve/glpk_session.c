@@ -259,7 +259,7 @@ static popliner_status work_guarded(job *current) {
         *current->outcome = PL_MIP_UNSOLVED;
         return POPLINER_OK;
     }
-    if (strstr(current->last_line, "memory") != NULL)
+    if (strstr(current->last_line, "limit exceeded") != NULL) /* else memory is short */
         *current->outcome = PL_MIP_TOO_LARGE;
     return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                    "GLPK gave up, with a limit of %d MiB (%s)", current->limits->memory_mib,

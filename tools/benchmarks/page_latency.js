@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+'use strict';
+// Times of pages in Chromium, as rows of a Markdown table: from an event to its paint, 20 times each.
+//
+//     NODE_PATH=FOLDER_OF_PLAYWRIGHT page_latency.js PAGE...
+//
+// "Move" is a cut that the arrow keys move by a layer, there and back; "IPUs" is the button for one
+// more, or one fewer, with the best plan for so many. The first paint is that of the verdict.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
+const fs = require('fs');
+const path = require('path');
+const { chromium } = require('playwright-core');
+
+const TIMES = 20;
+
+// Runs in the page: how long each event takes until the browser has painted.
+async function timesOf(times) {
+    const painted = () => new Promise((done) => requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = done;
+        channel.port2.postMessage(0);
+    }));
+    const time = async (act) => {
+        const all = [];
+        for (let i = 0; i < times; i++) {
+            const start = performance.now();
+            act(i);
+            await painted();
+            all.push(performance.now() - start);
+            await new Promise((done) => setTimeout(done, 400)); // until what is drawn later is there
+        }
+        return all.sort((a, b) => a - b);
+    };
+    const button = (i) => document.querySelector(`.stepper button[aria-label$="${i % 2 === 0
+        ? 'more' : 'fewer'}"]`);
+    const handle = () => document.querySelector('.handle');
+    const move = await time((i) => handle().dispatchEvent(new KeyboardEvent('keydown',
+        { key: i % 2 === 0 ? 'ArrowRight' : 'ArrowLeft', bubbles: true })));
+    return { move, ipus: await time((i) => button(i).click()) };
+}
+
+async function main() {
+    const browser = await chromium.launch({ executablePath: '/usr/bin/chromium',
+        args: ['--no-sandbox'] });
+    console.log('| page | bytes | first paint | move | IPUs |\n|---|---|---|---|---|');
+    for (const file of process.argv.slice(2)) {
+        const tab = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+        await tab.goto(`file://${path.resolve(file)}`);
+        await tab.waitForSelector('.handle');
+        const first = await tab.evaluate(() => performance.getEntriesByType('paint')
+            .map(({ startTime }) => startTime).pop());
+        const { move, ipus } = await tab.evaluate(timesOf, TIMES);
+        const told = (all) => [0, TIMES / 2, TIMES - 1].map((i) => Math.round(all[i])).join(', ');
+        console.log(`| ${path.basename(file, '.html')} | ${fs.statSync(file).size} | ` +
+            `${Math.round(first)} | ${told(move)} | ${told(ipus)} |`);
+        await tab.close();
+    }
+    await browser.close();
+}
+
+main();
