@@ -18,9 +18,9 @@ bool test_choose_cases(int num_arguments, char **arguments);
  * printed: ctest fails a test that leaves cases out of the full run (tests/CMakeLists.txt). */
 bool test_takes_all(void);
 
-/* Whether case `index` of many is to be checked: in the quick run if it is one of every `every`, from
- * the first on; in the full run if it is one of the first two of `every`, or `every` is below 4; in
- * the nightly run always, for which the test needs a form unless `every` is below 4. */
+/* Whether case `index` of many is to be checked: in the quick run if it is one of every `every`,
+ * from the first on; in the full run if it is one of the first two of `every`, or `every` is below
+ * 4; in the nightly run always, for which the test needs a form unless `every` is below 4. */
 bool test_takes_case(size_t index, size_t every);
 
 /* How many there are to be in this run; the test needs a form for the nightly run. */

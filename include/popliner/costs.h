@@ -81,7 +81,8 @@ typedef struct popliner_costs popliner_costs;
  * largest number of stages. Pass 1 if a stage costs the same in every position. Takes 4 * num_units
  * * (num_units + 1) * max_stages bytes. (The table of a costs file takes O(num_units)
  * bytes if its units add up; else, for a pipeline, twice as much as for one stage, however many
- * stages there may be, and more if regions compete.) Errors: USAGE for 0 units or stages, MEMORY. */
+ * stages there may be, and more if regions compete.) Errors: USAGE for 0 units or stages,
+ * MEMORY. */
 popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popliner_costs **costs,
                                       popliner_error *error);
 

@@ -149,14 +149,14 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
  *
  * and `cycles` of the plan is the largest of these. An IPU stores as many micro-batches as that of a
  * stage with L / n stages after it, rounded up, if the later stages run on L IPUs. Objectives are
- * those of the solver's options; without any CYCLES, MEMORY, TRAFFIC. Of plans that are as good, it
- * is the one on the fewest IPUs, then with the fewest cut bytes, then the earliest cuts. If nothing
- * fits, it is the plan of popliner_solve, whose reasons are those of one IPU for each stage. Exact: a
- * dynamic program over the remaining units and the IPUs of their stages. Of the options only the
- * solver's, the parameters and the bandwidth matter. The caller frees *plan. Errors: USAGE, also for a device
- * map, placements, single limits, speeds or links, slack, a weight, BALANCE, HEADROOM, and copies
- * that depend on the number of stages; MEMORY, INTERNAL. Cost: O(n^2 * num_ipus) for each value that
- * is tried, about 40 for each objective. */
+ * those of the solver's options; without any CYCLES, MEMORY, TRAFFIC. Of plans that are as good,
+ * it is the one on the fewest IPUs, then with the fewest cut bytes, then the earliest cuts. If
+ * nothing fits, it is the plan of popliner_solve, whose reasons are those of one IPU for each
+ * stage. Exact: a dynamic program over the remaining units and the IPUs of their stages. Of the
+ * options only the solver's, the parameters and the bandwidth matter. The caller frees *plan.
+ * Errors: USAGE, also for a device map, placements, single limits, speeds or links, slack, a
+ * weight, BALANCE, HEADROOM, and copies that depend on the number of stages; MEMORY, INTERNAL.
+ * Cost: O(n^2 * num_ipus) for each value that is tried, about 40 for each objective. */
 popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
                                                const popliner_replicas_options *options,
                                                popliner_plan **plan, popliner_error *error);

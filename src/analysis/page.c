@@ -470,11 +470,7 @@ static void put_files(task *t) {
 static void put_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_json *json = &t->json;
-    pl_put_open(json, NULL, '{');
-    pl_put_text(json, "version", PL_VERSION);
-    pl_put_line(json);
-    pl_put_text(json, "title", t->options.title != NULL ? t->options.title : "");
-    pl_page_put_words(json, &t->options, &t->words);
+    pl_page_put_head(json, &t->options, &t->words);
     put_files(t);
     pl_put_line(json);
     pl_page_put_solver(json, "solver");

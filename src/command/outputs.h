@@ -49,8 +49,8 @@ popliner_status outputs_of_profile(session *s, popliner_error *error);
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error);
 
 /* Writes the page of the profile, or of session.page_costs, if one was requested and none was
- * written. It begins with the split of the
- * certificate, or with the best one if that is NULL, and shows the comparison if there is one. */
+ * written. It begins with the split of the certificate, or with the best one if that is NULL, and
+ * shows the comparison if there is one. */
 popliner_status write_page(session *s, const popliner_certificate *certificate,
                            const popliner_changes *changes, popliner_error *error);
 

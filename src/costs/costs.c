@@ -310,10 +310,11 @@ popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies
                                      bool are_added, popliner_error *error) {
     pl_peak_line *lines = are_added ? NULL : pl_new_array(triangle_size(costs), sizeof *lines);
     size_t *own = pl_new_array(max_stages, sizeof *own);
-    popliner_status status =
-        (lines == NULL && !are_added) || own == NULL ? fail_pipeline(error)
-        : are_added ? pl_differences_create(&costs->line_bytes, costs->num_units, error)
-                    : POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    if (own == NULL || (lines == NULL && !are_added))
+        status = fail_pipeline(error);
+    if (status == POPLINER_OK && are_added)
+        status = pl_differences_create(&costs->line_bytes, costs->num_units, error);
     if (status == POPLINER_OK && are_added)
         status = pl_differences_create(&costs->line_copy_bytes, costs->num_units, error);
     if (status != POPLINER_OK) {
@@ -707,8 +708,8 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
 
 /* True if the intervals that begin with `first` and end before `end` are forbidden everywhere. */
 static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end) {
-    for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
-        for (size_t last = first; last + 1 < end; ++last)
+    for (size_t last = first; last + 1 < end; ++last)
+        for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
             if (peak_of(costs, stages, first, last) != POPLINER_PEAK_FORBIDDEN)
                 return false;
     return true;
@@ -725,7 +726,7 @@ static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
             ++last;
         first_ends[first] = last == n ? first + 1 : last + 1;
         is_so = (first == 0 || first_ends[first] >= first_ends[first - 1]) &&
-                (last == first || are_forbidden(costs, first, first_ends[first]));
+                are_forbidden(costs, first, first_ends[first]);
     }
     return is_so;
 }

@@ -67,9 +67,9 @@ struct popliner_costs {
     /* A triangle for each of the stages 1 ... max_stages_to_end from the end; NULL if the table has
      * lines, or lines that are differences. */
     uint64_t *peaks_bytes;
-    /* A triangle; NULL if lines are differences. An interval with several lines has SEVERAL_LINES as copy_bytes, and as bytes the
-     * index of its head in more_lines. The head has the number of lines, and from how many copies
-     * on the interval is forbidden; the lines follow it. */
+    /* A triangle; NULL if lines are differences. An interval with several lines has SEVERAL_LINES
+     * as copy_bytes, and as bytes the index of its head in more_lines. The head has the number of
+     * lines, and from how many copies on the interval is forbidden; the lines follow it. */
     pl_peak_line *lines;
     size_t *copies; /* [max_stages_to_end] */
     size_t most_copies;

@@ -222,10 +222,10 @@ static void add_up_peaks(pl_costs_json *r, bool recomputes) {
 /* Whether units and cuts add up the cycles of stages: one sample, and nothing is recomputed, which
  * the last stage does not. */
 static bool cycles_add_up(const pl_costs_json *r) {
-    bool is_so = r->num_samples == 1;
-    for (size_t unit = 0; is_so && unit < r->num_units; ++unit)
-        is_so = r->recompute_cycles[unit] == 0;
-    return is_so || (r->num_samples == 1 && !pl_pipeline_recomputes(&r->pipeline, true, false));
+    bool is_so = true;
+    for (size_t unit = 0; unit < r->num_units; ++unit)
+        is_so = is_so && r->recompute_cycles[unit] == 0;
+    return r->num_samples == 1 && (is_so || !pl_pipeline_recomputes(&r->pipeline, true, false));
 }
 
 static popliner_status add_up_cycles(pl_costs_json *r) {

@@ -18,8 +18,8 @@ popliner_status pl_page_take_options(const popliner_page_options *callers,
                : status;
 }
 
-void pl_page_put_words(pl_json *json, const popliner_page_options *options,
-                       const popliner_page_words *words) {
+static void put_words(pl_json *json, const popliner_page_options *options,
+                      const popliner_page_words *words) {
     const popliner_page_words *w = words;
     const struct {
         const char *name;
@@ -51,6 +51,15 @@ void pl_page_put_words(pl_json *json, const popliner_page_options *options,
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         pl_put_text(json, all[i].name, all[i].words != NULL ? all[i].words : "");
     pl_put_close(json);
+}
+
+void pl_page_put_head(pl_json *json, const popliner_page_options *options,
+                      const popliner_page_words *words) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "version", PL_VERSION);
+    pl_put_line(json);
+    pl_put_text(json, "title", options->title != NULL ? options->title : "");
+    put_words(json, options, words);
 }
 
 /* Writes what was measured of a stage's IPU. */

@@ -179,11 +179,7 @@ static void put_data(task *t) {
         .need = POPLINER_NEED_EXPECTED,
         .costs = t->input.costs,
     };
-    pl_put_open(json, NULL, '{');
-    pl_put_text(json, "version", PL_VERSION);
-    pl_put_line(json);
-    pl_put_text(json, "title", t->options.title != NULL ? t->options.title : "");
-    pl_page_put_words(json, &t->options, &t->words);
+    pl_page_put_head(json, &t->options, &t->words);
     pl_put_line(json);
     pl_put_open(json, "costs", '{');
     pl_put_text(json, "time_unit", t->input.time_unit);

@@ -22,9 +22,9 @@ popliner_status pl_page_take_options(const popliner_page_options *callers,
                                      popliner_page_options *options, popliner_page_words *words,
                                      popliner_error *error);
 
-/* Adds an object: the words that the options have; null if they have none. */
-void pl_page_put_words(pl_json *json, const popliner_page_options *options,
-                       const popliner_page_words *words);
+/* Opens the object of a page, with the version, the title, and the words that the options have. */
+void pl_page_put_head(pl_json *json, const popliner_page_options *options,
+                      const popliner_page_words *words);
 
 /* Adds the cuts of a plan ("plan", null without stages) and what the command says of its stages
  * ("plan_stages"), also of stages on one IPU: pages show these verdicts instead of their own.

@@ -48,7 +48,8 @@ PL_EXPORTED(popliner_module_reset)
 void popliner_module_reset(popliner_module *module);
 
 /* Sets a number, or a list of numbers, of the options of the solver: their names are those of the
- * members; or "num_micro_batches" of a step, whose time an answer then has. Errors: USAGE, MEMORY. */
+ * members; or "num_micro_batches" of a step, whose time an answer then has. Errors: USAGE,
+ * MEMORY. */
 PL_EXPORTED(popliner_module_set)
 popliner_status popliner_module_set(popliner_module *module, const char *name,
                                     const uint64_t *values, size_t count);

@@ -8,7 +8,8 @@ says in one sentence what was missing, and leaves no half file.
 LIBRARY is built of faults.c, whose head says how a fault is asked for. Each use of the command is
 run once from point to point; at each a copy of the process meets each fault of that kind of point,
 or, while several threads run, a run of its own does. Without --all, one point of each call
-stack is tried; with --cases full, of one of so many stacks (STEPS). Of each run with a fault this is checked:
+stack is tried; with --cases full, of one of so many stacks (STEPS). Of each run with a fault this
+is checked:
 
   * it ends by itself, without a signal, and within a minute;
   * its status is what it is without the fault, or 4 where memory or a thread was refused, or 3

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 'use strict';
-// Times of pages in Chromium, as rows of a Markdown table: from an event to its paint, 20 times each.
+// Times of pages in Chromium, as a Markdown table: from an event to its paint, 20 times each.
 //
 //     NODE_PATH=FOLDER_OF_PLAYWRIGHT page_latency.js PAGE...
 //
@@ -10,7 +10,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 const fs = require('fs');
 const path = require('path');
-const { chromium } = require('playwright-core');
+const { startBrowser } = require('../../tests/page_tab.js');
 
 const TIMES = 20;
 
@@ -28,7 +28,7 @@ async function timesOf(times) {
             act(i);
             await painted();
             all.push(performance.now() - start);
-            await new Promise((done) => setTimeout(done, 400)); // until what is drawn later is there
+            await new Promise((done) => setTimeout(done, 400)); // until all is drawn
         }
         return all.sort((a, b) => a - b);
     };
@@ -41,8 +41,7 @@ async function timesOf(times) {
 }
 
 async function main() {
-    const browser = await chromium.launch({ executablePath: '/usr/bin/chromium',
-        args: ['--no-sandbox'] });
+    const browser = await startBrowser();
     console.log('| page | bytes | first paint | move | IPUs |\n|---|---|---|---|---|');
     for (const file of process.argv.slice(2)) {
         const tab = await browser.newPage({ viewport: { width: 1440, height: 900 } });
