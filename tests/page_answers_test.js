@@ -194,8 +194,8 @@ async function measure(tab) {
         plan.showBest();
         time('move', (i) => plan.setCuts([1 + i % 2, ...plan.cuts.slice(1)], ''));
         time('solve', () => plan.solve(false));
-        time('tile', (i) => memory.choose(3 + i));
-        time('step', (i) => liveness.choose(5 + i));
+        time('tile', (i) => memory.chart.choose(3 + i));
+        time('step', (i) => liveness.chart.choose(5 + i));
         return found;
     });
     return Object.fromEntries(Object.entries(times).map(([name, list]) =>

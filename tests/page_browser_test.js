@@ -83,10 +83,11 @@ async function checkSections(tab, page, name) {
         'Profile'].join(), name);
     for (const id of page.isOfCosts ? ['plan'] : SECTIONS) {
         const section = tab.locator(`section#${id}`);
+        await section.scrollIntoViewIfNeeded();
         assert.ok(await section.isVisible(), `${name}: ${id}`);
         const box = await section.boundingBox();
         assert.ok(box.height > 60 && box.width > 300, `${name}: ${id}`);
-        assert.ok((await section.innerText()).length > 20, `${name}: ${id}`);
+        await tab.waitForFunction((own) => document.getElementById(own).innerText.length > 20, id);
     }
     assert.ok(await tab.evaluate(() => window.broken === undefined));
     const wide = await tab.evaluate(() => document.documentElement.scrollWidth -
@@ -182,6 +183,7 @@ async function checkVerdict(tab, page, name) {
     assert.strictEqual(await state(), second, `${name}: undo`);
     await tab.getByRole('button', { name: 'Redo' }).click();
     assert.strictEqual(await state(), third, `${name}: redo`);
+    await tab.waitForTimeout(200); // the address follows the plan
     const link = await tab.evaluate(() => location.hash);
     await tab.goto('about:blank');
     await load(tab, `file://${page.file}${link}`);
@@ -210,9 +212,9 @@ async function checkPlaces(tab, name) {
 // The tiles that stand out have more live than the median; what adds up is said to.
 async function checkInsights(tab, name) {
     const above = await tab.locator('#insights table', { hasText: 'Tiles with most live memory' })
-        .locator('tbody tr td:nth-child(3)').allInnerTexts();
+        .locator('tbody tr td:nth-child(3)').allTextContents();
     assert.ok(above.every((text) => text.startsWith('+')), `${name}: ${above}`);
-    const words = await tab.locator('#diagnosis').innerText();
+    const words = await tab.locator('#diagnosis').textContent();
     assert.ok(!words.includes('on 0 tiles'), name);
 }
 
@@ -222,11 +224,11 @@ async function checkCharts(tab, name) {
         await chart.focus();
         await tab.keyboard.press('Home');
         await tab.keyboard.press('ArrowRight');
-        assert.strictEqual(await tab.locator(`#${id} .detail h3`).innerText(), `${title} 1`, name);
+        assert.strictEqual(await tab.locator(`#${id} .detail h3`).textContent(), `${title} 1`, name);
         await tab.keyboard.press('+');
         const box = await chart.boundingBox();
         await tab.mouse.click(box.x + box.width * 0.9, box.y + box.height / 2);
-        assert.notStrictEqual(await tab.locator(`#${id} .detail h3`).innerText(), `${title} 1`);
+        assert.notStrictEqual(await tab.locator(`#${id} .detail h3`).textContent(), `${title} 1`);
         await tab.keyboard.press('0');
     }
     const memory = tab.locator('#memory');
@@ -236,7 +238,7 @@ async function checkCharts(tab, name) {
     await tab.getByRole('button', { name: 'Best plan', exact: true }).click();
     await shown.selectOption('0');
     assert.ok(await memory.locator('.area').count() > 0);
-    assert.match(await memory.locator('.detail').innerText(), /In stage 0/);
+    assert.match(await memory.locator('.detail').textContent(), /In stage 0/);
     // every stage of every split has its tiles, and follows the cuts
     const numUnits = await tab.evaluate(() => window.page.model.numUnits);
     for (const cuts of [[1], [2], [1, 3]].filter((units) => Math.max(...units) < numUnits)) {
@@ -250,18 +252,18 @@ async function checkCharts(tab, name) {
         assert.strictEqual(told.most, told.need, `${name}: ${cuts}`);
     }
     await memory.getByLabel('Only layer').selectOption('1');
-    assert.match(await memory.locator('.detail').innerText(), /Of layer/);
+    assert.match(await memory.locator('.detail').textContent(), /Of layer/);
     const part = await tab.evaluate(() => window.page.tables.variables.column('name')
         .find((text) => text !== null && /^[\w/]{4}/.test(text)).slice(0, 4).toUpperCase());
     await memory.getByLabel('Only names with').fill(part);
-    assert.match(await memory.locator('.status').first().innerText(), /^[1-9].* variables match/);
-    assert.match(await memory.locator('.detail').innerText(), /Named like ‘/);
+    assert.match(await memory.locator('.status').first().textContent(), /^[1-9].* variables match/);
+    assert.match(await memory.locator('.detail').textContent(), /Named like ‘/);
     await memory.getByLabel('Only names with').fill('zzzzzz');
-    assert.match(await memory.locator('.status').first().innerText(), /^0 variables match/);
+    assert.match(await memory.locator('.status').first().textContent(), /^0 variables match/);
     assert.strictEqual(await memory.locator('.chart').count(), 0);
     await memory.getByLabel('Only names with').fill('');
     assert.ok(await memory.locator('.area').count() > 0);
-    assert.match(await tab.locator('#liveness .detail').innerText(), /Live at this step/);
+    assert.match(await tab.locator('#liveness .detail').textContent(), /Live at this step/);
 }
 
 // The boxes of a tile add up to the compiler's account, and so does its line of liveness.
@@ -276,7 +278,7 @@ async function checkBoxes(tab, name) {
                 for (const [from, to] of lives || [])
                     for (let step = from; step < to; step++)
                         live[step] += size;
-            page.memory.choose(tile);
+            page.memory.chart.choose(tile);
             return { tile, drawn: document.querySelectorAll('.boxes path').length,
                 told: [column('always_live_bytes')[tile], column('not_always_live_peak_bytes')[tile],
                     column('total_including_gaps_bytes')[tile]],
@@ -293,19 +295,19 @@ async function checkBoxes(tab, name) {
         const { plan, memory } = window.page;
         plan.showTold();
         memory.show({ how: '0' });
-        memory.choose(plan.split.stages[0].tile);
+        memory.chart.choose(plan.split.stages[0].tile);
     });
-    assert.match(await tab.locator('.boxes h4').innerText(), /variables of stage 0, laid out alone/);
+    assert.match(await tab.locator('.boxes h4').textContent(), /variables of stage 0, laid out alone/);
     await tab.evaluate(() => window.page.memory.show({ how: 'live' }));
     const [{ tile }] = tiles;
     await tab.locator('#liveness').getByLabel('Show', { exact: true }).selectOption(String(tile));
     assert.strictEqual(await tab.evaluate(() => Math.max(...window.page.liveness.chart.series[0]
         .values)), tiles[0].told[1], name);
     await tab.locator('#liveness').getByLabel('Show', { exact: true }).selectOption('all');
-    await tab.evaluate(() => window.page.liveness.choose(0));
+    await tab.evaluate(() => window.page.liveness.chart.choose(0));
     await tab.getByRole('button', { name: 'Compare with another step' }).click();
-    await tab.evaluate(() => window.page.liveness.choose(5));
-    assert.match(await tab.locator('#liveness .detail').innerText(), /From step 0 to step 5: \d/);
+    await tab.evaluate(() => window.page.liveness.chart.choose(5));
+    assert.match(await tab.locator('#liveness .detail').textContent(), /From step 0 to step 5: \d/);
     await tab.getByRole('button', { name: 'Stop comparing with step 0' }).click();
 }
 
@@ -316,9 +318,10 @@ async function checkLink(tab, page, name) {
     const [tiles, steps] = await tab.evaluate(() => ['memory', 'liveness'].map((view) =>
         window.page[view].chart.size));
     await tab.evaluate(() => {
-        window.page.memory.choose(1);
-        window.page.liveness.choose(2);
+        window.page.memory.chart.choose(1);
+        window.page.liveness.chart.choose(2);
     });
+    await tab.waitForFunction(() => location.hash.includes('step='));
     const link = await tab.evaluate(() => location.hash);
     assert.ok(link.includes('tile=1') && link.includes('step=2'), `${name}: ${link}`);
     await tab.goto('about:blank');
@@ -345,10 +348,17 @@ async function checkFiles(tab, page, name) {
     const names = await tab.locator('.save button').evaluateAll((buttons) =>
         buttons.map((button) => button.getAttribute('aria-label')));
     assert.ok(names.length >= (page.isOfCosts ? 6 : 10), `${name}: ${names}`);
+    // Chromium itself holds back a file after about ten of one page, whoever asked for them.
+    let heldBack = 0;
     const save = async (label) => {
-        const [file] = await Promise.all([tab.waitForEvent('download'),
-            tab.getByRole('button', { name: label, exact: true }).first().click()]);
-        return fs.readFileSync(await file.path(), 'utf8');
+        const come = tab.waitForEvent('download', { timeout: 8000 }).catch(() => null);
+        await tab.getByRole('button', { name: label, exact: true }).first().click();
+        const file = await come;
+        if (file)
+            return fs.readFileSync(await file.path(), 'utf8');
+        heldBack++;
+        assert.ok(heldBack <= names.length / 7, `${name}: ${label} is not saved`);
+        return save(label);
     };
     for (const label of [...new Set(names)]) {
         const text = await save(label);
@@ -485,9 +495,9 @@ async function checkTables(tab) {
     const table = tab.locator('#operations .rows');
     const all = await tab.evaluate(() => window.page.tables.operations.numRows);
     await table.locator('input[type=search]').fill('zzzzzz');
-    assert.match(await table.locator('.status').innerText(), /^0 of/);
+    assert.match(await table.locator('.status').textContent(), /^0 of/);
     await table.locator('input[type=search]').fill('');
-    assert.strictEqual(Number((await table.locator('.status').innerText()).replace(/\D/g, '')),
+    assert.strictEqual(Number((await table.locator('.status').textContent()).replace(/\D/g, '')),
         all);
     await table.getByRole('button', { name: 'name', exact: true }).click();
     assert.strictEqual(await table.locator('th', { hasText: /^name/ }).getAttribute('aria-sort'),
@@ -506,7 +516,7 @@ async function checkLists(tab, name) {
     }, table);
     const digits = (text) => Number(text.replace(/\D/g, ''));
     const advice = await rows('advice');
-    const shown = await tab.locator('#insights .advice li').allInnerTexts();
+    const shown = await tab.locator('#insights .advice li').allTextContents();
     assert.strictEqual(shown.length, advice.length, name);
     advice.forEach((row, i) => {
         assert.ok(shown[i].startsWith(row.rule.replace(/_/g, ' ')), shown[i]);
@@ -518,7 +528,7 @@ async function checkLists(tab, name) {
         ['Missing over all tiles', 'all']]) {
         const table = tab.locator('#diagnosis .rows').filter({ has: tab.getByRole('region',
             { name: label, exact: true }) });
-        assert.strictEqual(digits(await table.locator('.status').innerText()),
+        assert.strictEqual(digits(await table.locator('.status').textContent()),
             missing.filter((row) => row.place === place).length, `${name}: ${label}`);
     }
     const categories = (await rows('diagnosis')).filter((row) => row.group === 'category');
@@ -526,14 +536,14 @@ async function checkLists(tab, name) {
     const lines = await recall.locator('tbody tr').all();
     assert.strictEqual(lines.length, categories.length, name);
     for (let i = 0; i < lines.length; i++) {
-        const cells = await lines[i].locator('td').allInnerTexts();
+        const cells = await lines[i].locator('td').allTextContents();
         assert.deepStrictEqual([cells[0], digits(cells[1]), digits(cells[2])],
             [categories[i].name, categories[i].value, categories[i].explained], name);
     }
     const programs = await rows('programs');
     const [row] = programs.filter((own) => own.parent !== null && own.num_children === 0).slice(-1);
     await tab.getByLabel('Search the tree').fill(`${row.type} ${row.program}:`);
-    const found = await tab.locator('#programs .tree').innerText();
+    const found = await tab.locator('#programs .tree').textContent();
     for (let at = row.program; at !== null; at = programs[at].parent)
         assert.ok(found.replace(/\u202f/g, '').includes(`${at}: ${programs[at].type}`),
             `${name}: ${at} is not in the tree`);
@@ -559,8 +569,8 @@ async function measure(tab) {
             i === 0 ? unit + 1 : unit), ''));
         time('layer', () => memory.show({ layer: '1' }));
         time('name', () => memory.show({ name: 'a' }));
-        time('tile', () => memory.choose(3));
-        time('step', () => liveness.choose(5));
+        time('tile', () => memory.chart.choose(3));
+        time('step', () => liveness.chart.choose(5));
         return times;
     });
 }
@@ -602,64 +612,58 @@ async function main() {
         make('compared, still', path.join(scratch, 'grown'), '--compare',
             path.join(scratch, 'before'), '--solve', '--mem-per-tile', '10M'),
     ];
-    for (const page of [...still, ...ofCosts, ...pages])
-        for (const width of [1920, 768, 1440, 390])
-            for (const colorScheme of ['light', 'dark']) {
-                const name = `${page.name}, ${width} pixels, ${colorScheme}`;
-                const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
-                await checkSections(tab, page, name);
-                await checkAccess(tab, name);
-                assert.deepStrictEqual(faults, [], name);
-                await context.close();
-            }
-    for (const page of ofCosts)
-        for (const width of [1440, 390])
-            for (const colorScheme of ['light', 'dark']) {
-                const name = `${page.name}, ${width} pixels, ${colorScheme}`;
-                const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
-                await tab.screenshot({ fullPage: true, path: path.join(scratch,
-                    `${page.name}-${width}-${colorScheme}.png`) });
-                await checkCosts(tab, page, name);
-                await checkVerdict(tab, page, name);
-                await checkKeyboard(tab, name);
-                await checkPointer(tab, page, name);
-                await checkFiles(tab, page, name);
-                await checkSearch(tab, page, name);
-                assert.deepStrictEqual(faults, [], name);
-                await context.close();
-            }
-    for (const page of pages)
-        for (const width of [1440, 390])
-            for (const colorScheme of ['light', 'dark']) {
-                const name = `${page.name}, ${width} pixels, ${colorScheme}`;
-                const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
-                await tab.screenshot({ fullPage: true, path: path.join(scratch,
-                    `${page.name}-${width}-${colorScheme}.png`) });
-                await checkVerdict(tab, page, name);
-                await checkLink(tab, page, name);
-                await checkKeyboard(tab, name);
-                await checkPointer(tab, page, name);
-                await checkPlaces(tab, name);
-                await checkInsights(tab, name);
-                await checkCharts(tab, name);
-                await checkBoxes(tab, name);
-                await checkFiles(tab, page, name);
-                await checkSearch(tab, page, name);
-                await checkTimeline(tab, page, name);
-                await checkTables(tab);
-                await checkHeads(tab, name);
-                await checkLists(tab, name);
-                if (page.told)
-                    await checkComparison(tab, page.told, name);
-                const times = await measure(tab);
-                for (const what of Object.keys(times))
-                    assert.ok(times[what] < MOST_MILLISECONDS,
-                        `${name}: ${what} ${times[what]} ms`);
-                assert.deepStrictEqual(faults, [], name);
-                if (width === 1440 && colorScheme === 'light')
-                    console.log(page.name, JSON.stringify(times));
-                await context.close();
-            }
+    // each page in these widths, light and dark: nothing may fail while it is looked at
+    const visit = async (visited, widths, look) => {
+        for (const page of visited)
+            for (const width of widths)
+                for (const colorScheme of ['light', 'dark']) {
+                    const name = `${page.name}, ${width} pixels, ${colorScheme}`;
+                    const { context, tab, faults } = await openPage(browser, page, width,
+                        colorScheme);
+                    if (widths.length === 2)
+                        await tab.screenshot({ fullPage: true, path: path.join(scratch,
+                            `${page.name}-${width}-${colorScheme}.png`) });
+                    await look(tab, page, name, width === 1440 && colorScheme === 'light');
+                    assert.deepStrictEqual(faults, [], name);
+                    await context.close();
+                }
+    };
+    await visit([...still, ...ofCosts, ...pages], [1920, 768, 1440, 390],
+        async (tab, page, name) => {
+            await checkSections(tab, page, name);
+            await checkAccess(tab, name);
+        });
+    await visit(ofCosts, [1440, 390], async (tab, page, name) => {
+        await checkCosts(tab, page, name);
+        await checkVerdict(tab, page, name);
+        await checkKeyboard(tab, name);
+        await checkPointer(tab, page, name);
+        await checkFiles(tab, page, name);
+        await checkSearch(tab, page, name);
+    });
+    await visit(pages, [1440, 390], async (tab, page, name, isUsual) => {
+        await checkVerdict(tab, page, name);
+        await checkLink(tab, page, name);
+        await checkKeyboard(tab, name);
+        await checkPointer(tab, page, name);
+        await checkPlaces(tab, name);
+        await checkInsights(tab, name);
+        await checkCharts(tab, name);
+        await checkBoxes(tab, name);
+        await checkFiles(tab, page, name);
+        await checkSearch(tab, page, name);
+        await checkTimeline(tab, page, name);
+        await checkTables(tab);
+        await checkHeads(tab, name);
+        await checkLists(tab, name);
+        if (page.told)
+            await checkComparison(tab, page.told, name);
+        const times = await measure(tab);
+        for (const what of Object.keys(times))
+            assert.ok(times[what] < MOST_MILLISECONDS, `${name}: ${what} ${times[what]} ms`);
+        if (isUsual)
+            console.log(page.name, JSON.stringify(times));
+    });
     await browser.close();
     console.log('every page is whole');
 }

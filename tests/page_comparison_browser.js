@@ -62,7 +62,7 @@ async function checkRows(tab, kind, quantity, rows, where) {
 }
 
 async function checkTile(tab, tile, rows, where) {
-    assert.strictEqual(await tab.locator('#compared-tile .detail h4').innerText(), `Tile ${tile}`,
+    assert.strictEqual(await tab.locator('#compared-tile .detail h4').textContent(), `Tile ${tile}`,
         where);
     const expected = rows.filter((row) => row.what === 'tile' && row.name === String(tile) &&
         (row.before !== 0 || row.now !== 0));
@@ -127,11 +127,11 @@ async function checkComparison(tab, told, name) {
             assert.ok(looksLike(cells[k], changed[i][side] === null ? '–' : changed[i][side]),
                 `${name}: ${cells}`);
     });
-    const bounds = await tab.locator('#comparison .bounds li').allInnerTexts();
+    const bounds = await tab.locator('#comparison .bounds li').allTextContents();
     assert.strictEqual(bounds.length, told.bounds.length, name);
     bounds.forEach((text, i) => assert.strictEqual(text.includes('exceeded'),
         told.bounds[i].exceeded.length > 0, `${name}: ${text}`));
-    const head = await tab.locator('#comparison .verdict').first().innerText();
+    const head = await tab.locator('#comparison .verdict').first().textContent();
     const { difference } = told.growth;
     assert.ok(head.startsWith(difference > 0 ? 'Larger: ' : difference < 0 ? 'Smaller: '
         : difference === 0 ? 'As large as before: ' : 'Not known: '), `${name}: ${head}`);

@@ -588,10 +588,14 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     if (status == POPLINER_OK)
         put_sections(&t.json, &w);
     free_sections(&w);
+    bool lacks_schedule = t.pipeline.schedule == POPLINER_SCHEDULE_NONE &&
+                          t.pipeline.copies.rule == POPLINER_COPIES_OF_SCHEDULE;
+    if (status == POPLINER_OK && lacks_schedule)
+        status = pl_intervals_are_training(t.chain, &lacks_schedule, error);
     if (status == POPLINER_OK) {
         pl_put_close(&t.json);
         pl_text_add(&t.data, "\n");
-        pl_page_add(&page, &t.data);
+        pl_page_add(&page, t.options.certificate, lacks_schedule, &t.data);
     }
     for (size_t i = 0; i < t.num_told; i++)
         free(t.told[i].cycles);

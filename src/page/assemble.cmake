@@ -70,17 +70,22 @@ checksum("${script}" script_checksum)
 string(REPLACE "@STYLE_CHECKSUM@" "${style_checksum}" page "${page}")
 string(REPLACE "@SCRIPT_CHECKSUM@" "${script_checksum}" page "${page}")
 string(REPLACE "@STYLE@" "${style}" page "${page}")
-string(FIND "${page}" "@DATA@" place)
-string(SUBSTRING "${page}" 0 ${place} before)
-math(EXPR place "${place} + 6")
-string(SUBSTRING "${page}" ${place} -1 behind)
-string(REPLACE "@SCRIPT@" "${script}" behind "${behind}")
-as_lines("${before}" before)
-as_lines("${behind}" behind)
+set(lines "")
+foreach(mark IN ITEMS @ANSWER@ @DATA@)
+  string(FIND "${page}" "${mark}" place)
+  string(SUBSTRING "${page}" 0 ${place} part)
+  as_lines("${part}" part)
+  string(APPEND lines "${part}\n")
+  string(LENGTH "${mark}" length)
+  math(EXPR place "${place} + ${length}")
+  string(SUBSTRING "${page}" ${place} -1 page)
+endforeach()
+string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+as_lines("${page}" part)
+string(APPEND lines "${part}")
 file(WRITE "${OUTPUT}"
   "/* Made by src/page/assemble.cmake. */\n"
   "#include \"page/page_data.h\"\n\n#include <stddef.h>\n\n"
-  "const char *const pl_page_before_data[] = {\n${before}\n};\n\n"
-  "const char *const pl_page_behind_data[] = {\n${behind}\n};\n\n"
+  "const char *const pl_page_lines[] = {\n${lines}\n};\n\n"
   "const unsigned char pl_page_solver[] = {\n    ${solver}0};\n"
   "const size_t pl_page_solver_size = ${solver_size};\n")

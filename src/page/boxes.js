@@ -30,6 +30,7 @@ class BoxesView {
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.holder = el('div');
         this.from = 0; // the lowest address that is shown
+        this.width = FIRST_WIDTH;
         onResize(this, () => this.boxes && replace(this.holder, this.picture()));
     }
 
@@ -39,9 +40,13 @@ class BoxesView {
 
     describe(box) {
         return `${shorten(this.nameOf(box))}, ${this.page.data.categories[box.category]}: ` +
-            `${grouped(box.size)} B from address ${grouped(box.offset)} on, ${box.lives === null
-                ? 'always live' : `live at steps ${box.lives.map(([from, to]) =>
-                    `${grouped(from)} – ${grouped(to - 1)}`).slice(0, 4).join(', ')}`}`;
+            `${grouped(box.size)} B from address ${grouped(box.offset)} on, live ${
+                box.lives === null ? '' : 'at steps '}${this.livesOf(box, 4)}`;
+    }
+
+    livesOf({ lives }, most) {
+        return lives === null ? 'always' : lives.slice(0, most).map(([from, to]) =>
+            `${grouped(from)} – ${grouped(to - 1)}`).join(', ');
     }
 
     // Shows a tile of the profile, or of a stage, counted from 1, if the page has it.
@@ -88,9 +93,7 @@ class BoxesView {
             `Largest variables of tile ${tile} by address`, columns,
             largest.sort((a, b) => a.offset - b.offset).map((box) => [grouped(box.offset),
                 grouped(box.size), this.page.data.categories[box.category],
-                box.lives === null ? 'always' : box.lives.map(([from, to]) =>
-                    `${from} – ${to - 1}`).slice(0, 3).join(', '),
-                nameCell(this.nameOf(box))]))));
+                this.livesOf(box, 3), nameCell(this.nameOf(box))]))));
     }
 
     rows() {
@@ -107,8 +110,7 @@ class BoxesView {
 
     picture() {
         const { left, right, top, bottom, height } = BOXES;
-        this.width = this.element.clientWidth;
-        const width = this.width || chartWidth();
+        const { width } = this;
         this.x = (address) => left + Math.max(0, address - this.from) / (this.most - this.from) *
             (width - left - right);
         this.y = (step) => top + step / this.numSteps * (height - top - bottom);

@@ -11,7 +11,7 @@ function fitting(width, ...texts) {
 
 class ChainView {
     constructor(plan) {
-        Object.assign(this, { plan, model: plan.model, window: null, place: 1 });
+        Object.assign(this, { plan, model: plan.model, window: null, place: 1, width: FIRST_WIDTH });
         this.element = el('div', { class: 'chain' });
         this.hasOverview = plan.model.numUnits >= MANY_UNITS;
         onResize(this, () => this.strip && this.draw());
@@ -39,7 +39,6 @@ class ChainView {
 
     draw() {
         const { plan } = this;
-        this.width = this.element.clientWidth || 1000;
         const { from, to } = this.shown();
         const room = this.width - CHAIN.left - CHAIN.right;
         this.each = room / (to - from);
@@ -198,7 +197,7 @@ class ChainView {
             ondblclick: () => plan.removeCut(i),
             onpointerdown: (event) => this.drag(event, i) });
         element.style.left = `${this.x(unit)}px`;
-        return { element, isShown: unit > from && unit < to, focus: () => element.focus() };
+        return { element, isShown: unit > from && unit < to };
     }
 
     // A place between layers, for the keyboard: Enter sets a cut there.
@@ -223,7 +222,6 @@ class ChainView {
                     this.window = this.hasOverview ? this.moved(this.place - 15, to - from)
                         : this.window;
                 this.draw();
-                this.strip.querySelector('.place').focus();
             } });
         element.style.left = `${this.x(Math.max(from, Math.min(to, this.place)))}px`;
         return element;
@@ -255,7 +253,7 @@ class ChainView {
                 this.window = this.moved(from + (at <= from ? -1 : 1), to - from);
             this.plan.moveCut(i, at);
         }, end);
-        this.handles[i].focus();
+        this.handles[i].element.focus();
     }
 
     focus(i) {
@@ -267,7 +265,8 @@ class ChainView {
             this.window = this.moved(this.plan.cuts[i] - (to - from) / 2, to - from);
             this.draw();
         }
-        this.handles[i].focus();
+        if (document.activeElement !== this.handles[i].element)
+            this.handles[i].element.focus();
     }
 
     // ---- all units ----
@@ -299,7 +298,6 @@ class ChainView {
                 event.preventDefault();
                 this.window = this.moved(from + step, to - from);
                 this.draw();
-                this.element.querySelector('.overview').focus();
             },
             onpointerdown: (event) => this.dragWindow(event, room) }, parts,
         svgRect(x(from), 0.5, x(to) - x(from), base + 1, 'window'));

@@ -4,6 +4,7 @@
 // place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.
 
 const CHART = { height: 280, left: 74, right: 12, top: 12, bottom: 34 };
+const FIRST_WIDTH = 1000; // until an element is laid out
 
 // Numbers at even steps that cover least … most, and 0.
 function ticks(most, count, least = 0) {
@@ -31,13 +32,6 @@ function runsOf(items) {
 
 const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i + 1 })));
 
-// As wide as the page, so that what is written in a chart is as large as elsewhere.
-function chartWidth() {
-    if (document.documentElement.classList.contains('on-paper'))
-        return 700;
-    return Math.max(280, Math.min(1408, document.documentElement.clientWidth - 32));
-}
-
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
     // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}], onChoose(place),
@@ -49,11 +43,9 @@ class Chart {
         this.to = this.size;
         this.element = el('div', { class: 'chart' });
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
+        this.width = FIRST_WIDTH;
         this.draw();
-        window.addEventListener('resize', () => {
-            if (this.element.isConnected && this.width !== chartWidth())
-                this.draw();
-        });
+        onResize(this, () => this.draw());
     }
 
     // Shows other values of the same places, with what belongs to them; zoom and choice stay.
@@ -90,7 +82,6 @@ class Chart {
 
     draw() {
         const { left, right, top, bottom, height } = CHART;
-        this.width = chartWidth();
         const { width } = this;
         const places = this.bins();
         const below = places.map(() => 0);
@@ -155,10 +146,8 @@ class Chart {
             parts.push(svgLine(left, limit, width - right, limit, 'limit'),
                 svgText(width - right - 4, limit + 12, 'limit-name', this.limit.name));
         }
-        for (const mark of this.marks)
-            if (mark.at >= this.from && mark.at < this.to)
-                parts.push(svg('path', { class: 'mark', d: `M${this.x(mark.at + 0.5)} ${top + 14}` +
-                    `l-4 -7h8Z` }, svg('title', {}, mark.name)));
+        parts.push(this.markLayer = svg('g'));
+        this.mark(this.marks);
         const chosen = this.x(this.chosen + 0.5);
         if (this.chosen !== null && this.chosen >= this.from && this.chosen < this.to)
             parts.push(svgLine(chosen, top, chosen, height - bottom, 'chosen'));
@@ -169,7 +158,6 @@ class Chart {
 
     // Puts a picture in the place of the last one.
     place(picture, parts) {
-        const hadFocus = this.picture && document.activeElement === this.picture;
         this.picture = append(picture, { tabindex: '0', role: 'application',
             'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
                 'Arrows choose, plus and minus zoom, 0 shows all.',
@@ -178,8 +166,6 @@ class Chart {
             onpointermove: (event) => this.onMove(event),
             onpointerup: (event) => this.onUp(event) }, [parts]);
         replace(this.element, this.picture, this.legend(), this.tools());
-        if (hadFocus)
-            this.picture.focus();
     }
 
     legend() {
@@ -236,6 +222,13 @@ class Chart {
                 : `${this.label} ${grouped(this.chosen)}: ` + this.unit(
                 this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
                 Math.max(...this.series.map((s) => s.values[this.chosen])));
+    }
+
+    mark(marks) {
+        this.marks = marks;
+        replace(this.markLayer, marks.filter(({ at }) => at >= this.from && at < this.to)
+            .map(({ at, name }) => svg('path', { class: 'mark',
+                d: `M${this.x(at + 0.5)} ${CHART.top + 14}l-4 -7h8Z` }, svg('title', {}, name))));
     }
 
     placeOf(event) {

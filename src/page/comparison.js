@@ -22,17 +22,13 @@ class Compared {
         this.only = this.table.column('only');
     }
 
-    before(quantity) {
-        return this.table.column(`before.${quantity}`);
-    }
-
-    now(quantity) {
-        return this.table.column(`now.${quantity}`);
+    of(side, quantity) {
+        return this.table.column(`${side}.${quantity}`);
     }
 
     differences(quantity) {
-        const before = this.before(quantity);
-        return this.now(quantity).map((value, i) => changeOf(before[i], value));
+        const before = this.of('before', quantity);
+        return this.of('now', quantity).map((value, i) => changeOf(before[i], value));
     }
 
     // The name of an item among others of its kind.
@@ -52,18 +48,14 @@ class Compared {
     }
 }
 
-function changeOf(before, now) {
-    return before === null || now === null ? null : now - before;
-}
+const changeOf = (before, now) => before === null || now === null ? null : now - before;
 
 // In percent of what it was, where that is above 0.
 function percentOf(before, now) {
     return before === null || now === null || before <= 0 ? null : (now - before) / before * 100;
 }
 
-function signed(number) {
-    return number === null ? '' : difference(number, grouped);
-}
+const signed = (number) => number === null ? '' : difference(number, grouped);
 
 function shownPercent(percent) {
     return percent === null ? '' : `${difference(percent, (value) =>
@@ -81,8 +73,8 @@ function changeBar(number, most) {
 
 // One quantity of all items as rows that can be searched and sorted.
 function changeRows(compared, quantity, options) {
-    const before = compared.before(quantity);
-    const now = compared.now(quantity);
+    const before = compared.of('before', quantity);
+    const now = compared.of('now', quantity);
     const columns = {
         name: before.map((_, i) => compared.label(i)),
         before,
@@ -195,16 +187,19 @@ class ComparisonView {
                     .filter((pair) => pair[1].length > 0)
                     .map(([side, found]) => `Only ${side}: ${found.slice(0, 5).map((i) =>
                         `${shorten(kind.label(i), 40)} (${(quantity.endsWith('_bytes') ? bytes
-                            : grouped)(kind[side](quantity)[i])})`).join(', ')}` +
+                            : grouped)(kind.of(side, quantity)[i])})`).join(', ')}` +
                         `${found.length > 5 ? ` and ${found.length - 5} more` : ''}.`);
                 return el('div', {}, grown.length === 0
                     ? el('p', {}, `${title}: none grew in ${columnTitle(quantity)}.`)
                     : smallTable(`${title}: ${columnTitle(quantity)}, ${grown.length} of ` +
                         `${kind.size} grew`, ['name', ...CHANGE_COLUMNS], grown.slice(0, 5).map((i) => {
-                        const before = kind.before(quantity)[i];
-                        const now = kind.now(quantity)[i];
+                        const before = kind.of('before', quantity)[i];
+                        const now = kind.of('now', quantity)[i];
                         return [name === 'tile'
-                            ? link(`tile ${kind.names[i]}`, () => this.showTile(i))
+                            ? link(`tile ${kind.names[i]}`, () => {
+                                this.charts[0].choose(i);
+                                this.page.go('compared-tile');
+                            })
                             : shorten(name === 'stage' ? `stage ${kind.names[i]}`
                                 : kind.label(i), 40),
                         bytes(before), bytes(now), `+${bytes(all[i])}`,
@@ -220,8 +215,8 @@ class ComparisonView {
             for (const own of bound.exceeded)
                 for (let i = 0; i < kind.size; i++)
                     if (own.quantity === quantity && own.what === kind.whats[i] &&
-                        own.name === kind.names[i] && own.before === kind.before(quantity)[i] &&
-                        own.now === kind.now(quantity)[i])
+                        own.name === kind.names[i] && own.before === kind.of('before', quantity)[i] &&
+                        own.now === kind.of('now', quantity)[i])
                         notes[i] = `above ${bound.max_percent} %`;
         return notes;
     }
@@ -278,8 +273,8 @@ class ComparisonView {
 
     drawTiles(quantity) {
         const kind = this.kinds.tile;
-        const before = kind.before(quantity);
-        const now = kind.now(quantity);
+        const before = kind.of('before', quantity);
+        const now = kind.of('now', quantity);
         const all = kind.differences(quantity);
         const title = columnTitle(quantity).replace(/ \(bytes\)$/, '');
         // a line far above all others would leave them no room to differ in
@@ -312,15 +307,10 @@ class ComparisonView {
         this.drawTile(this.tile !== null ? this.tile : most === undefined ? 0 : most);
     }
 
-    showTile(tile) {
-        this.charts[0].choose(tile);
-        document.getElementById('compared-tile').scrollIntoView();
-    }
-
     drawTile(tile) {
         const kind = this.kinds.tile;
         const rows = kind.quantities.map((quantity) => ({ quantity,
-            before: kind.before(quantity)[tile], now: kind.now(quantity)[tile] }))
+            before: kind.of('before', quantity)[tile], now: kind.of('now', quantity)[tile] }))
             .filter((row) => row.before !== 0 || row.now !== 0);
         const isPart = (row) => row.quantity.startsWith('category_');
         replace(this.detail, el('h4', {}, `Tile ${grouped(tile)}`), el('div', { class: 'pair' },

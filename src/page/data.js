@@ -66,11 +66,10 @@ function readData(text) {
     }
     const tables = Object.fromEntries(Object.entries(data.sections).map(([name, packed]) =>
         [name, new Table(packed)]));
-    const tileVariables = Model.withStarts(data.tile_variables, 'count');
     const model = Model.read(data);
     // stages that several pipelines share, as data.stages and data.tile_needs have them
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
-    return { data, tables, tileVariables, model, groups, places: Places.read(data, Model) };
+    return { data, tables, model, groups, places: Places.read(data, Model) };
 }
 
 // ---- numbers for reading ------------------------------------------------------------------------
@@ -89,6 +88,13 @@ function shownTime(cycles) {
     return grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
 }
 
+// Three digits, and the thousands as a letter.
+function compact(number) {
+    const value = Number(number.toPrecision(3));
+    const power = Math.min(4, Math.floor(Math.log10(Math.max(1, value)) / 3));
+    return `${Number((value / 1000 ** power).toPrecision(3))}${['', 'K', 'M', 'B', 'T'][power]}`;
+}
+
 // Bytes with three digits and a unit.
 function bytes(number) {
     if (number === null || number === undefined || Number.isNaN(number))
@@ -101,9 +107,8 @@ function bytes(number) {
     return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
 }
 
-function largestOf(values) {
-    return values.reduce((best, value, i) => value > values[best] ? i : best, 0);
-}
+const largestOf = (values) =>
+    values.reduce((best, value, i) => value > values[best] ? i : best, 0);
 
 // A difference: with its sign, and nothing for none.
 function difference(number, show) {

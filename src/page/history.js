@@ -23,15 +23,9 @@ class History {
         };
     }
 
-    undo() {
-        this.go(this.past, this.future);
-    }
-
-    redo() {
-        this.go(this.future, this.past);
-    }
-
-    go(from, to) {
+    // Takes the last change back, or what was taken back.
+    go(isBack) {
+        const [from, to] = isBack ? [this.past, this.future] : [this.future, this.past];
         if (from.length === 0)
             return;
         to.push(this.take());
@@ -75,8 +69,8 @@ function fragmentOf(plan, start, view) {
     add('cuts', cuts, start.cuts);
     for (const [name, key] of fragmentSettings(plan.model))
         add(name, settings[key], start.settings[key]);
-    for (const [name, owner] of plan.page.choosers())
-        add(name, owner.chart.chosen, null);
+    for (const [name, own] of plan.page.choosers())
+        add(name, plan.page[own] ? plan.page[own].chart.chosen : null, null);
     add('view', view, 'plan');
     return parts.length === 0 ? '' : `#${parts.join('&')}`;
 }
@@ -104,8 +98,8 @@ function readFragment(text, plan) {
         return cuts.length <= most && cuts.every((cut, i) => cut > (cuts[i - 1] || 0)) ? cuts
             : undefined;
     }, (cuts) => Object.assign(state, { cuts }));
-    for (const [name, owner] of plan.page.choosers())
-        take(name, wholeReader(0, owner.chart.size - 1), (place) => chosen.push([owner, place]));
+    for (const [name, own, count] of plan.page.choosers())
+        take(name, wholeReader(0, count - 1), (place) => chosen.push([own, place]));
     return { state, chosen, view: given.get('view'),
         isWhole: isWhole && [...given.keys()].every((name) => known.has(name)) };
 }

@@ -69,12 +69,7 @@ class LivenessView {
     markStages(split) {
         this.marks = split.stages.map((stage, i) => ({ at: stage.step,
             name: `stage ${i}: step ${stage.step}` }));
-        this.chart.marks = this.marks;
-        this.chart.draw();
-    }
-
-    choose(step) {
-        this.chart.choose(step);
+        this.chart.mark(this.marks);
     }
 
     drawStep(step) {

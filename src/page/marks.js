@@ -26,17 +26,10 @@ function svg(tag, attributes, ...children) {
     return append(document.createElementNS(SVG, tag), attributes, children);
 }
 
-function svgLine(x1, y1, x2, y2, name) {
-    return svg('line', { x1, y1, x2, y2, class: name });
-}
-
-function svgText(x, y, name, text) {
-    return svg('text', { x, y, class: name }, text);
-}
-
-function svgRect(x, y, width, height, name, ...children) {
-    return svg('rect', { x, y, width, height, class: name }, children);
-}
+const svgLine = (x1, y1, x2, y2, name) => svg('line', { x1, y1, x2, y2, class: name });
+const svgText = (x, y, name, text) => svg('text', { x, y, class: name }, text);
+const svgRect = (x, y, width, height, name, ...children) =>
+    svg('rect', { x, y, width, height, class: name }, children);
 
 function swatch(look) {
     return svg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
@@ -49,8 +42,15 @@ function yAxis(values, y, left, right, show) {
         svgText(left - 6, y(value) + 4, 'tick end', show(value))]);
 }
 
+// Puts children in the place of those of an element; what had the focus has it again.
 function replace(parent, ...children) {
+    const held = parent.contains(document.activeElement) ? document.activeElement : null;
+    const like = () => [...parent.querySelectorAll(held.tagName)].filter((own) =>
+        own.ariaLabel === held.ariaLabel && (held.ariaLabel || own.className === held.className));
+    const place = held === null ? -1 : like().indexOf(held);
     parent.replaceChildren(...children.flat(3).filter((child) => child !== null));
+    if (place >= 0 && place < like().length)
+        like()[place].focus({ preventScroll: true });
 }
 
 let numIds = 0;
@@ -75,9 +75,8 @@ function button(text, onClick, attributes) {
     return el('button', Object.assign({ type: 'button', onclick: onClick }, attributes), text);
 }
 
-function link(text, onClick, label = null) {
-    return button(text, onClick, { class: 'link', 'aria-label': label });
-}
+const link = (text, onClick, label = null) =>
+    button(text, onClick, { class: 'link', 'aria-label': label });
 
 // A name, shortened; all of it, or nearly, where the pointer is on it.
 function nameCell(name, ifEmpty = '(no name)') {
@@ -110,10 +109,13 @@ function followPointer(event, onMove, onEnd = () => {}) {
     listen('pointercancel', end);
 }
 
-// Draws a view again when its element has another width than it was drawn for.
+// Draws a view again when its element, once it is laid out, has another width than it was drawn for.
 function onResize(view, draw) {
-    new ResizeObserver(() => view.width !== view.element.clientWidth && draw())
-        .observe(view.element);
+    new ResizeObserver(([{ contentRect: { width } }]) => {
+        const isOther = width > 0 && view.width !== Math.floor(width);
+        view.width = isOther ? Math.floor(width) : view.width;
+        return isOther && draw();
+    }).observe(view.element);
 }
 
 function facts(pairs) {

@@ -193,10 +193,6 @@ class MemoryView {
             : largestOf(this.table.column('live_bytes')));
     }
 
-    choose(tile) {
-        this.chart.choose(tile);
-    }
-
     // The parts of the chart on a tile.
     ownParts(tile) {
         if (this.layer === '' && this.name === '' && !this.isStage())
@@ -241,7 +237,8 @@ class MemoryView {
     drawTile(tile) {
         this.boxes.draw(tile, this.isStage() && this.page.plan.isTold() ? Number(this.how) + 1 : 0);
         const value = (name) => this.table.column(name)[tile];
-        const { tileVariables, data } = this.page;
+        const { data } = this.page;
+        const tileVariables = this.onTiles ||= Model.withStarts(data.tile_variables, 'count');
         const columns = ['#bytes', 'category', 'live at steps', 'name'];
         const rows = [];
         for (let i = tileVariables.first[tile]; i < tileVariables.first[tile + 1]; i++)

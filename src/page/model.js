@@ -28,21 +28,19 @@ const Model = (() => {
     // Numbers as src/base/packed.h writes them. Groups are added up, for shifts have 32 bits only.
     function unpack(text) {
         const bytes = bytesOf(text);
-        const numbers = [];
-        let last = 0;
-        for (let i = 0; i < bytes.length;) {
-            let value = 0;
-            let scale = 1;
-            let group;
-            do {
+        const numbers = new Float64Array(bytes.length);
+        let count = 0;
+        for (let i = 0, last = 0; i < bytes.length;) {
+            let group = bytes[i++];
+            let value = group & 0x7f;
+            for (let scale = 128; group >= 0x80; scale *= 128) {
                 group = bytes[i++];
                 value += (group & 0x7f) * scale;
-                scale *= 128;
-            } while (group >= 0x80);
+            }
             last += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-            numbers.push(last);
+            numbers[count++] = last;
         }
-        return Float64Array.from(numbers);
+        return numbers.slice(0, count);
     }
 
     function unpackAll(columns) {
@@ -536,16 +534,21 @@ const Model = (() => {
     }
 
     // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
-    // constraints leave no split.
+    // constraints leave no split. It is kept with the table, on which alone it depends.
     function curve(model, settings) {
         const map = model.wishes.device_map;
+        const most = map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits, model.pipelines[
+            settings.pipeline].max_stages, Math.max(16, settings.numIpus) + 1);
+        tableOf(model, settings);
+        if (lastTable.most === most)
+            return lastTable.curve;
         const { results } = ask(model, withoutLimits(settings), 'sweep', { ipu_limits: [],
-            ipu_speeds: [], ipu_links: [], link_bandwidth: [0, 0],
-            num_ipus: map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits, model.pipelines[
-                settings.pipeline].max_stages, Math.max(16, settings.numIpus) + 1) });
+            ipu_speeds: [], ipu_links: [], link_bandwidth: [0, 0], num_ipus: most });
         const values = results.map(({ status, objectives }) => status === 'optimal'
             ? objectives[0].value : NaN);
-        return map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
+        lastTable.curve = map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
+        lastTable.most = most;
+        return lastTable.curve;
     }
 
     // All best compromises of two objectives, the best of the first one first.
@@ -595,15 +598,11 @@ const Model = (() => {
             (c) => c === '\n' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
     }
 
-    function pipelineWords(words, pipeline) {
-        return pipeline.words !== null ? [pipeline.words] : ['schedule', 'recompute'].map((name) =>
-            pipeline[name] === 'none' ? '' : `${words[name]} ${pipeline[name]}`);
-    }
-
-    function settingWords(words, model, settings) {
-        const { limit, need, pipeline } = settings;
-        return [...pipelineWords(words, model.pipelines[pipeline]), limit < Infinity
-            ? `${words.mem_per_tile} ${limit}` : '', words[need]];
+    function settingWords(words, model, { limit, need, pipeline: number }) {
+        const pipeline = model.pipelines[number];
+        return [...pipeline.words !== null ? [pipeline.words] : ['schedule', 'recompute'].map(
+            (name) => pipeline[name] === 'none' ? '' : `${words[name]} ${pipeline[name]}`),
+        limit < Infinity ? `${words.mem_per_tile} ${limit}` : '', words[need]];
     }
 
     const joined = (words) => words.filter((word) => word !== '').join(' ');

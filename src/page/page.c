@@ -9,6 +9,7 @@
 #include "base/packed.h"
 #include "costs/triangle.h"
 #include "page/page_data.h"
+#include "popliner/screen.h"
 #include "profile/profile_data.h"
 
 /* A text of JSON has a '<' within quotes alone, where it can be escaped: then nothing in it can end
@@ -32,14 +33,42 @@ void pl_page_put_solver(pl_json *json, const char *key) {
     pl_put_packed(json, key, &packed);
 }
 
-void pl_page_add(pl_text *page, const pl_text *data) {
+/* Adds the answer as it is on a terminal. */
+static void add_answer(pl_text *page, const popliner_certificate *certificate,
+                       bool lacks_schedule) {
+    popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
+    char *answer = NULL;
+    screen.width = 100;
+    popliner_status status =
+        popliner_screen_answer(certificate, NULL, 0, lacks_schedule, &screen, &answer, NULL);
+    page->failed = page->failed || status != POPLINER_OK;
+    pl_text_add(page, "<pre>");
+    for (const char *at = answer; at != NULL && *at != '\0'; at++)
+        if (*at == '<' || *at == '&')
+            pl_text_add(page, *at == '<' ? "&lt;" : "&amp;");
+        else
+            pl_text_append(page, at, 1);
+    pl_text_add(page, "</pre>");
+    free(answer);
+}
+
+/* Adds lines up to NULL, and returns those after it. */
+static const char *const *add_lines(pl_text *page, const char *const *lines) {
+    for (; *lines != NULL; lines++)
+        pl_text_add(page, *lines);
+    return lines + 1;
+}
+
+void pl_page_add(pl_text *page, const popliner_certificate *certificate, bool lacks_schedule,
+                 const pl_text *data) {
     page->failed = page->failed || data->failed || data->data == NULL;
-    for (const char *const *line = pl_page_before_data; *line != NULL; line++)
-        pl_text_add(page, *line);
+    const char *const *rest = add_lines(page, pl_page_lines);
+    if (certificate != NULL)
+        add_answer(page, certificate, lacks_schedule);
+    rest = add_lines(page, rest);
     if (!page->failed)
         add_without_tags(page, data);
-    for (const char *const *line = pl_page_behind_data; *line != NULL; line++)
-        pl_text_add(page, *line);
+    add_lines(page, rest);
 }
 
 /* ---- the largest variables of each tile ---- */

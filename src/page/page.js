@@ -1,13 +1,13 @@
 // ---- the page -----------------------------------------------------------------------------------
 
+const ADDRESS_DELAY_MS = 100;
+
 class Page {
     constructor(root, read) {
         Object.assign(this, read);
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
-        const group = (id, title, make) => el('section', { id, 'aria-labelledby': `${id}-title` },
-            el('h2', { id: `${id}-title` }, title), make());
-        const view = (id, title, make, isCard = true) => [id, title, () => group(id, title,
-            isCard ? () => el('div', { class: 'card' }, make()) : make)];
+        const view = (id, title, make, isCard = true) => [id, title,
+            () => isCard ? [el('div', { class: 'card' }, make())] : [make()].flat()];
         const part = (id, title, make) => el('section', { id, class: 'card part' },
             el('h3', {}, title), make());
         this.view = 'plan';
@@ -32,12 +32,36 @@ class Page {
                 event.preventDefault();
                 this.go(id);
             } }, title));
-        const main = el('main', { tabindex: '-1' }, views.map(([, , make]) => make()));
+        const sections = views.map(([id, title]) => el('section', { id, 'aria-labelledby':
+            `${id}-title` }, el('h2', { id: `${id}-title` }, title)));
+        this.rest = views.map(([, , make], i) => () => append(sections[i], {}, make()));
+        this.main = el('main', { tabindex: '-1' }, sections);
+        this.rest.shift()();
         replace(root, el('a', { href: '#plan', class: 'skip' }, 'Skip to the plan'), this.bar(),
-            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links), main),
-            el('footer', {}, `popliner ${this.data.version}`));
-        this.main = main;
+            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links),
+            this.main), el('footer', {}, `popliner ${this.data.version}`));
         this.start();
+    }
+
+    // Makes the views after the plan, which is painted first, one after the other.
+    async fill() {
+        while (this.rest.length > 0) {
+            await new Promise((done) => document.hidden ? done()
+                : requestAnimationFrame(() => setTimeout(done)));
+            this.finish(1);
+        }
+        for (const [view, place] of this.toChoose || [])
+            this[view].chart.choose(place);
+        for (const read of this.model.costs ? [] : this.places.slowest)
+            setTimeout(read);
+    }
+
+    // Makes so many of them, by default all, now.
+    finish(count = this.rest.length) {
+        for (const make of this.rest.splice(0, count))
+            make();
+        if (count > 0 && this.rest.length === 0 && this.plan)
+            this.onPlan(this.plan.split);
     }
 
     bar() {
@@ -46,8 +70,8 @@ class Page {
         const layers = counted.filter((isLayer) => isLayer === 1).length || labels.length;
         const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
             title: label });
-        this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.undo());
-        this.redo = icon('↷', 'Redo (Ctrl+Shift+Z)', () => this.plan.history.redo());
+        this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.go(true));
+        this.redo = icon('↷', 'Redo (Ctrl+Shift+Z)', () => this.plan.history.go(false));
         this.barVerdict = el('span', { class: 'bar-verdict' });
         const isPlan = this.model.pipelines.length > 0;
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
@@ -67,7 +91,10 @@ class Page {
         const copied = (text, make) => item(text, () =>
             copyText(make(this.plan), this.plan.shownText, this.plan.status));
         this.menu = el('details', { class: 'menu' }, el('summary', {}, 'Share'), el('div', {},
-            copied('Copy the link', () => location.href),
+            copied('Copy the link', () => {
+                this.writeAddress();
+                return location.href;
+            }),
             !hasWords ? null : [copied('Copy as command', ({ settings, cuts }) =>
                 Model.evaluateCommand(data, model, settings, cuts)),
             copied('Copy the solving command', ({ settings }) =>
@@ -84,10 +111,10 @@ class Page {
             this.barVerdict.append(this.plan.verdict.pill);
             this.first = this.plan.snapshot();
             this.onPlan = (split) => {
-                if (!this.model.costs) {
+                if (this.memory)
                     this.memory.showSplit(split);
+                if (this.liveness)
                     this.liveness.markStages(split);
-                }
                 this.keepAddress();
             };
             const { history } = this.plan;
@@ -101,8 +128,6 @@ class Page {
             this.onPlan(this.plan.split);
             document.addEventListener('keydown', (event) => this.onKey(event));
         }
-        for (const read of this.model.costs ? [] : this.places.slowest)
-            setTimeout(read);
         this.watch();
         for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
             window.addEventListener(event, () => this.setPaper(isPaper));
@@ -113,14 +138,13 @@ class Page {
             /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
             return;
         event.preventDefault();
-        this.plan.history[event.shiftKey ? 'redo' : 'undo']();
+        this.plan.history.go(!event.shiftKey);
     }
 
     readAddress() {
         const { state, chosen, view, isWhole } = readFragment(location.hash.slice(1), this.plan);
         this.plan.restore(state);
-        for (const [owner, place] of chosen)
-            owner.choose(place);
+        this.toChoose = chosen;
         if (!isWhole)
             this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
                 'left out.';
@@ -128,20 +152,26 @@ class Page {
             setTimeout(() => this.go(view));
     }
 
-    // The views of which a fragment has the chosen place.
+    // The views of which a fragment has the chosen place, with the number of these.
     choosers() {
-        return this.model.costs ? [] : [['tile', this.memory], ['step', this.liveness]];
+        return this.model.costs ? [] : [['tile', 'memory', this.tables.tiles.numRows],
+            ['step', 'liveness', this.tables.liveness.numRows]];
     }
 
+    // Browsers take their time for it, so it waits until the plan is painted.
     keepAddress() {
-        if (!this.first)
-            return;
+        clearTimeout(this.late);
+        this.late = setTimeout(() => this.first && this.writeAddress(), ADDRESS_DELAY_MS);
+    }
+
+    writeAddress() {
         const fragment = fragmentOf(this.plan, this.first, this.view);
         history.replaceState(null, '', fragment === '' ? location.pathname + location.search
             : fragment);
     }
 
     go(id) {
+        this.finish();
         document.getElementById(id).scrollIntoView();
     }
 
@@ -165,10 +195,12 @@ class Page {
         document.documentElement.classList.toggle('on-paper', isPaper);
         for (const details of this.main.querySelectorAll('details.notes'))
             details.open = isPaper || this.plan.verdict.areNotesOpen;
-        if (this.plan)
-            this.plan.chain.draw();
-        for (const [, owner] of this.choosers())
-            owner.chart.draw();
+        this.finish();
+        for (const owner of [this.plan, this.memory, this.liveness].filter(Boolean)
+            .map((view) => view.chain || view.chart)) {
+            owner.width = isPaper ? 700 : owner.element.clientWidth;
+            owner.draw();
+        }
     }
 
     makePlan() {
@@ -181,11 +213,9 @@ class Page {
 
     // The name of the operation that a step runs for, or null.
     operationAt(step) {
-        if (this.model.costs)
-            return null;
-        const operations = this.tables.liveness.column('operation');
-        const number = operations[step];
-        return number === null || number === undefined ? null : typeof number === 'string' ? number
+        const number = this.model.costs ? null
+            : this.tables.liveness.column('operation')[step] ?? null;
+        return number === null || typeof number === 'string' ? number
             : this.tables.operations.column('name')[number];
     }
 
@@ -205,11 +235,13 @@ class Page {
     }
 
     choose(view, place) {
-        this[view].choose(place);
+        this.finish();
+        this[view].chart.choose(place);
         this.go(view);
     }
 
     showMemory(what) {
+        this.finish();
         this.memory.show(what);
         this.go('memory');
     }
@@ -227,7 +259,9 @@ async function startPage() {
     const read = readData(document.getElementById('data').textContent);
     if (read.data.solver !== null)
         await startSolver(read.data.solver).catch(() => {});
-    window.page = new Page(document.getElementById('page'), read);
+    const page = new Page(document.getElementById('page'), read);
+    await page.fill();
+    window.page = page;
 }
 
 if (typeof document !== 'undefined')

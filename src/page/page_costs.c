@@ -212,7 +212,7 @@ popliner_status popliner_page_of_costs(const popliner_certificate_input *costs,
     if (status != POPLINER_OK)
         return status;
     put_data(&t);
-    pl_page_add(&page, &t.data);
+    pl_page_add(&page, t.options.certificate, false, &t.data);
     free(t.data.data);
     return pl_text_finish(&page, status, text, error);
 }

@@ -43,9 +43,7 @@ function readSize(text) {
     return Math.floor(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
 }
 
-function readNumber(text) {
-    return text.trim() === '' ? NaN : Number(text);
-}
+const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
 // The shortest text that readSize takes for so many bytes; none for no limit.
 function sizeText(number) {
@@ -561,9 +559,8 @@ class PlanView {
             (value - ys.low) / ys.size * (height - bottom - 34);
         const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
             `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
-        const compact = { notation: 'compact', maximumSignificantDigits: 3 };
         const short = (value) => second === 'traffic' ? kib(value)
-            : Model.inTime(costUnits, value).toLocaleString('en', compact);
+            : compact(Model.inTime(costUnits, value));
         return smallChart(`Best compromises of memory and ${named(OBJECTIVE_TEXTS[second])}`,
         yAxis(ys.ends, y, left, width - 8, tickText),
         xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,

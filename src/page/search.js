@@ -76,6 +76,7 @@ class Search {
 
     find() {
         const words = wordsOf(this.input.value);
+        this.page.finish();
         if (words.length === 0) {
             this.close();
             return;

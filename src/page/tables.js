@@ -20,11 +20,10 @@ class Rows {
             this.shown *= 4;
             this.draw();
         });
-        const search = el('input', { type: 'search', 'aria-label': `Search ${this.caption}`,
+        this.search = el('input', { type: 'search', 'aria-label': `Search ${this.caption}`,
             placeholder: 'Search: words, all of which are in a row',
-            oninput: () => this.ask(search.value) });
-        this.search = search;
-        this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, search, this.count),
+            oninput: () => this.ask(this.search.value) });
+        this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, this.search, this.count),
             el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
             el('div', { class: 'scroll', tabindex: '0', role: 'region',
                 'aria-label': this.caption },

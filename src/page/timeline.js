@@ -65,7 +65,6 @@ class Timeline extends Chart {
             this.show(0, this.size);
         };
         this.read(0);
-        onResize(this, () => this.draw());
         this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
             { class: 'tools' }, field('Show', choice(ran.map(([run, ipu], i) => [String(i),
                 `run ${run}, IPU ${ipu}`]), '0', (i) => this.read(Number(i))))), this.element);
@@ -103,7 +102,6 @@ class Timeline extends Chart {
     draw() {
         if (this.lanes === undefined)
             return;
-        this.width = this.element.clientWidth;
         const width = Math.max(280, this.width);
         const room = width - CHART.left - CHART.right;
         const size = this.to - this.from;

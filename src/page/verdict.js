@@ -25,18 +25,14 @@ function ofLimit(number, limit) {
     return short.endsWith(unit) ? `${short.slice(0, -unit.length)} of ${all}` : `${short} of ${all}`;
 }
 
-function percentOfLimit(number, limit) {
-    return limit === Infinity ? 'no limit' : `${Math.round(number / limit * 100)}\u202f%`;
-}
+const percentOfLimit = (number, limit) =>
+    limit === Infinity ? 'no limit' : `${Math.round(number / limit * 100)}\u202f%`;
 
 // Numbers of an axis: whole KiB, until those get long.
-function tickText(value) {
-    return value === 0 ? '0' : value >= 10 * 2 ** 20 ? bytes(value) : kib(value);
-}
+const tickText = (value) =>
+    value === 0 ? '0' : value >= 10 * 2 ** 20 ? bytes(value) : kib(value);
 
-function ipus(number) {
-    return named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs`);
-}
+const ipus = (number) => named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs`);
 
 // The end of "No other split ...", where the first objective is at its best.
 const BETTER_TEXTS = { memory: 'has a lower peak', cycles: 'has a faster slowest IPU',

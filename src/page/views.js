@@ -2,7 +2,7 @@
 
 function rows(page, name, caption, columns, sortBy, others) {
     const own = new Rows(page.tables[name], Object.assign({ caption, columns, sortBy }, others));
-    page.lists[name] = own;
+    page.lists[name] = page.lists[name] || own; // the first has all of them
     return own.element;
 }
 
