@@ -47,10 +47,10 @@ function makePage(popliner, scratch, name, words) {
     return { name, file, words };
 }
 
-// Goes to a page, which is there once its solver is.
+// Goes to a page, which is there once all its views are; until then its name is that of an element.
 async function load(tab, address) {
     await tab.goto(address);
-    await tab.waitForFunction(() => window.page);
+    await tab.waitForFunction(() => window.page.data);
 }
 
 // A tab with the page, and a list that gets what goes wrong there: what it writes to the console,
