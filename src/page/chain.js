@@ -96,7 +96,8 @@ class ChainView {
             if (plan.hasNoPlan())
                 return;
             const isHot = hottest.includes(s);
-            parts.push(svgRect(x0, need, x1 - x0, base - need, `fill${isHot ? ' hot' : ''}`));
+            const fill = Math.max(need, Math.min(base, atLimit));
+            parts.push(svgRect(x0, fill, x1 - x0, base - fill, `fill${isHot ? ' hot' : ''}`));
             if (need < atLimit)
                 parts.push(svgRect(x0, need, x1 - x0, atLimit - need, 'above'));
             if (this.model.needs.length > 1 && x1 - x0 > 30)
@@ -111,7 +112,8 @@ class ChainView {
             parts.push(svgText(middle, 14, 'ipu',
                 fitting(x1 - x0, plan.place(i), s.ipu < 0 ? '' : String(s.ipu))),
             svgText(middle, 30, 'tick middle', fitting(x1 - x0, units)),
-            svgText(middle, isAtLimit ? need + 14 : Math.max(CHAIN.top + 10, need - 8), 'need',
+            svgText(middle, isAtLimit ? need + 14 : Math.max(CHAIN.top + 10, need - 8),
+                isAtLimit && isHot ? 'on-bar' : 'need',
                 fitting(x1 - x0 - 26, kib(s.need_bytes) + share, kib(s.need_bytes),
                     kib(s.need_bytes).replace(/ .*/, ''))));
         });
@@ -285,9 +287,10 @@ class ChainView {
         for (const { limit_bytes: limit, first, last } of this.plan.split.stages)
             if (limit < Infinity)
                 parts.push(svgLine(x(first), y(limit) + 0.5, x(last + 1), y(limit) + 0.5, 'limit'));
-        for (const unit of this.plan.cuts)
-            parts.push(svgLine(x(unit), 0, x(unit), base, 'cut'));
-        return svg('svg', { width: this.width, height: base + 2, role: 'slider',
+        this.plan.cuts.forEach((unit, i) => parts.push(svgLine(x(unit), 0, x(unit), base, 'cut'),
+            svgText(x(unit), base + 14, 'tick middle', fitting(x(unit) - x(this.plan.cuts[i - 1] ||
+                0), `${this.plan.label(unit - 1)} |`))));
+        return svg('svg', { width: this.width, height: base + 18, role: 'slider',
             tabindex: '0', class: 'overview', 'aria-label': 'Part of the chain that is shown',
             'aria-valuemin': 0, 'aria-valuemax': n - (to - from), 'aria-valuenow': from,
             'aria-valuetext': `${this.plan.label(from)} to ${this.plan.label(to - 1)}`,

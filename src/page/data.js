@@ -84,16 +84,8 @@ function grouped(number) {
 }
 
 // A time, to a millionth of its unit.
-function shownTime(cycles) {
-    return grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
-}
-
-// Three digits, and the thousands as a letter.
-function compact(number) {
-    const value = Number(number.toPrecision(3));
-    const power = Math.min(4, Math.floor(Math.log10(Math.max(1, value)) / 3));
-    return `${Number((value / 1000 ** power).toPrecision(3))}${['', 'K', 'M', 'B', 'T'][power]}`;
-}
+const shownTime = (cycles) =>
+    grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
 
 // Bytes with three digits and a unit.
 function bytes(number) {

@@ -7,9 +7,7 @@ function part(own, of) {
     return `${bytes(own)} of ${bytes(of)} (${share.toFixed(digits)} %)`;
 }
 
-function several(count, one, many) {
-    return count === 1 ? `1 ${one}` : `${grouped(count)} ${many}`;
-}
+const several = (count, one, many) => count === 1 ? `1 ${one}` : `${grouped(count)} ${many}`;
 
 // The figures of a row of the section `advice`, in the words of its rule.
 function finding(a) {
@@ -53,10 +51,8 @@ function standingOut(page) {
 }
 
 // Which tile the columns of the fullest tile are of.
-function worstTile(table) {
-    return table.numRows === 0 ? ''
-        : ` The fullest tile is ${grouped(table.column('worst_tile')[0])}.`;
-}
+const worstTile = (table) => table.numRows === 0 ? ''
+    : ` The fullest tile is ${grouped(table.column('worst_tile')[0])}.`;
 
 function insightsView(page) {
     const { advice, vertices, exchanges, categories } = page.tables;

@@ -84,9 +84,7 @@ function nameCell(name, ifEmpty = '(no name)') {
 }
 
 // The words of a query, all of which a text has to have.
-function wordsOf(query) {
-    return query.toLowerCase().split(/\s+/).filter((word) => word !== '');
-}
+const wordsOf = (query) => query.toLowerCase().split(/\s+/).filter((word) => word !== '');
 
 function hasWords(text, words) {
     const own = text.toLowerCase();

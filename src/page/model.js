@@ -110,9 +110,7 @@ const Model = (() => {
         return map === null ? stage : stage < map.length ? map[stage] : -1;
     }
 
-    function useSolver(own) {
-        solver = own;
-    }
+    const useSolver = (own) => { solver = own; };
 
     // Whether stages share IPUs: what they need together the page knows of the command's plan
     // alone. For others it adds up what each needs, which is never too little.
@@ -121,9 +119,7 @@ const Model = (() => {
         return map !== null && new Set(map).size < map.length;
     }
 
-    function canSolve(model) {
-        return solver !== null && model.wishes.unknown.length === 0;
-    }
+    const canSolve = (model) => solver !== null && model.wishes.unknown.length === 0;
 
     // On how many IPUs of the profile the units of a stage compute: src/memory/chain.c.
     function numProfileIpus(model, first, last) {
@@ -191,9 +187,8 @@ const Model = (() => {
     }
 
     // The key of the copies of a stage: the number of stages to the end, or of all stages.
-    function placeOf(pipeline, numStages, number) {
-        return pipeline.follows_split ? numStages : numStages - number;
-    }
+    const placeOf = (pipeline, numStages, number) =>
+        pipeline.follows_split ? numStages : numStages - number;
 
     function needBytes(pipeline, need, interval, placed) {
         const tiles = pipeline.stages.largest[need];
@@ -221,9 +216,8 @@ const Model = (() => {
     }
 
     // By how many standard deviations of an estimate it is within the limit.
-    function margin(expected, limit) {
-        return expected > 0 ? (limit - expected) / (SPREAD * expected) : 0;
-    }
+    const margin = (expected, limit) =>
+        expected > 0 ? (limit - expected) / (SPREAD * expected) : 0;
 
     // The parts of a fullest tile; what is left is of variables that are live at its step.
     function tileParts(tiles, piece, copies, all) {
@@ -300,13 +294,12 @@ const Model = (() => {
 
     const spread = (values) => Math.max(...values) - Math.min(...values);
 
-    // Puts the command's values of the stages of its own plan, for its own request, in the
-    // place of what follows from each stage alone.
+    // Puts the command's values of the stages of its own plan in the place of what follows from
+    // each stage alone; with another limit they have another verdict.
     function tell(model, settings, cuts, stages) {
         const { wishes, told } = model;
         if (!told || told.stages.length !== stages.length || settings.pipeline !== 0 ||
-            settings.need !== wishes.need || settings.limit !== wishes.limit_bytes ||
-            cuts.join() !== (told.cuts || []).join())
+            settings.need !== wishes.need || cuts.join() !== (told.cuts || []).join())
             return;
         stages.forEach((stage, i) => {
             const { least, expected, most, ...own } = told.stages[i];
@@ -314,6 +307,10 @@ const Model = (() => {
                 headroom_bytes: stage.limit_bytes - own.need_bytes,
                 margin_spreads: margin(expected, stage.limit_bytes),
                 is_alone: stage.is_known, is_known: true });
+            if (settings.limit !== wishes.limit_bytes)
+                Object.assign(stage, { fits: own.need_bytes > stage.limit_bytes ? false
+                    : stage.is_spread ? null : true, verdict: verdict(stage.needs,
+                    stage.limit_bytes, true, stage.is_spread ? 2 : 1) });
         });
     }
 

@@ -169,9 +169,7 @@ const Places = (() => {
         }
 
         // Whether the page has the needs by tile of the stages of a group of pipelines.
-        function hasNeeds(group) {
-            return Boolean(data.tile_needs[group]);
-        }
+        const hasNeeds = (group) => Boolean(data.tile_needs[group]);
 
         // The expected memory of a stage on each tile: without copies, of its code, and per copy.
         function stageNeeds(group, interval, copies) {

@@ -47,8 +47,9 @@ const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
 // The shortest text that readSize takes for so many bytes; none for no limit.
 function sizeText(number) {
-    return number === Infinity ? '' : number % 1e9 === 0 ? `${number / 1e9} GB`
-        : number % 1024 === 0 ? `${number / 1024} KiB` : String(number);
+    const [unit, size] = [['GB', 1e9], ['KiB', 1024], ['MB', 1e6], ['KB', 1e3], ['B', 1]].find(
+        ([, of]) => number % of === 0) || [];
+    return number === Infinity ? '' : `${number / size} ${unit}`;
 }
 
 function smallChart(caption, ...parts) {
@@ -74,7 +75,9 @@ class PlanView {
         this.verdict = new Verdict(this);
         this.chain = new ChainView(this);
         this.history = new History(() => this.snapshot(), (state) => this.restore(state));
-        this.status = el('p', { class: 'status', 'aria-live': 'polite' });
+        this.status = el('p', { class: 'status', 'aria-live': 'polite' },
+            `${this.model.needs.length > 1 ? 'I: from at least to at most. ' : ''}▲: cuts of the ` +
+            'best plan. The darker a layer below its name, the more it needs alone.');
         this.shownText = el('code', { class: 'copied' });
         this.element = el('div', { class: 'plan' }, this.verdict.element,
             el('div', { class: 'card' }, this.parts.settings, this.chain.element,
@@ -212,6 +215,7 @@ class PlanView {
         const most = this.model.pipelines[this.settings.pipeline].max_stages - 1;
         this.answer = Model.solve(this.model, this.settings);
         this.best = this.answer.split;
+        this.bestName = this.answer.status === 'infeasible' ? 'best effort' : 'best plan';
         if (this.cuts === null || isShown)
             this.cuts = this.best === null ? [] : [...this.best.cuts];
         this.cuts = this.cuts.slice(0, most);
@@ -359,13 +363,12 @@ class PlanView {
     valuesTable() {
         const { best, split } = this;
         const names = Model.OBJECTIVES.filter((name) => split.values[name] !== null);
-        const word = this.answer.status === 'infeasible' ? 'best effort' : 'best plan';
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
         const show = (name, value) => shownObjective(name, value, isOfCycles);
         const most = Model.canSolve(this.model) ? 4 : 2; // columns
         const other = best === null ? {} : best.values;
         return smallTable(`The plan on screen${most === 2 ? '' : ' and the best one'}`,
-            ['', '#on screen', `#${word}`, '#difference'].slice(0, most),
+            ['', '#on screen', `#${this.bestName}`, '#difference'].slice(0, most),
         names.map((name) => [objectiveTitle(name, isOfCycles), show(name, split.values[name]),
             show(name, other[name]), !Number.isFinite(other[name]) ? '–'
                 : difference(split.values[name] - other[name], (value) => show(name, value))]
@@ -380,21 +383,23 @@ class PlanView {
             svgRect(0, 0, 100, 10, 'room'), svgRect(0, 0, width, 10, 'used'));
         };
         const { split, best } = this;
+        const isShared = Model.isBounded(this.model);
         const versus = best === null || !Model.canSolve(this.model) ? ''
-            : best.cuts.join() === split.cuts.join() ? 'the best plan'
-            : this.answer.status === 'bounded' && this.isTold() ? 'the plan of the command'
-            : this.answer.status === 'bounded' ? `by a bound: at most ${kib(best.bound)}`
-            : `best: ${kib(best.values.memory)}`;
+            : isShared && this.isTold() ? 'the plan of the command'
+            : best.cuts.join() === split.cuts.join() ? `the ${this.bestName}`
+            : isShared ? `by a bound: at most ${kib(best.bound)}`
+            : `${this.bestName}: ${kib(best.values.memory)}`;
         if (this.hasNoPlan()) {
             replace(this.parts.stages, el('h3', {}, 'Stages'), el('p', {},
-                'No split meets the constraints. A cut that is set above shows what is broken.'));
+                'No split meets the constraints. Set cuts in the chain to see which they break.'));
             return;
         }
         const isWide = Boolean(this.hasAllColumns);
         const columns = [['#stage', (s, i) => link(String(i), () => this.chooseStage(i),
                 `${i}: details of this stage`)],
             ['layers', (s) => this.range(s.first, s.last)],
-            ['#need', (s) => kib(s.need_bytes)],
+            ...isShared ? [['#IPU', (s) => String(s.ipu)]] : [],
+            [isShared ? '#IPU needs' : '#need', (s) => kib(s.need_bytes)],
             ['#of limit', (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
             ['', bar],
             ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
@@ -525,6 +530,8 @@ class PlanView {
         const second = this.model.hasCycles ? 'cycles' : 'traffic';
         this.front = Model.pareto(this.model, this.settings, ['memory', second]);
         const points = this.front;
+        if (this.isContradiction())
+            return replace(this.parts.front);
         replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against time'
             : 'Memory against traffic'),
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
@@ -538,7 +545,7 @@ class PlanView {
                 String(point.values.ipus), link('show',
                     () => this.setCuts(point.cuts, 'This compromise.'),
                     `show the plan with ${bytes(point.values.memory)}`)]))]);
-        this.verdict.draw();
+        return this.verdict.draw();
     }
 
     // The staircase of the best compromises, with the plan on screen as a ring.
@@ -559,8 +566,7 @@ class PlanView {
             (value - ys.low) / ys.size * (height - bottom - 34);
         const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
             `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
-        const short = (value) => second === 'traffic' ? kib(value)
-            : compact(Model.inTime(costUnits, value));
+        const short = second === 'traffic' ? kib : shownTime;
         return smallChart(`Best compromises of memory and ${named(OBJECTIVE_TEXTS[second])}`,
         yAxis(ys.ends, y, left, width - 8, tickText),
         xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,

@@ -60,8 +60,12 @@ class Verdict {
     static bottleneck(plan) {
         const [first] = Model.objectivesOf(plan.model, plan.settings);
         return first !== 'cycles' || plan.split.fits === false ? Verdict.fullest(plan.split)
-            : Verdict.worst(plan.split.stages, (stage) =>
-                plan.together(stage).reduce((sum, own) => sum + own.cycles, 0));
+            : Verdict.slowest(plan);
+    }
+
+    static slowest(plan) {
+        return Verdict.worst(plan.split.stages, (stage) =>
+            plan.together(stage).reduce((sum, own) => sum + own.cycles, 0));
     }
 
     weakest() {
@@ -185,10 +189,18 @@ class Verdict {
         const mayImprove = plan.answer.status !== 'bounded' || split.values.memory === null;
         if (best.cuts.join() !== split.cuts.join() && mayImprove)
             result.push(['Show the best plan', kib(best.bound), () => plan.showBest()]);
-        if (plan.answer.status === 'bounded')
-            return result.concat(told);
-        const canChoose = model.wishes.device_map === null && model.wishes.mem_per_tile.length === 0;
         const { curve } = plan;
+        const hasOneLimit = model.wishes.mem_per_tile.length === 0;
+        const canChoose = model.wishes.device_map === null && hasOneLimit;
+        const enoughBytes = 1024 * Math.ceil(
+            Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
+        const isBounded = plan.answer.status === 'bounded';
+        if (this.weakest() !== 'fits' && hasOneLimit && split.values.memory !== null &&
+            (isBounded || plan.answer.status === 'optimal') && enoughBytes > settings.limit)
+            result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even at most',
+                () => plan.set({ limit: enoughBytes }, !isBounded)]);
+        if (isBounded)
+            return result.concat(told);
         if (plan.answer.status !== 'optimal') {
             const { enough_num_ipus: more, enough_mem_per_tile: least } = why;
             if (more)
@@ -196,8 +208,9 @@ class Verdict {
                     () => plan.useIpus(more)]);
             const limit = Math.ceil(least / 1024) * 1024;
             if (least)
-                result.push([named(`Allow ${kib(limit)} per tile`), null,
-                    () => plan.set({ limit }, true)]);
+                result.push([named(`Allow ${kib(limit)} per tile`), model.needs.length > 1 &&
+                    settings.need !== 'most' ? 'likely fits' : 'fits',
+                () => plan.set({ limit }, true)]);
             return result.slice(0, 3);
         }
         const enough = settings.limit === Infinity ? 0
@@ -217,11 +230,6 @@ class Verdict {
         if (canChoose && next < best.values.memory * 0.99)
             result.push([named(`More IPUs: ${settings.numIpus + 1}`), kib(next),
                 () => plan.useIpus(settings.numIpus + 1)]);
-        const enoughBytes = 1024 * Math.ceil(
-            Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
-        if (this.weakest() !== 'fits' && canChoose && enoughBytes > settings.limit)
-            result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even at most',
-                () => plan.set({ limit: enoughBytes }, true)]);
         return result.slice(0, 3);
     }
 
@@ -239,8 +247,8 @@ class Verdict {
             operation === null ? null : ['It runs', shorten(operation)],
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
-            !model.hasCycles ? null : [named('Slowest IPU'),
-                `${shownTime(split.values.cycles)} ${timeUnit()}`],
+            !model.hasCycles ? null : [named('Slowest IPU'), `${plan.place(Verdict.slowest(plan))}, ${
+                shownTime(split.values.cycles)} ${timeUnit()}`],
             step === null ? null : [`Step of ${step.micro_batches} micro-batches`,
                 `${shownTime(step.cycles)} ${timeUnit()}, ${(100 * step.idle_share).toFixed(1)
                 } % waiting${step.third_assumed ? ', if a third is forward' : ''}`],
@@ -272,7 +280,7 @@ class Verdict {
                 'plans.')].filter((item) => item !== null);
         if (items.length === 0)
             return null;
-        const details = el('details', { class: 'notes', open: this.areNotesOpen, ontoggle: () => {
+        const details = el('details', { class: this.changesMeaning() ? 'notes warns' : 'notes', open: this.areNotesOpen, ontoggle: () => {
                 this.areNotesOpen = details.open;
             } }, el('summary', {}, `${items.length === 1 ? '1 note' : `${items.length} notes`} ` +
             'of the log and the request'), el('ul', {}, items));

@@ -326,10 +326,18 @@ popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
     return status;
 }
 
+/* Says what pipeline the costs are for, if they follow the split; of others nobody asks. */
+static popliner_status set_pipeline(popliner_module *m, size_t num_micro_batches) {
+    popliner_pipeline pipeline = {.max_stages = 1, .copies = m->copies};
+    pipeline.copies.num_micro_batches = num_micro_batches;
+    return m->copies.rule != POPLINER_COPIES_ZERO_BUBBLE
+               ? POPLINER_OK
+               : popliner_costs_set_pipeline(m->costs, &pipeline, &m->error);
+}
+
 popliner_status popliner_module_follow_split(popliner_module *m) {
     m->copies.rule = POPLINER_COPIES_ZERO_BUBBLE;
-    const popliner_pipeline pipeline = {.max_stages = 1, .copies = m->copies};
-    return popliner_costs_set_pipeline(m->costs, &pipeline, &m->error);
+    return set_pipeline(m, 0);
 }
 
 /* ---- answers ---- */
@@ -404,8 +412,11 @@ static popliner_status answer_sweep(popliner_module *m) {
 }
 
 const char *popliner_module_answer(popliner_module *m, const char *what) {
-    popliner_status status = POPLINER_OK;
+    /* a request has its own number of micro-batches */
+    popliner_status status = set_pipeline(m, m->input.copies.num_micro_batches);
     forget_answer(m);
+    if (status != POPLINER_OK)
+        return NULL;
     if (strcmp(what, "plan") == 0)
         status = answer_plan(m);
     else if (strcmp(what, "front") == 0)
