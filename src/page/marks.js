@@ -108,7 +108,9 @@ function followPointer(event, onMove, onEnd = () => {}) {
 }
 
 // Draws a view again when its element, once it is laid out, has another width than it was drawn for.
+const sized = []; // all such views
 function onResize(view, draw) {
+    sized.push({ view, draw });
     new ResizeObserver(([{ contentRect: { width } }]) => {
         const isOther = width > 0 && view.width !== Math.floor(width);
         view.width = isOther ? Math.floor(width) : view.width;

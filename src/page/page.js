@@ -196,10 +196,9 @@ class Page {
         for (const details of this.main.querySelectorAll('details.notes'))
             details.open = isPaper || this.plan.verdict.areNotesOpen;
         this.finish();
-        for (const owner of [this.plan, this.memory, this.liveness].filter(Boolean)
-            .map((view) => view.chain || view.chart)) {
-            owner.width = isPaper ? 700 : owner.element.clientWidth;
-            owner.draw();
+        for (const { view, draw } of sized.filter((own) => own.view.element.isConnected)) {
+            view.width = isPaper ? 700 : view.element.clientWidth;
+            draw();
         }
     }
 
