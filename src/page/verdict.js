@@ -152,7 +152,7 @@ class Verdict {
         if (why !== null && why.layer !== undefined) {
             const isLayer = model.wishes.counted[model.chain.labels.indexOf(why.layer)] === 1;
             return `${isLayer ? 'Layer ' : ''}${why.layer} alone needs ` +
-                `${ofLimit(why.needs_bytes, why.limit_bytes)}.`;
+                `${ofLimit(why.needs_bytes, why.limit_bytes)}; ${named('more IPUs')} do not help.`;
         }
         const most = `at most ${ipus(settings.numIpus)}`;
         if (plan.answer.status !== 'optimal')
@@ -195,6 +195,8 @@ class Verdict {
         const enoughBytes = 1024 * Math.ceil(
             Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
         const isBounded = plan.answer.status === 'bounded';
+        const isRange = model.needs.length > 1 && settings.need !== 'most';
+        const need = (value) => isRange ? `${NEED_TEXTS[settings.need]} ${kib(value)}` : kib(value);
         if (this.weakest() !== 'fits' && hasOneLimit && split.values.memory !== null &&
             (isBounded || plan.answer.status === 'optimal') && enoughBytes > settings.limit)
             result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even at most',
@@ -208,27 +210,26 @@ class Verdict {
                     () => plan.useIpus(more)]);
             const limit = Math.ceil(least / 1024) * 1024;
             if (least)
-                result.push([named(`Allow ${kib(limit)} per tile`), model.needs.length > 1 &&
-                    settings.need !== 'most' ? 'likely fits' : 'fits',
-                () => plan.set({ limit }, true)]);
+                result.push([named(`Allow ${kib(limit)} per tile`), isRange ? 'likely fits' : 'fits',
+                    () => plan.set({ limit }, true)]);
             return result.slice(0, 3);
         }
         const enough = settings.limit === Infinity ? 0
             : curve.findIndex((value) => value <= settings.limit) + 1;
         if (canChoose && enough > 0 && enough < best.values.ipus)
-            result.push([named(`Save IPUs: ${enough} ${enough === 1 ? 'is' : 'are'} enough`),
-                kib(curve[enough - 1]), () => plan.useIpus(enough)]);
+            result.push([named(`Save IPUs: ${enough}`), need(curve[enough - 1]),
+                () => plan.useIpus(enough)]);
         const fastest = plan.front[plan.front.length - 1];
         if (model.hasCycles && fastest !== undefined) {
             const gain = 1 - fastest.values.cycles / split.values.cycles;
             if (gain >= 0.05)
                 result.push([`Run ${Math.round(gain * 100)}\u202f% faster`,
-                    kib(fastest.values.memory),
+                    need(fastest.values.memory),
                     () => plan.setCuts(fastest.cuts, 'The fastest plan within the limit.')]);
         }
         const next = curve[settings.numIpus];
         if (canChoose && next < best.values.memory * 0.99)
-            result.push([named(`More IPUs: ${settings.numIpus + 1}`), kib(next),
+            result.push([named(`More IPUs: ${settings.numIpus + 1}`), need(next),
                 () => plan.useIpus(settings.numIpus + 1)]);
         return result.slice(0, 3);
     }
