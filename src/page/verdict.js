@@ -206,7 +206,7 @@ class Verdict {
         if (plan.answer.status !== 'optimal') {
             const { enough_num_ipus: more, enough_mem_per_tile: least } = why;
             if (more)
-                result.unshift([`Use ${ipus(more)}`, curve[more - 1] ? kib(curve[more - 1]) : null,
+                result.unshift([`Use ${ipus(more)}`, curve[more - 1] ? need(curve[more - 1]) : null,
                     () => plan.useIpus(more)]);
             const limit = Math.ceil(least / 1024) * 1024;
             if (least)
