@@ -29,8 +29,7 @@ class BoxesView {
         this.element = el('div', { class: 'boxes' });
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.holder = el('div');
-        this.from = 0; // the lowest address that is shown
-        this.width = FIRST_WIDTH;
+        Object.assign(this, { from: 0, width: FIRST_WIDTH }); // shown from this address on
         onResize(this, () => this.boxes && replace(this.holder, this.picture()));
     }
 

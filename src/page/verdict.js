@@ -281,7 +281,8 @@ class Verdict {
                 'plans.')].filter((item) => item !== null);
         if (items.length === 0)
             return null;
-        const details = el('details', { class: this.changesMeaning() ? 'notes warns' : 'notes', open: this.areNotesOpen, ontoggle: () => {
+        const details = el('details', { class: `notes${this.changesMeaning() ? ' warns' : ''}`,
+            open: this.areNotesOpen, ontoggle: () => {
                 this.areNotesOpen = details.open;
             } }, el('summary', {}, `${items.length === 1 ? '1 note' : `${items.length} notes`} ` +
             'of the log and the request'), el('ul', {}, items));
