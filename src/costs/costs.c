@@ -748,6 +748,29 @@ static bool peaks_grow_to_front(const popliner_costs *costs, size_t max_stages) 
     return is_so;
 }
 
+/* Finds how many cycles an interval and all longer ones take at least, if cycles are differences:
+ * those of the units from the first one on, without what follows the end. */
+static popliner_status find_least_cycles(const popliner_costs *costs, pl_differences *least,
+                                         popliner_error *error) {
+    const pl_differences *own = &costs->added_cycles;
+    const size_t n = costs->num_units;
+    popliner_status status = pl_differences_create(least, n, error);
+    if (status != POPLINER_OK)
+        return status;
+    const uint64_t all = least->ends[n] = own->ends[n] - own->begins[0];
+    for (size_t end = n; end-- > 1;) {
+        const uint64_t before = own->ends[end] - own->begins[0];
+        least->ends[end] = before < least->ends[end + 1] ? before : least->ends[end + 1];
+    }
+    uint64_t rest = all;
+    for (size_t first = 0; first < n; ++first) {
+        const uint64_t from_here = own->ends[n] - own->begins[first];
+        rest = from_here < rest ? from_here : rest;
+        least->begins[first] = all - rest;
+    }
+    return POPLINER_OK;
+}
+
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error) {
     size_t known = costs->max_stages_to_end;
@@ -766,11 +789,35 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
             never_shrinks(costs, peaks_at(costs, stages), order->first_ends);
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
     order->peaks_grow_to_front = peaks_grow_to_front(costs, max_stages);
+    return order->cycles_never_shrink || costs->added_cycles.ends == NULL
+               ? POPLINER_OK
+               : find_least_cycles(costs, &order->least_cycles, error);
+}
+
+popliner_status pl_cost_order_copy(pl_cost_order *to, const pl_cost_order *from, size_t num_units,
+                                   popliner_error *error) {
+    const size_t n = num_units;
+    popliner_status status = POPLINER_OK;
+    *to = *from;
+    to->least_cycles = (pl_differences){0};
+    to->first_ends = pl_new_array(n, sizeof *to->first_ends);
+    if (to->first_ends == NULL)
+        return pl_fail_memory(error, "the order of the costs");
+    memcpy(to->first_ends, from->first_ends, n * sizeof *to->first_ends);
+    if (from->least_cycles.ends == NULL)
+        return POPLINER_OK;
+    status = pl_differences_create(&to->least_cycles, n, error);
+    if (status != POPLINER_OK)
+        return status;
+    memcpy(to->least_cycles.begins, from->least_cycles.begins, n * sizeof *to->least_cycles.begins);
+    memcpy(to->least_cycles.ends, from->least_cycles.ends, (n + 1) * sizeof *to->least_cycles.ends);
     return POPLINER_OK;
 }
 
 void pl_cost_order_clear(pl_cost_order *order) {
     free(order->first_ends);
+    free(order->least_cycles.begins);
+    free(order->least_cycles.ends);
     *order = (pl_cost_order){0};
 }
 

@@ -231,6 +231,9 @@ typedef struct pl_cost_order {
     size_t *first_ends; /* [units], if so: the end of the first interval that is not forbidden, one
                          * past its last unit; ascending */
     bool cycles_never_shrink;
+    /* If not: an interval takes at least ends[its end] - begins[its first unit], or none if that is
+     * negative. A longer interval has at least as much of it. `ends` is NULL if none is known. */
+    pl_differences least_cycles;
     bool peaks_grow_to_front; /* the peak never falls as a stage moves away from the end */
 } pl_cost_order;
 
@@ -240,6 +243,10 @@ typedef struct pl_cost_order {
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error);
 void pl_cost_order_clear(pl_cost_order *order);
+
+/* Copies the order of costs of num_units. Errors: MEMORY. */
+popliner_status pl_cost_order_copy(pl_cost_order *to, const pl_cost_order *from, size_t num_units,
+                                   popliner_error *error);
 
 /* Calls `peak` and checks its status. *peak_bytes stays POPLINER_PEAK_FORBIDDEN if it sets none.
  * Errors: those of `peak`. */

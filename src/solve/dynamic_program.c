@@ -38,7 +38,7 @@ typedef struct program {
     /* [width]: the cost of continuing at a unit: the cut, and the row after it */
     uint64_t *after;
     size_t *queue; /* [width] */
-    bool is_alike; /* every stage may have the same ends, which are windows */
+    bool is_alike; /* every stage may have the same ends */
     pl_stage_ends ends;
     pl_stage_ends widest; /* of all places, if ends have marks */
     /* [max_stages + 1] by stages to the end: where a stage can begin; NULL if not computed */
@@ -114,8 +114,8 @@ static popliner_status find_widest(program *p, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (p->is_exact && has_windows)
         status = find_ranges(p, outer, error);
-    if (status != POPLINER_OK || is_ordered || !p->problem->order.peaks_grow_to_front ||
-        (has_windows && p->limits.min_peak_bytes > 0))
+    if (status != POPLINER_OK || is_ordered || p->is_alike ||
+        !p->problem->order.peaks_grow_to_front || (has_windows && p->limits.min_peak_bytes > 0))
         return status;
     return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL, error);
 }
@@ -137,7 +137,8 @@ static popliner_status prepare(program *p, popliner_error *error) {
     p->special = pl_new_array(p->num_special * p->width, sizeof *p->special);
     if (p->after == NULL || p->queue == NULL || p->special == NULL)
         return fail_memory(error);
-    if (p->max_stages == 0 || (p->num_special == 0 && !problem->depends_on_end))
+    p->is_alike = !problem->depends_on_ipu && !problem->depends_on_end && !problem->is_shared;
+    if (p->max_stages == 0 || (p->num_special == 0 && !p->is_exact))
         return POPLINER_OK;
     return find_widest(p, error);
 }
@@ -153,8 +154,6 @@ static popliner_status find_ends(program *p, size_t stage, size_t to_end, poplin
         return POPLINER_OK;
     const pl_problem *problem = p->problem;
     pl_stage_rule rule = pl_stage_rule_of(problem, &p->limits, stage, to_end);
-    p->is_alike = !problem->depends_on_ipu && !problem->depends_on_end && !problem->is_shared &&
-                  pl_stage_rule_is_ordered(&rule);
     return pl_stage_ends_find(&p->ends, &rule,
                               p->is_alike ? (pl_begin_range){0, p->width - 1} : range_of(p, to_end),
                               p->widest.from != NULL ? &p->widest : NULL, error);
@@ -198,13 +197,15 @@ static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t
     return q->begin < q->end && may_cut[unit] != 0 ? p->after[p->queue[q->begin]] : NO_SPLIT;
 }
 
-static uint64_t cheapest_marked(const program *p, size_t unit) {
+/* Returns the cost of the cheapest end that is marked and in the range of the next stage. */
+static uint64_t cheapest_marked(const program *p, size_t unit, pl_begin_range next) {
+    const size_t from = p->ends.from[unit];
     const uint8_t *ok = p->ends.ok + p->ends.row[unit];
-    const uint64_t *after = p->after + p->ends.from[unit];
-    size_t count = p->ends.to[unit] - p->ends.from[unit];
+    const size_t begin = from > next.first ? from : next.first;
+    const size_t end = p->ends.to[unit] <= next.last ? p->ends.to[unit] : next.last + 1;
     uint64_t best = NO_SPLIT;
-    for (size_t d = 0; d < count; ++d) {
-        uint64_t candidate = after[d] | -(uint64_t)(ok[d] == 0);
+    for (size_t i = begin; i < end; ++i) {
+        uint64_t candidate = p->after[i] | -(uint64_t)(ok[i - from] == 0);
         best = candidate < best ? candidate : best;
     }
     return best;
@@ -215,9 +216,7 @@ static uint64_t cheapest_marked(const program *p, size_t unit) {
 static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
     size_t n = p->width - 1;
     pl_begin_range range = range_of(p, to_end);
-    /* marks may be anywhere */
-    pl_begin_range after =
-        p->ends.is_ordered ? range_of(p, to_end - 1) : (pl_begin_range){0, p->width - 1};
+    pl_begin_range after = range_of(p, to_end - 1);
     end_queue queue = {0, 0, after.last + 1};
     for (size_t i = after.first; row != next && i <= after.last; ++i)
         p->after[i] = step(p, i, next[i]);
@@ -229,7 +228,7 @@ static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *
         p->after[n] = step(p, n, next[n]);
     for (size_t i = range.last < n ? range.last + 1 : n; i-- > range.first;) {
         row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, after.first)
-                                    : cheapest_marked(p, i);
+                                    : cheapest_marked(p, i, after);
         if (row == next)
             p->after[i] = step(p, i, row[i]);
         is_possible = is_possible || row[i] != NO_SPLIT;

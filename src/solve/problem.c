@@ -161,12 +161,7 @@ static popliner_status find_order(pl_problem *p, const pl_problem *like, popline
     if (like == NULL || like->is_shared || most > like->max_stages ||
         (like->own_costs == NULL) != (p->own_costs == NULL))
         return pl_costs_find_order(p->costs, p->max_stages, &p->order, error);
-    p->order = like->order;
-    p->order.first_ends = pl_new_array(p->num_units, sizeof *p->order.first_ends);
-    if (p->order.first_ends == NULL)
-        return pl_fail_memory(error, "the order of the costs");
-    memcpy(p->order.first_ends, like->order.first_ends, p->num_units * sizeof *p->order.first_ends);
-    return POPLINER_OK;
+    return pl_cost_order_copy(&p->order, &like->order, p->num_units, error);
 }
 
 popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,

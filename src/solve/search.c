@@ -359,14 +359,17 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
     return POPLINER_OK;
 }
 
-/* Bisects the range between the bound and the best known value. */
+/* Bisects the range between the bound and the best known value. If questions take as many steps as
+ * there are intervals within the limit, it first asks for smaller parts of the range. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
     popliner_status status = narrow_by_sweeps(search, objective, bound, error);
+    const pl_problem *p = search->problem;
+    uint64_t part = p->is_shared || p->order.cycles_never_shrink ? 2 : 64;
     while (status == POPLINER_OK && !search->is_stopped &&
            *bound < pl_search_value(search, objective)) {
-        uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / 2;
+        uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / part;
         pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         uint64_t next_peak = 0;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, &next_peak, error);
@@ -380,6 +383,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             continue;
         }
         *bound = middle + 1;
+        part = part > 2 ? part / 2 : 2;
         if (objective == POPLINER_OBJECTIVE_MEMORY && next_peak > *bound)
             *bound = next_peak < pl_search_value(search, objective)
                          ? next_peak

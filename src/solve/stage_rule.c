@@ -107,23 +107,22 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
     }
 }
 
-/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on. O(count). */
-static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
-                      uint8_t *ok) {
+/* Ends that a stage may have, one after another. */
+typedef struct end_range {
+    size_t first_unit;
+    size_t end_unit; /* the first of them */
+    size_t count;
+    bool is_outer; /* the outer rule allows all of them */
+} end_range;
+
+/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends of a range. O(count). */
+static void mark_ends(const pl_stage_rule *rule, const end_range *range, uint8_t *ok) {
     const pl_problem *p = rule->problem;
+    const size_t first_unit = range->first_unit;
+    const size_t end_unit = range->end_unit;
+    const size_t count = range->count;
     uint64_t earlier;
     const uint64_t *cycles = pl_costs_cycles_row(p->costs, first_unit, &earlier);
-    const pl_stage_rule outer = pl_stage_rule_outer(rule);
-    bool peaks_are_within = false;
-    if (count > 0 && pl_stage_rule_is_ordered(&outer)) {
-        size_t last_end = pl_stage_rule_last_end(&outer, first_unit);
-        peaks_are_within = rule->min_peak_bytes == 0 && end_unit >= p->order.first_ends[first_unit];
-        size_t within = last_end >= end_unit ? last_end - end_unit + 1 : 0;
-        if (within < count) {
-            memset(ok + within, 0, count - within);
-            count = within;
-        }
-    }
     size_t max_end = placed_end(rule, first_unit);
     if (max_end > p->max_end[first_unit])
         max_end = p->max_end[first_unit];
@@ -132,7 +131,7 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
         size_t end = end_unit + d;
         ok[d] = p->may_cut[end] & (end >= min_end) & (end <= max_end);
     }
-    if (!peaks_are_within)
+    if (!range->is_outer || rule->min_peak_bytes > 0)
         pl_costs_mark_peaks(p->costs, rule->to_end,
                             &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
                                              rule->max_peak_bytes},
@@ -152,15 +151,25 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
 
 void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok) {
-    pl_stage_rule rule = pl_stage_rule_of(problem, limits, stage, stages_to_end);
-    mark_ends(&rule, first_unit, first_unit + 1, problem->num_units - first_unit, ok);
+    const pl_stage_rule rule = pl_stage_rule_of(problem, limits, stage, stages_to_end);
+    const pl_stage_rule outer = pl_stage_rule_outer(&rule);
+    end_range range = {first_unit, first_unit + 1, problem->num_units - first_unit, false};
+    if (pl_stage_rule_is_ordered(&outer)) {
+        const size_t begin = problem->order.first_ends[first_unit];
+        const size_t end = pl_stage_rule_last_end(&outer, first_unit) + 1;
+        memset(ok, 0, range.count);
+        ok += begin - first_unit - 1;
+        range = (end_range){first_unit, begin, end - begin, true};
+    }
+    mark_ends(&rule, &range, ok);
 }
 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
     /* where costs follow the split, each number of stages needs its own rows */
-    if (problem->is_mapped || problem->costs->follows_split)
+    if (problem->costs->follows_split || problem->is_shared ||
+        (problem->is_mapped && problem->depends_on_ipu))
         return problem->max_stages;
     if (!problem->depends_on_ipu)
         return 0;
@@ -202,17 +211,27 @@ bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
     const pl_cost_order *order = &rule->problem->order;
     bool has_cycles = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
     return order->peaks_never_shrink && rule->link_before == NULL &&
-           (!has_cycles || order->cycles_never_shrink);
+           (!has_cycles || order->cycles_never_shrink || rule->is_outer);
 }
 
 pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule) {
     pl_stage_rule outer = *rule;
     outer.link_before = outer.link_after = NULL;
     if (!rule->problem->order.cycles_never_shrink) {
-        outer.max_cycles = UINT64_MAX;
+        outer.is_outer = true;
         outer.min_cycles = 0;
+        if (rule->problem->order.least_cycles.ends == NULL)
+            outer.max_cycles = UINT64_MAX;
     }
     return outer;
+}
+
+/* Returns the cycles of an interval that count for max_cycles. */
+static uint64_t counted_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
+    const pl_differences *least = &rule->problem->order.least_cycles;
+    if (!rule->is_outer)
+        return popliner_costs_cycles(rule->problem->costs, first, end - 1);
+    return least->ends[end] > least->begins[first] ? least->ends[end] - least->begins[first] : 0;
 }
 
 static bool is_too_small(const pl_stage_rule *rule, size_t first, size_t end) {
@@ -226,8 +245,7 @@ static bool is_too_small(const pl_stage_rule *rule, size_t first, size_t end) {
 static bool is_too_large(const pl_stage_rule *rule, size_t first, size_t end) {
     const popliner_costs *costs = rule->problem->costs;
     return popliner_costs_peak(costs, first, end - 1, rule->to_end) > rule->max_peak_bytes ||
-           (rule->max_cycles < UINT64_MAX &&
-            popliner_costs_cycles(costs, first, end - 1) > rule->max_cycles);
+           (rule->max_cycles < UINT64_MAX && counted_cycles(rule, first, end) > rule->max_cycles);
 }
 
 size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit) {
@@ -303,6 +321,8 @@ static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
                                 popliner_error *error) {
     size_t n = rule->problem->num_units;
     size_t num_marks = 0;
+    const pl_stage_rule outer = pl_stage_rule_outer(rule);
+    const bool is_outer = pl_stage_rule_is_ordered(&outer);
     for (size_t first = range.first; first <= range.last && first < n; ++first) {
         size_t from = ends->from[first];
         size_t to = ends->to[first];
@@ -314,7 +334,7 @@ static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
         if (!pl_grow(&ends->ok, &ends->capacity, num_marks + count + 1, sizeof *ends->ok))
             return pl_fail_memory(error, "the intervals that may be stages");
         uint8_t *ok = ends->ok + num_marks;
-        mark_ends(rule, first, from, count, ok);
+        mark_ends(rule, &(end_range){first, from, count, is_outer}, ok);
         size_t skipped = 0;
         while (count > 0 && ok[count - 1] == 0)
             --count;

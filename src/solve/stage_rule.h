@@ -14,6 +14,7 @@ typedef struct pl_stage_rule {
     size_t to_end; /* the stage's place in the costs: see pl_costs_place */
     size_t ipu;
     bool is_anywhere; /* ignore placements */
+    bool is_outer;    /* max_cycles is of the least cycles of the order */
     uint64_t min_peak_bytes;
     uint64_t max_peak_bytes;
     /* Cycles of the costs, whatever the speed of the IPU. If its links take time, there is no
@@ -85,8 +86,8 @@ void pl_stage_ends_free(pl_stage_ends *ends);
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
 
 /* Returns the rule without the limits that a longer interval may meet although a shorter one does
- * not: cycles that can shrink, and the time of cuts. It allows every interval that `rule` allows,
- * and is ordered if peaks never shrink. */
+ * not: the time of cuts, and cycles that can shrink, except those that all longer ones take. It
+ * allows every interval that `rule` allows, and is ordered if peaks never shrink. */
 pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule);
 
 /* For ordered rules, ignoring whether cuts are allowed. pl_stage_rule_last_end returns the largest
