@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "pipeline/pipeline.h"
@@ -12,34 +13,6 @@
 /* ---- Variants -------------------------------------------------------------------------------- */
 
 enum { MAX_POINTS = 1 << 22 };
-
-/* A Pareto-optimal choice for the units of a stage so far: more cycles than the point before it,
- * fewer bytes. */
-typedef struct point {
-    uint64_t cycles;
-    uint64_t bytes;
-    uint32_t parent; /* the point of the units before the last one */
-    uint32_t variant;
-} point;
-
-/* A stage that grows unit by unit, in one place of the pipeline. */
-typedef struct row {
-    const pl_variants *variants;
-    size_t copies;
-    uint64_t max_cycles;
-    uint64_t max_bytes;
-    size_t first_unit;
-    size_t end;    /* one past the last unit */
-    point *points; /* of all units so far, those of the last unit at the end */
-    size_t count;
-    size_t capacity;
-    size_t current;   /* where the points of the last unit begin */
-    size_t arrival;   /* the next one */
-    bool wants_least; /* only the smallest peak is needed */
-    uint64_t shared_bytes;
-    uint64_t full_bytes; /* if all units are recomputed */
-    uint64_t full_cycles;
-} row;
 
 void pl_variants_free(pl_variants *variants) {
     for (size_t i = 0; i < variants->count; ++i)
@@ -63,7 +36,248 @@ bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name
     return variant.name != NULL;
 }
 
+/* True if a choice is better than another: has fewer cycles, then fewer bytes; or fewer bytes. */
+static bool is_better(const pl_variant_choice *own, const pl_variant_choice *other,
+                      bool by_cycles) {
+    if (by_cycles && own->cycles != other->cycles)
+        return own->cycles < other->cycles;
+    return own->peak_bytes < other->peak_bytes;
+}
+
 /* ---- a stage of units ---- */
+
+static uint64_t bytes_of(const pl_variant *variant, size_t copies) {
+    return variant->memory_bytes + copies * variant->stash_bytes;
+}
+
+/* The memory of a stage that all its choices share, and its costs if it recomputes all units. */
+typedef struct frame {
+    const pl_variants *variants;
+    size_t copies;
+    size_t first_unit;
+    size_t end;     /* one past the last unit */
+    size_t arrival; /* the next one */
+    uint64_t shared_bytes;
+    uint64_t full_bytes;
+    uint64_t full_cycles;
+} frame;
+
+static frame begin_frame(const pl_variants *v, size_t copies, size_t first_unit) {
+    frame f = {.variants = v, .copies = copies, .first_unit = first_unit, .end = first_unit};
+    while (f.arrival < v->num_arrivals && v->arrivals[f.arrival].unit < first_unit)
+        ++f.arrival;
+    if (v->has_full)
+        f.full_bytes = copies * v->inputs_bytes[first_unit];
+    return f;
+}
+
+/* Adds the next unit. */
+static void extend_frame(frame *f) {
+    const pl_variants *v = f->variants;
+    const size_t unit = f->end++;
+    for (; f->arrival < v->num_arrivals && v->arrivals[f->arrival].unit == unit; ++f->arrival) {
+        const pl_variant_arrival *arrival = &v->arrivals[f->arrival];
+        bool is_new = arrival->begins_after == SIZE_MAX || f->first_unit > arrival->begins_after;
+        f->shared_bytes += is_new ? arrival->bytes : 0;
+    }
+    const pl_variant *own = &v->items[v->first[unit]];
+    f->full_bytes += own->memory_bytes;
+    f->full_cycles += own->cycles + v->recompute_cycles[unit];
+}
+
+static uint64_t cut_cycles(const frame *f) {
+    return f->variants->cut_cycles[f->first_unit] + f->variants->cut_cycles[f->end];
+}
+
+/* Returns the choice of recomputing all units, if there is one within the limits. */
+static pl_variant_choice full_choice(const frame *f, const pl_variant_limits *limits) {
+    const uint64_t bytes = f->full_bytes + f->shared_bytes;
+    const uint64_t cycles = f->full_cycles + cut_cycles(f);
+    const bool exists = f->variants->has_full && bytes <= limits->max_bytes &&
+                        bytes <= f->variants->capacity_bytes && cycles <= limits->max_cycles;
+    return (pl_variant_choice){exists, bytes, cycles};
+}
+
+/* ---- parts of variants ---- */
+
+/* From a variant of a unit to one that takes more cycles and fewer bytes. */
+typedef struct step {
+    size_t unit;
+    size_t number; /* of the steps of the unit */
+    uint64_t cycles;
+    uint64_t bytes;
+} step;
+
+/* Bounds of stages of a range of units: steps count in part, those with the most bytes for a cycle
+ * first (Dantzig, Operations Research 5, 1957). The steps of a unit are its lower convex hull. */
+typedef struct relaxation {
+    step *steps;
+    size_t num_steps;
+    size_t first_unit;
+    /* [units + 1]: where the steps of a unit begin in `places`, their places in `steps` */
+    size_t *first_place;
+    size_t *places;
+    const pl_variant **fastest; /* [units] */
+    /* [num_steps + 1]: sums of the units of a stage, a binary indexed tree */
+    uint64_t *cycles;
+    uint64_t *bytes;
+} relaxation;
+
+static void free_relaxation(relaxation *x) {
+    free(x->steps);
+    free(x->first_place);
+    free(x->places);
+    free(x->fastest);
+    free(x->cycles);
+    free(x->bytes);
+}
+
+/* Returns -1, 0 or 1: whether a saves more bytes for a cycle than b, as many, or fewer. */
+static int compare_ratios(const step *a, const step *b) {
+    if ((a->bytes | a->cycles | b->bytes | b->cycles) >> 32 == 0) {
+        const uint64_t own = a->bytes * b->cycles;
+        const uint64_t other = b->bytes * a->cycles;
+        return (own < other) - (own > other);
+    }
+    const pl_product own = pl_product_of((uint64_t[]){a->bytes, b->cycles}, 2);
+    const pl_product other = pl_product_of((uint64_t[]){b->bytes, a->cycles}, 2);
+    return pl_product_compare(&other, &own);
+}
+
+static int compare_steps(const void *left, const void *right) {
+    const step *a = left;
+    const step *b = right;
+    const int order = compare_ratios(a, b);
+    return order != 0 ? order : (a->unit > b->unit) - (a->unit < b->unit);
+}
+
+/* Adds the steps of a unit. */
+static void add_steps(relaxation *x, const pl_variants *v, size_t copies, size_t unit) {
+    const size_t end = v->first[unit + 1];
+    const pl_variant *now = &v->items[v->first[unit]];
+    for (size_t i = v->first[unit]; i < end; ++i)
+        if (v->items[i].cycles < now->cycles ||
+            (v->items[i].cycles == now->cycles &&
+             bytes_of(&v->items[i], copies) < bytes_of(now, copies)))
+            now = &v->items[i];
+    x->fastest[unit - x->first_unit] = now;
+    for (size_t number = 0; now != NULL; ++number) {
+        const pl_variant *next = NULL;
+        step best = {0};
+        for (size_t i = v->first[unit]; i < end; ++i) {
+            const pl_variant *other = &v->items[i];
+            if (bytes_of(other, copies) >= bytes_of(now, copies))
+                continue;
+            const step own = {unit, number, other->cycles - now->cycles,
+                              bytes_of(now, copies) - bytes_of(other, copies)};
+            const int order = next == NULL ? -1 : compare_ratios(&own, &best);
+            if (order < 0 || (order == 0 && own.cycles > best.cycles)) {
+                next = other;
+                best = own;
+            }
+        }
+        if (next != NULL)
+            x->steps[x->num_steps++] = best;
+        now = next;
+    }
+}
+
+/* Finds the steps of the units first ... end - 1. */
+static popliner_status relax(relaxation *x, const pl_variants *v, size_t copies, size_t first,
+                             size_t end, popliner_error *error) {
+    const size_t count = end - first;
+    const size_t most = v->first[end] - v->first[first];
+    *x = (relaxation){.steps = pl_new_array(most, sizeof *x->steps),
+                      .first_unit = first,
+                      .first_place = pl_new_array(count + 2, sizeof *x->first_place),
+                      .places = pl_new_array(most, sizeof *x->places),
+                      .fastest = pl_new_array(count, sizeof *x->fastest),
+                      .cycles = pl_new_array(most + 1, sizeof *x->cycles),
+                      .bytes = pl_new_array(most + 1, sizeof *x->bytes)};
+    if (x->steps == NULL || x->first_place == NULL || x->places == NULL || x->fastest == NULL ||
+        x->cycles == NULL || x->bytes == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    for (size_t unit = first; unit < end; ++unit)
+        add_steps(x, v, copies, unit);
+    qsort(x->steps, x->num_steps, sizeof *x->steps, compare_steps);
+    for (size_t i = 0; i < x->num_steps; ++i)
+        ++x->first_place[x->steps[i].unit - first + 2];
+    for (size_t i = 2; i < count + 2; ++i)
+        x->first_place[i] += x->first_place[i - 1];
+    for (size_t i = 0; i < x->num_steps; ++i)
+        x->places[x->first_place[x->steps[i].unit - first + 1]++] = i;
+    return POPLINER_OK;
+}
+
+/* Lets the steps of a unit count. */
+static void count_unit(relaxation *x, size_t unit) {
+    const size_t *first = &x->first_place[unit - x->first_unit];
+    for (size_t i = first[0]; i < first[1]; ++i) {
+        const step *own = &x->steps[x->places[i]];
+        for (size_t at = x->places[i] + 1; at <= x->num_steps; at += at & (~at + 1)) {
+            x->cycles[at] += own->cycles;
+            x->bytes[at] += own->bytes;
+        }
+    }
+}
+
+/* Returns how many bytes the steps that count save at most, rounded up, for so many cycles. */
+static uint64_t most_saved(const relaxation *x, uint64_t cycles) {
+    size_t at = 0;
+    uint64_t saved = 0;
+    size_t size = 1;
+    while (size <= x->num_steps / 2)
+        size *= 2;
+    for (; size > 0; size /= 2) {
+        const size_t next = at + size;
+        if (next > x->num_steps || x->cycles[next] > cycles)
+            continue;
+        at = next;
+        cycles -= x->cycles[at];
+        saved += x->bytes[at];
+    }
+    if (at == x->num_steps || cycles == 0)
+        return saved;
+    const step *own = &x->steps[at];
+    if ((own->bytes | cycles) >> 32 == 0)
+        return saved + (own->bytes * cycles + own->cycles - 1) / own->cycles;
+    return saved + pl_ratio_up((uint64_t[]){own->bytes, cycles}, 2, &own->cycles, 1);
+}
+
+/* ---- all points ---- */
+
+/* A Pareto-optimal choice for the units of a stage so far: more cycles than the point before it,
+ * fewer bytes. */
+typedef struct point {
+    uint64_t cycles;
+    uint64_t bytes;
+    uint32_t parent; /* the point of the units before the last one */
+    uint32_t variant;
+} point;
+
+/* Costs of units, or lower bounds; the score is a weighted sum of both. */
+typedef struct amount {
+    uint64_t cycles;
+    uint64_t bytes;
+    uint64_t score;
+} amount;
+
+/* A stage that grows unit by unit. Points are dropped that exceed `most` with the least that the
+ * remaining units take. */
+typedef struct row {
+    const pl_variants *variants;
+    size_t copies;
+    size_t first_unit;
+    size_t end;    /* one past the last unit so far */
+    point *points; /* of all units so far, those of the last unit at the end */
+    size_t count;
+    size_t capacity;
+    size_t current; /* where the points of the last unit begin */
+    amount most;
+    amount *rest; /* [units + 1]: what the units from here on take at least */
+    uint64_t cycle_weight;
+    uint64_t byte_weight;
+} row;
 
 static int compare_points(const void *left, const void *right) {
     const point *a = left;
@@ -78,18 +292,6 @@ static int compare_points(const void *left, const void *right) {
     return (a->variant > b->variant) - (a->variant < b->variant);
 }
 
-static void begin_row(row *r, size_t first_unit) {
-    const pl_variants *v = r->variants;
-    r->first_unit = r->end = first_unit;
-    r->count = r->current = 0;
-    r->shared_bytes = r->full_bytes = r->full_cycles = 0;
-    r->arrival = 0;
-    while (r->arrival < v->num_arrivals && v->arrivals[r->arrival].unit < first_unit)
-        ++r->arrival;
-    if (v->has_full)
-        r->full_bytes = r->copies * v->inputs_bytes[first_unit];
-}
-
 /* Drops the points from `from` on that another point beats. */
 static void keep_compromises(row *r, size_t from) {
     size_t kept = from;
@@ -97,30 +299,20 @@ static void keep_compromises(row *r, size_t from) {
     for (size_t i = from; i < r->count; ++i)
         if (kept == from || r->points[i].bytes < r->points[kept - 1].bytes)
             r->points[kept++] = r->points[i];
-    if (r->wants_least && kept > from) {
-        r->points[from] = r->points[kept - 1];
-        kept = from + 1;
-    }
     r->count = kept;
 }
 
 /* Adds the next unit to the stage. */
 static popliner_status extend_row(row *r, popliner_error *error) {
     const pl_variants *v = r->variants;
-    size_t unit = r->end++;
-    size_t num_before = r->count - r->current;
-    size_t begin = r->current;
-    bool is_first = unit == r->first_unit;
-    size_t num_own = v->first[unit + 1] - v->first[unit];
-    for (; r->arrival < v->num_arrivals && v->arrivals[r->arrival].unit == unit; ++r->arrival) {
-        const pl_variant_arrival *arrival = &v->arrivals[r->arrival];
-        bool is_new = arrival->begins_after == SIZE_MAX || r->first_unit > arrival->begins_after;
-        r->shared_bytes += is_new ? arrival->bytes : 0;
-    }
+    const size_t unit = r->end++;
+    const amount *rest = &r->rest[r->end - r->first_unit];
+    const bool is_first = unit == r->first_unit;
+    const size_t begin = r->current;
+    const size_t num_before = is_first ? 1 : r->count - begin;
+    const size_t num_own = v->first[unit + 1] - v->first[unit];
+    const size_t wanted = r->count + num_before * num_own;
     const pl_variant *own = &v->items[v->first[unit]];
-    r->full_bytes += own->memory_bytes;
-    r->full_cycles += own->cycles + v->recompute_cycles[unit];
-    size_t wanted = r->count + (is_first ? 1 : num_before) * num_own;
     if (wanted > MAX_POINTS)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "units %zu to %zu offer too many choices between memory and cycles; use "
@@ -128,54 +320,120 @@ static popliner_status extend_row(row *r, popliner_error *error) {
                        r->first_unit, unit);
     if (!pl_grow(&r->points, &r->capacity, wanted, sizeof *r->points))
         return pl_fail_memory(error, "the variants of the stages");
-    size_t from = r->count;
-    for (size_t i = 0; i < (is_first ? 1 : num_before); ++i)
+    r->current = r->count;
+    for (size_t i = 0; i < num_before; ++i)
         for (size_t k = 0; k < num_own; ++k) {
             const point none = {0, 0, 0, 0};
             const point *before = is_first ? &none : &r->points[begin + i];
-            point next = {before->cycles + own[k].cycles,
-                          before->bytes + own[k].memory_bytes + r->copies * own[k].stash_bytes,
-                          (uint32_t)(begin + i), (uint32_t)k};
-            if (next.cycles <= r->max_cycles && next.bytes <= r->max_bytes)
+            const point next = {before->cycles + own[k].cycles,
+                                before->bytes + bytes_of(&own[k], r->copies), (uint32_t)(begin + i),
+                                (uint32_t)k};
+            const uint64_t score = next.cycles * r->cycle_weight + next.bytes * r->byte_weight;
+            if (next.cycles + rest->cycles <= r->most.cycles &&
+                next.bytes + rest->bytes <= r->most.bytes && score + rest->score <= r->most.score)
                 r->points[r->count++] = next;
         }
-    r->current = from;
-    keep_compromises(r, from);
+    keep_compromises(r, r->current);
     return POPLINER_OK;
 }
 
-static uint64_t cut_cycles(const row *r) {
-    return r->variants->cut_cycles[r->first_unit] + r->variants->cut_cycles[r->end];
-}
-
-static bool is_within(const row *r, uint64_t bytes, uint64_t cycles) {
-    return bytes <= r->max_bytes && bytes <= r->variants->capacity_bytes && cycles <= r->max_cycles;
-}
-
-/* Returns the point within the limits that has the fewest cycles, or else the fewest bytes. Sets
- * *is_full if the whole stage is recomputed, else *place to the index of the point. */
-static pl_variant_choice choose_in_row(const row *r, bool by_cycles, bool *is_full, size_t *place) {
-    uint64_t full_bytes = r->full_bytes + r->shared_bytes;
-    uint64_t full_cycles = r->full_cycles + cut_cycles(r);
-    pl_variant_choice best = {0};
-    *is_full = false;
-    for (size_t i = r->current; i < r->count; ++i) {
-        uint64_t bytes = r->points[i].bytes + r->shared_bytes;
-        uint64_t cycles = r->points[i].cycles + cut_cycles(r);
-        if (!is_within(r, bytes, cycles) || (best.exists && by_cycles))
+/* Lowers the limits of a row to those of a good choice: whole steps, the best first, as long as
+ * they are within the cycles, or until they are within the bytes. Returns the step at which parts
+ * would count; NULL if none would. */
+static const step *limit_by_steps(row *r, const relaxation *x, bool by_cycles, size_t *num_taken) {
+    const step *critical = NULL;
+    amount now = {0};
+    uint64_t best = r->most.cycles;
+    for (size_t unit = r->first_unit; unit < r->end; ++unit) {
+        now.cycles += x->fastest[unit - r->first_unit]->cycles;
+        now.bytes += bytes_of(x->fastest[unit - r->first_unit], r->copies);
+    }
+    if (by_cycles && now.bytes <= r->most.bytes)
+        best = pl_smaller(best, now.cycles);
+    for (size_t i = 0; i < x->num_steps && (!by_cycles || now.bytes > r->most.bytes); ++i) {
+        const step *own = &x->steps[i];
+        const uint64_t cycles = pl_add_or_never(now.cycles, own->cycles);
+        const bool is_next = num_taken[own->unit - r->first_unit] == own->number;
+        if (!is_next)
             continue;
-        best = (pl_variant_choice){true, bytes, cycles};
-        *place = i;
+        const bool ends =
+            by_cycles ? now.bytes - own->bytes <= r->most.bytes : cycles > r->most.cycles;
+        if (ends && by_cycles)
+            best = pl_smaller(best, cycles);
+        if (ends) {
+            critical = critical == NULL ? own : critical;
+            continue;
+        }
+        now.cycles = cycles;
+        now.bytes -= own->bytes;
+        ++num_taken[own->unit - r->first_unit];
     }
-    bool full_is_better = by_cycles ? full_cycles < best.cycles || (full_cycles == best.cycles &&
-                                                                    full_bytes < best.peak_bytes)
-                                    : full_bytes < best.peak_bytes;
-    if (r->variants->has_full && is_within(r, full_bytes, full_cycles) &&
-        (!best.exists || full_is_better)) {
-        best = (pl_variant_choice){true, full_bytes, full_cycles};
-        *is_full = true;
+    if (by_cycles)
+        r->most.cycles = best;
+    else if (now.cycles <= r->most.cycles)
+        r->most.bytes = pl_smaller(r->most.bytes, now.bytes);
+    return critical;
+}
+
+/* Weighs bytes and cycles so that the best points have almost the smallest score: like the critical
+ * step. */
+static void weigh(row *r, const step *critical, bool by_cycles) {
+    const pl_variants *v = r->variants;
+    amount all = {0};
+    for (size_t unit = r->first_unit; unit < r->end; ++unit) {
+        amount own = {0};
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
+            own.cycles = pl_larger(own.cycles, v->items[i].cycles);
+            own.bytes = pl_larger(own.bytes, bytes_of(&v->items[i], r->copies));
+        }
+        all.cycles = pl_add_or_never(all.cycles, own.cycles);
+        all.bytes = pl_add_or_never(all.bytes, own.bytes);
     }
-    return best;
+    r->most.cycles = pl_smaller(r->most.cycles, all.cycles);
+    r->most.bytes = pl_smaller(r->most.bytes, all.bytes);
+    r->cycle_weight = critical != NULL ? critical->bytes : by_cycles;
+    r->byte_weight = critical != NULL ? critical->cycles : !by_cycles;
+    while (pl_multiply_or_never(all.cycles, r->cycle_weight) > UINT64_MAX / 4 ||
+           pl_multiply_or_never(all.bytes, r->byte_weight) > UINT64_MAX / 4) {
+        r->cycle_weight /= 2;
+        r->byte_weight /= 2;
+    }
+    r->most.score = r->most.cycles * r->cycle_weight + r->most.bytes * r->byte_weight;
+    for (size_t unit = r->end; unit-- > r->first_unit;) {
+        const amount *after = &r->rest[unit + 1 - r->first_unit];
+        amount least = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
+            const uint64_t bytes = bytes_of(&v->items[i], r->copies);
+            const uint64_t cycles = v->items[i].cycles;
+            least.cycles = pl_smaller(least.cycles, cycles);
+            least.bytes = pl_smaller(least.bytes, bytes);
+            least.score =
+                pl_smaller(least.score, cycles * r->cycle_weight + bytes * r->byte_weight);
+        }
+        r->rest[unit - r->first_unit] = (amount){
+            after->cycles + least.cycles, after->bytes + least.bytes, after->score + least.score};
+    }
+}
+
+/* Finds the points of a stage that may be the best within the limits of *r, by cycles or else by
+ * bytes. */
+static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
+    relaxation x = {0};
+    const size_t end = r->end;
+    const size_t count = end - r->first_unit;
+    size_t *num_taken = pl_new_array(count, sizeof *num_taken);
+    r->rest = pl_new_array(count + 1, sizeof *r->rest);
+    popliner_status status = num_taken != NULL && r->rest != NULL
+                                 ? relax(&x, r->variants, r->copies, r->first_unit, end, error)
+                                 : pl_fail_memory(error, "the variants of the stages");
+    if (status == POPLINER_OK)
+        weigh(r, limit_by_steps(r, &x, by_cycles, num_taken), by_cycles);
+    r->end = r->first_unit;
+    while (status == POPLINER_OK && r->end < end)
+        status = extend_row(r, error);
+    free(num_taken);
+    free_relaxation(&x);
+    return status;
 }
 
 /* ---- a listed stage ---- */
@@ -186,15 +444,13 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
     size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
     pl_variant_choice best = {0};
     for (size_t i = v->first[interval]; i < v->first[interval + 1]; ++i) {
-        uint64_t bytes = v->items[i].memory_bytes + copies * v->items[i].stash_bytes;
-        uint64_t cycles = v->items[i].cycles;
-        bool is_better =
-            by_cycles ? cycles < best.cycles || (cycles == best.cycles && bytes < best.peak_bytes)
-                      : bytes < best.peak_bytes;
+        const uint64_t bytes = bytes_of(&v->items[i], copies);
+        const uint64_t cycles = v->items[i].cycles;
+        const pl_variant_choice own = {true, bytes, cycles};
         if (cycles > max_cycles || bytes > max_bytes || bytes > v->capacity_bytes ||
-            (best.exists && !is_better))
+            (best.exists && !is_better(&own, &best, by_cycles)))
             continue;
-        best = (pl_variant_choice){true, bytes, cycles};
+        best = own;
         *place = i;
     }
     return best;
@@ -202,40 +458,70 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
 
 /* ---- tables ---- */
 
+/* Fills the peaks of the intervals that begin with a unit, in one place of the pipeline, with
+ * bounds. From the first interval on whose longer ones also need too much, they are forbidden. */
+static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t to_end,
+                        const pl_variant_limits *limits, popliner_costs *costs) {
+    const size_t first = f.first_unit;
+    const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
+    amount fast = {v->cut_cycles[first], 0, 0};
+    bool is_over = false;
+    memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
+    memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
+    for (size_t last = first; last < v->num_units; ++last) {
+        uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
+        if (!is_over) {
+            extend_frame(&f);
+            fast.cycles += x->fastest[last]->cycles;
+            fast.bytes += bytes_of(x->fastest[last], f.copies);
+            count_unit(x, last);
+            const pl_variant_choice full = full_choice(&f, limits);
+            const uint64_t cycles = fast.cycles + v->cut_cycles[f.end];
+            const uint64_t bytes =
+                cycles > limits->max_cycles
+                    ? UINT64_MAX
+                    : f.shared_bytes + fast.bytes - most_saved(x, limits->max_cycles - cycles);
+            if (bytes <= most)
+                least_bytes = bytes;
+            if (full.exists && full.peak_bytes < least_bytes)
+                least_bytes = full.peak_bytes;
+            is_over =
+                least_bytes == POPLINER_PEAK_FORBIDDEN &&
+                (fast.cycles > limits->max_cycles ||
+                 f.shared_bytes + fast.bytes - most_saved(x, limits->max_cycles - fast.cycles) >
+                     most) &&
+                (!v->has_full || f.full_bytes + f.shared_bytes > most ||
+                 f.full_cycles + v->cut_cycles[first] > limits->max_cycles);
+        }
+        pl_costs_set_peak(costs, first, last, to_end, least_bytes);
+    }
+}
+
 /* Fills the peaks of one place of the pipeline; not all of them if *is_stopped. */
 static popliner_status fill_place(const pl_variants *v, size_t to_end,
                                   const pl_variant_limits *limits, popliner_costs *costs,
                                   bool *is_stopped, popliner_error *error) {
-    row r = {.variants = v,
-             .copies = pl_pipeline_copies(&v->pipeline, to_end),
-             .max_cycles = limits->max_cycles,
-             .max_bytes = limits->max_bytes,
-             .wants_least = limits->max_cycles == UINT64_MAX};
-    popliner_status status = POPLINER_OK;
-    size_t place;
-    bool is_full;
+    const size_t copies = pl_pipeline_copies(&v->pipeline, to_end);
+    relaxation x = {0};
+    popliner_status status =
+        v->is_listed ? POPLINER_OK : relax(&x, v, copies, 0, v->num_units, error);
     for (size_t first = 0; status == POPLINER_OK && first < v->num_units; ++first) {
         *is_stopped =
             *is_stopped || (limits->should_stop != NULL && limits->should_stop(limits->user));
         if (*is_stopped)
             break;
         if (!v->is_listed)
-            begin_row(&r, first);
-        for (size_t last = first; last < v->num_units; ++last) {
+            fill_bounds(v, &x, begin_frame(v, copies, first), to_end, limits, costs);
+        for (size_t last = first; v->is_listed && last < v->num_units; ++last) {
             const popliner_interval stage = {first, last, to_end};
-            if (!v->is_listed)
-                status = extend_row(&r, error);
-            if (status != POPLINER_OK)
-                break;
-            pl_variant_choice choice =
-                v->is_listed
-                    ? choose_listed(v, &stage, r.copies, r.max_cycles, r.max_bytes, false, &place)
-                    : choose_in_row(&r, false, &is_full, &place);
+            size_t place;
+            const pl_variant_choice choice = choose_listed(v, &stage, copies, limits->max_cycles,
+                                                           limits->max_bytes, false, &place);
             pl_costs_set_peak(costs, first, last, to_end,
                               choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
         }
     }
-    free(r.points);
+    free_relaxation(&x);
     return status;
 }
 
@@ -288,38 +574,115 @@ static popliner_status tell_units(const row *r, size_t place, const char *const 
 }
 
 popliner_status pl_variants_choose(const pl_variants *variants, const popliner_interval *stage,
-                                   uint64_t max_bytes, const char *const *unit_names,
-                                   pl_variant_choice *choice, pl_text *text,
-                                   popliner_error *error) {
+                                   const pl_variant_limits *limits, bool by_cycles,
+                                   const char *const *unit_names, pl_variant_choice *choice,
+                                   pl_text *text, popliner_error *error) {
     const pl_variants *v = variants;
-    row r = {.variants = v,
-             .copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end),
-             .max_cycles = UINT64_MAX,
-             .max_bytes = max_bytes};
-    popliner_status status = POPLINER_OK;
+    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
     size_t place = 0;
-    bool is_full = false;
     if (v->is_listed) {
-        *choice = choose_listed(v, stage, r.copies, UINT64_MAX, max_bytes, true, &place);
+        *choice = choose_listed(v, stage, copies, limits->max_cycles, limits->max_bytes, by_cycles,
+                                &place);
         if (choice->exists && text != NULL)
             pl_text_add(text, v->items[place].name);
-        goto done;
+        return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
+                                            : POPLINER_OK;
     }
-    begin_row(&r, stage->first_unit);
-    while (status == POPLINER_OK && r.end <= stage->last_unit)
-        status = extend_row(&r, error);
-    if (status != POPLINER_OK)
-        goto done;
-    *choice = choose_in_row(&r, true, &is_full, &place);
-    if (choice->exists && text != NULL && is_full)
+    frame f = begin_frame(v, copies, stage->first_unit);
+    while (f.end <= stage->last_unit)
+        extend_frame(&f);
+    const pl_variant_choice full = full_choice(&f, limits);
+    const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
+    row r = {.variants = v, .copies = copies, .first_unit = f.first_unit, .end = f.end};
+    popliner_status status = POPLINER_OK;
+    *choice = (pl_variant_choice){0};
+    if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
+        r.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes, 0};
+        status = fill_row(&r, by_cycles, error);
+    }
+    if (status == POPLINER_OK && r.count > r.current) {
+        place = by_cycles ? r.current : r.count - 1;
+        *choice = (pl_variant_choice){true, r.points[place].bytes + f.shared_bytes,
+                                      r.points[place].cycles + cut_cycles(&f)};
+    }
+    const bool is_full = full.exists && (!choice->exists || is_better(&full, choice, by_cycles));
+    if (is_full)
+        *choice = full;
+    if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
         pl_text_add(text, "full");
-    else if (choice->exists && text != NULL)
+    else if (status == POPLINER_OK && choice->exists && text != NULL)
         status = tell_units(&r, place, unit_names, text, error);
-done:
     free(r.points);
+    free(r.rest);
     if (status == POPLINER_OK && text != NULL && text->failed)
         status = pl_fail_memory(error, "the variants of the stages");
     return status;
+}
+
+uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_stages) {
+    const pl_variants *v = variants;
+    uint64_t all = 0;
+    uint64_t largest = 0;
+    for (size_t unit = 0; !v->is_listed && unit < v->num_units; ++unit) {
+        uint64_t least = UINT64_MAX;
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
+            least = pl_smaller(least, v->items[i].cycles);
+        largest = pl_larger(largest, least);
+        all = pl_add_or_never(all, least);
+    }
+    return pl_larger(largest, all / num_stages + (all % num_stages > 0));
+}
+
+/* True if units have the same numbers. */
+static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
+    const size_t count = v->first[unit + 1] - v->first[unit];
+    bool is_so = v->first[other + 1] - v->first[other] == count &&
+                 (!v->has_full || (v->inputs_bytes[unit] == v->inputs_bytes[other] &&
+                                   v->recompute_cycles[unit] == v->recompute_cycles[other]));
+    for (size_t i = 0; is_so && i < count; ++i) {
+        const pl_variant *a = &v->items[v->first[unit] + i];
+        const pl_variant *b = &v->items[v->first[other] + i];
+        is_so = a->memory_bytes == b->memory_bytes && a->stash_bytes == b->stash_bytes &&
+                a->cycles == b->cycles;
+    }
+    return is_so;
+}
+
+/* True if stages of `count` units, with their cuts, have the same numbers. */
+static bool are_stages_alike(const pl_variants *v, size_t first, size_t other, size_t count) {
+    bool is_so = v->num_arrivals == 0 && v->cut_cycles[first] == v->cut_cycles[other] &&
+                 v->cut_cycles[first + count] == v->cut_cycles[other + count];
+    for (size_t d = 0; is_so && d < count; ++d)
+        is_so = are_alike(v, first + d, other + d);
+    return is_so || first == other;
+}
+
+popliner_status pl_variants_refine(const pl_variants *variants, const popliner_interval *stage,
+                                   const pl_variant_limits *limits, popliner_costs *costs,
+                                   bool *is_changed, popliner_error *error) {
+    const pl_variants *v = variants;
+    const size_t first = stage->first_unit;
+    const size_t count = stage->last_unit + 1 - first;
+    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
+    pl_variant_choice choice;
+    popliner_status status =
+        pl_variants_choose(v, stage, limits, false, NULL, &choice, NULL, error);
+    const uint64_t bytes = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
+    if (status != POPLINER_OK ||
+        bytes == popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end))
+        return status;
+    *is_changed = true;
+    for (size_t other = 0; other + count <= v->num_units; ++other) {
+        if (!are_stages_alike(v, first, other, count))
+            continue;
+        for (size_t to_end = 1; to_end <= costs->max_stages_to_end; ++to_end) {
+            const size_t own = pl_pipeline_copies(&v->pipeline, to_end);
+            /* more copies never need less */
+            if (own == copies || (!choice.exists && own > copies))
+                pl_costs_set_peak(costs, other, other + count - 1, to_end, bytes);
+        }
+    }
+    return POPLINER_OK;
 }
 
 /* ---- Ways ------------------------------------------------------------------------------------ */

@@ -66,13 +66,20 @@ typedef struct pl_variant_limits {
     void *user;
 } pl_variant_limits;
 
-/* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`. Forbids
- * stages that have no such peak or need more than max_bytes. *costs is NULL if should_stop returned
- * true. Errors: MEMORY; INPUT for more than 2^22 Pareto-optimal points of one stage. O(n^2 * places
- * * points). */
+/* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`. For
+ * variants of units, peaks are lower bounds, unless cycles are not limited: parts of variants count.
+ * Forbids stages that have no such peak or need more than max_bytes. *costs is NULL if should_stop
+ * returned true. Errors: MEMORY. O(n^2 * places * log(variants)). */
 popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
                                   const pl_variant_limits *limits, popliner_costs **costs,
                                   popliner_error *error);
+
+/* Replaces the bound of a stage in such a table by its smallest peak, also for stages of the same
+ * numbers and copies. Sets *is_changed to true if the bound was lower. Errors: those of
+ * pl_variants_choose. */
+popliner_status pl_variants_refine(const pl_variants *variants, const popliner_interval *stage,
+                                   const pl_variant_limits *limits, popliner_costs *costs,
+                                   bool *is_changed, popliner_error *error);
 
 /* The variants that a stage chooses, and their costs. */
 typedef struct pl_variant_choice {
@@ -81,12 +88,17 @@ typedef struct pl_variant_choice {
     uint64_t cycles;
 } pl_variant_choice;
 
-/* Chooses the variants with the fewest cycles, then the smallest peak, within max_bytes. Appends
- * their names to `text` (may be NULL): "none", "full", the name of an interval's variant, or
- * "u=NAME,..." for the units that have one. Errors: those of pl_variants_costs. */
+/* Chooses the variants with the smallest peak within the limits; `by_cycles`: with the fewest
+ * cycles, then the smallest peak. Appends their names to `text` (may be NULL): "none", "full", the
+ * name of an interval's variant, or "u=NAME,..." for the units that have one. Errors: MEMORY; INPUT
+ * for more than 2^22 points that may be part of the best choice. */
 popliner_status pl_variants_choose(const pl_variants *variants, const popliner_interval *stage,
-                                   uint64_t max_bytes, const char *const *unit_names,
-                                   pl_variant_choice *choice, pl_text *text, popliner_error *error);
+                                   const pl_variant_limits *limits, bool by_cycles,
+                                   const char *const *unit_names, pl_variant_choice *choice,
+                                   pl_text *text, popliner_error *error);
+
+/* Returns a lower bound of the cycles of the slowest of at most num_stages stages. */
+uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_stages);
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 

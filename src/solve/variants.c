@@ -63,40 +63,6 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
     return pl_variants_costs(&variants, s->costs, limits, costs, error);
 }
 
-/* Solves for the first objectives with stages of at most max_cycles. The first attempt has no
- * limit, and finds reasons if they are wanted. The table enforces the limit of cycles. */
-static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
-                               popliner_plan **plan, popliner_error *error) {
-    popliner_solver_options o = s->options;
-    popliner_costs *costs = NULL;
-    bool is_first = max_cycles == UINT64_MAX;
-    const pl_variant_limits limits = {
-        max_cycles, is_first ? POPLINER_PEAK_FORBIDDEN - 1 : pl_limits_largest(&s->options),
-        is_stop_wanted, &s->stop};
-    *plan = NULL;
-    o.without_reasons = !is_first || !s->with_reasons;
-    o.without_second_proof = true; /* it would be of a table, not of the choice */
-    popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
-    s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
-    if (status == POPLINER_OK && s->is_stopped) {
-        popliner_costs_free(costs);
-        return is_first ? pl_plan_create_empty(true, plan, error) : POPLINER_OK;
-    }
-    double left = s->stop.deadline_seconds - pl_clock_seconds();
-    if (status == POPLINER_OK)
-        status = pl_costs_add_cycles(costs, error); /* all 0 */
-    o.objectives = s->objectives;
-    o.num_objectives = num_objectives;
-    if (isfinite(left))
-        o.time_limit_seconds = left > 0.001 ? left : 0.001;
-    if (status == POPLINER_OK)
-        status = popliner_solve(costs, &o, plan, error);
-    popliner_costs_free(costs);
-    if (status == POPLINER_OK)
-        s->is_stopped = s->is_stopped || (*plan)->is_stopped;
-    return status;
-}
-
 /* ---- the choices of stages ---- */
 
 /* Returns the limit of a stage, at most the value of the objective memory. If nothing fits, that is
@@ -128,7 +94,8 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     uint64_t max_bytes = limit_of_stage(s, plan, stage);
     popliner_status status = POPLINER_OK;
     if (s->file != NULL) {
-        status = pl_variants_choose(&s->variants, &interval, max_bytes,
+        const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+        status = pl_variants_choose(&s->variants, &interval, &limits, true,
                                     (const char *const *)s->file->names, choice, text, error);
     } else {
         size_t way = pl_ways_choose(&s->ways, &interval, max_bytes, choice);
@@ -140,6 +107,80 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     if (status == POPLINER_OK && !choice->exists)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "stage %zu has no variant within the limits of the plan", stage);
+    return status;
+}
+
+/* ---- attempts ---- */
+
+/* Replaces the bounds of a plan's stages in its table by their smallest peaks. Sets *is_changed to
+ * true if one was lower. */
+static popliner_status refine(const search *s, const pl_variant_limits *limits,
+                              const popliner_plan *plan, popliner_costs *costs, bool *is_changed,
+                              popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *is_changed = false;
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+        const popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit,
+                                         place_of(s, plan->num_stages, i)};
+        status = pl_variants_refine(&s->variants, &stage, limits, costs, is_changed, error);
+    }
+    return status;
+}
+
+/* Solves with a table of bounds, and again with better ones, until those of the plan are its peaks:
+ * no other split is better. *plan is NULL if no time was left for that. */
+static popliner_status solve_table(search *s, const pl_variant_limits *limits,
+                                   popliner_solver_options *o, popliner_costs *costs,
+                                   popliner_plan **plan, popliner_error *error) {
+    const bool has_bounds = s->file != NULL && limits->max_cycles < UINT64_MAX;
+    bool is_changed = true;
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && is_changed && !s->is_stopped) {
+        const double left = s->stop.deadline_seconds - pl_clock_seconds();
+        popliner_plan_free(*plan);
+        *plan = NULL;
+        if (isfinite(left))
+            o->time_limit_seconds = left > 0.001 ? left : 0.001;
+        status = popliner_solve(costs, o, plan, error);
+        is_changed = false;
+        if (status == POPLINER_OK && has_bounds && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
+            status = refine(s, limits, *plan, costs, &is_changed, error);
+        if (status == POPLINER_OK)
+            s->is_stopped = s->is_stopped || (*plan)->is_stopped;
+    }
+    if (is_changed) {
+        popliner_plan_free(*plan);
+        *plan = NULL;
+    }
+    return status;
+}
+
+/* Solves for the first objectives with stages of at most max_cycles. The first attempt has no
+ * limit, and finds reasons if they are wanted. The table enforces the limit of cycles. */
+static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
+                               popliner_plan **plan, popliner_error *error) {
+    popliner_solver_options o = s->options;
+    popliner_costs *costs = NULL;
+    bool is_first = max_cycles == UINT64_MAX;
+    const pl_variant_limits limits = {
+        max_cycles, is_first ? POPLINER_PEAK_FORBIDDEN - 1 : pl_limits_largest(&s->options),
+        is_stop_wanted, &s->stop};
+    *plan = NULL;
+    o.without_reasons = !is_first || !s->with_reasons;
+    o.without_second_proof = true; /* it would be of a table, not of the choice */
+    popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
+    s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
+    if (status == POPLINER_OK && s->is_stopped) {
+        popliner_costs_free(costs);
+        return is_first ? pl_plan_create_empty(true, plan, error) : POPLINER_OK;
+    }
+    if (status == POPLINER_OK)
+        status = pl_costs_add_cycles(costs, error); /* all 0 */
+    o.objectives = s->objectives;
+    o.num_objectives = num_objectives;
+    if (status == POPLINER_OK)
+        status = solve_table(s, &limits, &o, costs, plan, error);
+    popliner_costs_free(costs);
     return status;
 }
 
@@ -209,7 +250,7 @@ static bool is_as_good(const popliner_plan *plan, const popliner_plan *other, si
 static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
                                        uint64_t *best_cycles, popliner_error *error) {
     popliner_status status = find_cycles(s, *plan, best_cycles, error);
-    *bound = 0;
+    *bound = s->file != NULL ? pl_variants_least_cycles(&s->variants, longest_of(s)) : 0;
     while (status == POPLINER_OK && *bound < *best_cycles) {
         uint64_t middle = *bound + (*best_cycles - *bound) / 2;
         popliner_plan *found = NULL;
