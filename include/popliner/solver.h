@@ -258,9 +258,9 @@ typedef enum popliner_method {
      * POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same one, else the
      * answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
      * program alone.
-     * If stages share IPUs: an enumeration of up to a million splits; else GLPK, or an exact search
-     * over all stages if several IPUs are shared or too many constraints were added for its
-     * programs to stay small. */
+     * If stages share IPUs: an enumeration of up to a million splits, or four million for BALANCE;
+     * else GLPK, or an exact search over all stages if several IPUs are shared or too many
+     * constraints were added for its programs to stay small. */
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not if stages share IPUs */
     /* The exact algorithm of PopLiner 1.0.0: for at least 3, then 2, then 1 units per stage, and

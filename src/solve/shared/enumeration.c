@@ -272,8 +272,9 @@ static popliner_status prepare(lister *l) {
 static bool is_few(const pl_problem *p, size_t count) {
     size_t split_bytes =
         (p->options->num_mapped_stages + p->num_ipus) * sizeof(uint32_t) + sizeof(uint64_t);
-    return count <= PL_MAX_ENUMERATED_SPLITS && count <= MAX_LIST_BYTES / split_bytes &&
-           p->num_units < UINT32_MAX;
+    const bool has_spread = pl_objectives_include(p->options, POPLINER_OBJECTIVE_BALANCE);
+    const size_t most = has_spread ? PL_MAX_ENUMERATED_SPLITS : PL_MAX_ENUMERATED_SPLITS / 4;
+    return count <= most && count <= MAX_LIST_BYTES / split_bytes && p->num_units < UINT32_MAX;
 }
 
 static bool is_no_wider(const pl_enumeration *e, const pl_limits *limits) {

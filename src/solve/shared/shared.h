@@ -170,8 +170,9 @@ popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *
 
 /* Lists and tries all splits, if constraints leave few. */
 
-/* Longer lists are not made. */
-#define PL_MAX_ENUMERATED_SPLITS 1000000
+/* Longer lists are not made; without a spread, for which other searches are slow, only lists of a
+ * quarter of this. */
+#define PL_MAX_ENUMERATED_SPLITS 4000000
 
 /* The limit of measured IPUs with several stages if shared peaks are slow: a measurement may take
  * milliseconds, and other searches need far fewer. */
