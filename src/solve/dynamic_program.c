@@ -112,8 +112,14 @@ static popliner_status find_widest(program *p, popliner_error *error) {
     bool is_ordered = pl_stage_rule_is_ordered(&widest);
     bool has_windows = pl_stage_rule_is_ordered(&outer);
     popliner_status status = POPLINER_OK;
-    if (p->is_exact && has_windows)
+    if ((p->is_exact || p->is_alike) && has_windows)
         status = find_ranges(p, outer, error);
+    /* if half of the stages might be enough, rows soon change no more, which ranges would hide */
+    if (status == POPLINER_OK && !p->is_exact && p->ranges != NULL &&
+        p->ranges[p->max_stages / 2].first == 0) {
+        free(p->ranges);
+        p->ranges = NULL;
+    }
     if (status != POPLINER_OK || is_ordered || p->is_alike ||
         !p->problem->order.peaks_grow_to_front || (has_windows && p->limits.min_peak_bytes > 0))
         return status;
@@ -138,7 +144,7 @@ static popliner_status prepare(program *p, popliner_error *error) {
     if (p->after == NULL || p->queue == NULL || p->special == NULL)
         return fail_memory(error);
     p->is_alike = !problem->depends_on_ipu && !problem->depends_on_end && !problem->is_shared;
-    if (p->max_stages == 0 || (p->num_special == 0 && !p->is_exact))
+    if (p->max_stages == 0 || (p->num_special == 0 && p->counts))
         return POPLINER_OK;
     return find_widest(p, error);
 }
@@ -197,7 +203,8 @@ static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t
     return q->begin < q->end && may_cut[unit] != 0 ? p->after[p->queue[q->begin]] : NO_SPLIT;
 }
 
-/* Returns the cost of the cheapest end that is marked and in the range of the next stage. */
+/* Returns the cost of the cheapest end that is marked, and in the range of the next stage or the end
+ * of the chain. */
 static uint64_t cheapest_marked(const program *p, size_t unit, pl_begin_range next) {
     const size_t from = p->ends.from[unit];
     const uint8_t *ok = p->ends.ok + p->ends.row[unit];
@@ -208,7 +215,9 @@ static uint64_t cheapest_marked(const program *p, size_t unit, pl_begin_range ne
         uint64_t candidate = p->after[i] | -(uint64_t)(ok[i - from] == 0);
         best = candidate < best ? candidate : best;
     }
-    return best;
+    const size_t n = p->width - 1;
+    const bool ends_chain = !p->is_exact && p->ends.to[unit] > n && from <= n && ok[n - from] != 0;
+    return ends_chain && p->after[n] < best ? p->after[n] : best;
 }
 
 /* Fills a row from its stage's ends and from the row of the stages after it, which may be itself.
@@ -216,7 +225,8 @@ static uint64_t cheapest_marked(const program *p, size_t unit, pl_begin_range ne
 static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
     size_t n = p->width - 1;
     pl_begin_range range = range_of(p, to_end);
-    pl_begin_range after = range_of(p, to_end - 1);
+    const pl_begin_range reached = range_of(p, to_end - 1);
+    const pl_begin_range after = {reached.first, p->is_exact ? reached.last : n};
     end_queue queue = {0, 0, after.last + 1};
     for (size_t i = after.first; row != next && i <= after.last; ++i)
         p->after[i] = step(p, i, next[i]);
@@ -228,7 +238,7 @@ static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *
         p->after[n] = step(p, n, next[n]);
     for (size_t i = range.last < n ? range.last + 1 : n; i-- > range.first;) {
         row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, after.first)
-                                    : cheapest_marked(p, i, after);
+                                    : cheapest_marked(p, i, reached);
         if (row == next)
             p->after[i] = step(p, i, row[i]);
         is_possible = is_possible || row[i] != NO_SPLIT;
@@ -292,7 +302,8 @@ static popliner_status fill_plain(program *p, size_t num_stages, popliner_error 
         fill_row(p, to_end, row - p->width, row);
         if (p->is_exact)
             continue;
-        p->is_settled = memcmp(row - p->width, row, p->width * sizeof *row) == 0;
+        p->is_settled =
+            p->ranges == NULL && memcmp(row - p->width, row, p->width * sizeof *row) == 0;
         p->num_plain -= p->is_settled;
         if (p->num_special == 0 && is_enough(p, row))
             break;
