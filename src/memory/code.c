@@ -51,6 +51,13 @@ void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *p
     }
 }
 
+void pl_add_program_code(const popliner_profile *p, uint32_t program,
+                         uint64_t *const groups[PL_NUM_CODE_GROUPS], size_t first) {
+    if (pl_profile_num_children(p, program) == 0)
+        pl_series_add(p, p->program_control_code[program], 1, groups[PL_CONTROL_CODE] + first);
+    pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE] + first);
+}
+
 popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
                                       const popliner_profile *p, popliner_error *error) {
     size_t num_tiles = p->target.num_tiles;
@@ -102,9 +109,7 @@ void pl_code_counter_add(pl_code_counter *counter, uint32_t program,
     if (counter->program_seen[program] == counter->number)
         return;
     counter->program_seen[program] = counter->number;
-    if (pl_profile_num_children(p, program) == 0)
-        pl_series_add(p, p->program_control_code[program], 1, groups[PL_CONTROL_CODE]);
-    pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE]);
+    pl_add_program_code(p, program, groups, 0);
     if (p->program_compute_set[program] != PL_NONE)
         add_compute_set(counter, p->program_compute_set[program], groups[PL_VERTEX_STATE]);
 }

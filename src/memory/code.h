@@ -39,6 +39,10 @@ bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *p
 void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
 
+/* Adds what a program itself needs, its exchange and control code, to groups[...][first + tile]. */
+void pl_add_program_code(const popliner_profile *profile, uint32_t program,
+                         uint64_t *const groups[PL_NUM_CODE_GROUPS], size_t first);
+
 /* Counts the code of sets of programs. Owned; for one thread. */
 typedef struct pl_code_counter {
     const pl_memory_model *model;

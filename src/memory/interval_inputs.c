@@ -282,11 +282,7 @@ static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *
         uint32_t compute_set = p->program_compute_set[program];
         if (set == 0)
             continue;
-        if (pl_profile_num_children(p, program) == 0)
-            pl_series_add(p, p->program_control_code[program], 1,
-                          inputs->set_bytes[PL_CONTROL_CODE] + set * num_tiles);
-        pl_series_add(p, p->program_exchange_code[program], 1,
-                      inputs->set_bytes[PL_EXCHANGE_CODE] + set * num_tiles);
+        pl_add_program_code(p, (uint32_t)program, inputs->set_bytes, set * num_tiles);
         if (model->repeats_state && compute_set != PL_NONE)
             pl_add_vertex_state(model, p, compute_set,
                                 inputs->set_bytes[PL_VERTEX_STATE] + set * num_tiles);

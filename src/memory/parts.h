@@ -8,15 +8,15 @@
 #include "popliner/stage.h"
 #include "profile/category.h"
 
-/* The groups of code: four kinds of memory that programs need in addition to data, from
- * PL_FIRST_CODE on. */
+/* The groups of code, the kinds of memory that programs need in addition to data: the parts from
+ * PL_FIRST_CODE to UNEXPLAINED. */
 enum {
-    PL_VERTEX_CODE,
-    PL_VERTEX_STATE,
-    PL_EXCHANGE_CODE,
-    PL_CONTROL_CODE,
-    PL_NUM_CODE_GROUPS,
     PL_FIRST_CODE = POPLINER_PART_VERTEX_CODE,
+    PL_VERTEX_CODE = POPLINER_PART_VERTEX_CODE - PL_FIRST_CODE,
+    PL_VERTEX_STATE = POPLINER_PART_VERTEX_STATE - PL_FIRST_CODE,
+    PL_EXCHANGE_CODE = POPLINER_PART_EXCHANGE_CODE - PL_FIRST_CODE,
+    PL_CONTROL_CODE = POPLINER_PART_CONTROL_CODE - PL_FIRST_CODE,
+    PL_NUM_CODE_GROUPS = POPLINER_PART_UNEXPLAINED - PL_FIRST_CODE,
 };
 
 /* When `mem` of a certificate shows a part; the parts are in its order. */
