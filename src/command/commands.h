@@ -55,28 +55,6 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error);
 popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error);
 
-/* ---- the split of --evaluate, and calibrations ---- */
-
-/* Zero-initialise; free with split_free, also after an error. */
-typedef struct given_split {
-    request request;
-    size_t *first_units; /* [num_cuts]: the units after the cuts */
-    size_t num_cuts;
-    popliner_recompute *recomputes; /* of each stage, or NULL */
-} given_split;
-
-void split_free(given_split *split);
-
-/* Takes the request of --evaluate, in terms of these units, or with NULL of those of the profile
- * that was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
-popliner_status split_take(session *s, const unit_list *units, given_split *split,
-                           popliner_error *error);
-
-/* Allows only the split of --evaluate, of a file of costs: after the other rules, before limits and
- * lists by IPU. Errors: USAGE, which names the option; MEMORY. */
-popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
-                          popliner_error *error);
-
 /* Reads --calibration, if it was given, and warns if it was made for something else. */
 popliner_status read_calibration(session *s, popliner_error *error);
 

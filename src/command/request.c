@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/commands.h"
 #include "command/session.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"

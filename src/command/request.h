@@ -1,8 +1,8 @@
 /* The request to the library: the options of the command line in terms of units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COMMAND_REQUEST_H_NEW
-#define PL_COMMAND_REQUEST_H_NEW
+#ifndef PL_COMMAND_REQUEST_H
+#define PL_COMMAND_REQUEST_H
 
 #include "command/session.h"
 #include "popliner/analysis.h"
@@ -97,5 +97,27 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
 
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);
+
+/* ---- the split of --evaluate ---- */
+
+/* Zero-initialise; free with split_free, also after an error. */
+typedef struct given_split {
+    request request;
+    size_t *first_units; /* [num_cuts]: the units after the cuts */
+    size_t num_cuts;
+    popliner_recompute *recomputes; /* of each stage, or NULL */
+} given_split;
+
+void split_free(given_split *split);
+
+/* Takes the request of --evaluate, in terms of these units, or with NULL of those of the profile
+ * that was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
+popliner_status split_take(session *s, const unit_list *units, given_split *split,
+                           popliner_error *error);
+
+/* Allows only the split of --evaluate, of a file of costs: after the other rules, before limits and
+ * lists by IPU. Errors: USAGE, which names the option; MEMORY. */
+popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
+                          popliner_error *error);
 
 #endif

@@ -2,8 +2,8 @@
  * write two things into one file, is refused before it reads or writes anything.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COMMAND_RUN_FILES_H_NEW
-#define PL_COMMAND_RUN_FILES_H_NEW
+#ifndef PL_COMMAND_RUN_FILES_H
+#define PL_COMMAND_RUN_FILES_H
 
 #include <stdbool.h>
 

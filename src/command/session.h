@@ -1,8 +1,8 @@
 /* The state of one run of the command: its options, its log, its limits, and the analysis.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COMMAND_SESSION_H_NEW
-#define PL_COMMAND_SESSION_H_NEW
+#ifndef PL_COMMAND_SESSION_H
+#define PL_COMMAND_SESSION_H
 
 #include <signal.h>
 #include <stdbool.h>
