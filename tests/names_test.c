@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/names.h"
+#include "base/id_map.h"
 
 static void numbers_names_by_appearance(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* Maps the ids in a file to indices 0 ... count-1.
+/* Maps the ids in a file, and distinct names, to indices 0 ... count-1.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_ID_MAP_H
@@ -57,5 +57,22 @@ static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
         return pl_id_map_search(map, id);
     return id - map->first_id < map->count ? (uint32_t)(id - map->first_id) : PL_NONE;
 }
+
+/* ---- Names ---- */
+
+/* Zero-initialise; free with pl_names_free. */
+typedef struct pl_names {
+    char **items; /* owned, as are the strings */
+    size_t count;
+    size_t capacity;
+    uint32_t *slots; /* [num_slots]: number + 1 by hash, 0 for an empty one */
+    size_t num_slots;
+} pl_names;
+
+/* Returns the number of a name, and adds the name if it is new; SIZE_MAX if memory is short.
+ * O(length). */
+size_t pl_names_number(pl_names *names, const char *name);
+
+void pl_names_free(pl_names *names);
 
 #endif

@@ -32,8 +32,8 @@
 #include <stdint.h>
 
 #include "base/growth.h"
+#include "base/id_map.h"
 #include "base/json_writer.h"
-#include "base/names.h"
 #include "popliner/error.h"
 #include "popliner/report.h"
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "command/progress.h"
-#include "command/terminal.h"
 #include "command/words.h"
 #include "popliner/utilities.h"
 

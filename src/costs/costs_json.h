@@ -6,7 +6,6 @@
 
 #include "base/id_map.h"
 #include "base/json_reader.h"
-#include "base/names.h"
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "costs/triangle.h"

@@ -12,7 +12,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "base/names.h"
 
 /* Doubles are exact up to here. */
 #define MAX_NUMBER ((uint64_t)1 << 53)

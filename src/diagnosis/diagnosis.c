@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/names.h"
+#include "base/id_map.h"
 #include "memory/placement.h"
 #include "model/layers.h"
 #include "model/operations.h"

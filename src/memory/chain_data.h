@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/fields.h"
+#include "base/growth.h"
 #include "memory/memory_model.h"
 #include "model/layers.h"
 #include "popliner/costs.h"

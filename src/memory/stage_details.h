@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fields.h"
+#include "base/growth.h"
 #include "memory/code.h"
 #include "memory/stage.h"
 #include "popliner/costs.h"

@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/names.h"
+#include "base/id_map.h"
 #include "model/operations.h"
 
 /* More places are something else, such as a number before that of the layer. */

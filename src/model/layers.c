@@ -10,7 +10,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/names.h"
+#include "base/id_map.h"
 #include "model/operations.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"

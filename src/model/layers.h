@@ -4,7 +4,7 @@
 #ifndef PL_MODEL_LAYERS_H
 #define PL_MODEL_LAYERS_H
 
-#include "base/names.h"
+#include "base/id_map.h"
 #include "model/regex.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/fields.h"
+#include "base/growth.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"

@@ -9,7 +9,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/names.h"
+#include "base/id_map.h"
 #include "popliner/analysis.h"
 
 /* Returns directory/middle name as new text; NULL if memory is short. */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/fields.h"
+#include "base/growth.h"
 #include "base/id_map.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"

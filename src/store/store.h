@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "base/fields.h"
+#include "base/growth.h"
 #include "memory/stage_details.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"

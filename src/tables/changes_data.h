@@ -4,7 +4,7 @@
 #ifndef PL_TABLES_CHANGES_DATA_H
 #define PL_TABLES_CHANGES_DATA_H
 
-#include "base/names.h"
+#include "base/id_map.h"
 #include "base/sheet.h"
 #include "popliner/changes.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/names.h"
+#include "base/id_map.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"

@@ -8,7 +8,7 @@
 #ifndef MK_NETWORK_PLAN_H
 #define MK_NETWORK_PLAN_H
 
-#include "base/names.h"
+#include "base/id_map.h"
 #include "mkprofile/options.h"
 
 #include <stdbool.h>
