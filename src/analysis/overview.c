@@ -13,15 +13,6 @@
 #include "model/operations.h"
 #include "popliner/screen.h"
 
-/* Adds an entry, and frees its words. */
-static void add_entry(pl_layout *layout, const char *label, pl_text *words) {
-    layout->text.failed = layout->text.failed || words->failed;
-    if (!words->failed)
-        pl_layout_entry(layout, label, "", 0, words->data);
-    free(words->data);
-    *words = (pl_text){0};
-}
-
 /* `whole` is the model as one stage. */
 static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     const popliner_verdict verdict = whole->verdicts[0];
@@ -37,28 +28,24 @@ static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     pl_text_add(&rest, " of ");
     pl_text_add_grouped(&rest, pl_certificate_limit(whole, 0));
     pl_text_add(&rest, " bytes, with gaps.");
-    layout->text.failed = layout->text.failed || bold.failed || rest.failed;
-    if (!layout->text.failed)
-        pl_layout_sentence(layout,
-                           verdict == POPLINER_FITS       ? PL_TINT_GREEN
-                           : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
-                                                          : PL_TINT_YELLOW,
-                           bold.data, rest.data);
-    free(bold.data);
-    free(rest.data);
+    pl_layout_made_sentence(layout,
+                            verdict == POPLINER_FITS       ? PL_TINT_GREEN
+                            : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
+                                                           : PL_TINT_YELLOW,
+                            &bold, &rest);
 }
 
 static void write_device(const popliner_profile_info *info, pl_layout *layout) {
     pl_text text = {0};
     pl_text_format(&text, "Poplar %s",
                    *info->poplar_version == '\0' ? "(version not recorded)" : info->poplar_version);
-    add_entry(layout, "Compiler", &text);
+    pl_layout_made_entry(layout, "Compiler", &text);
     pl_text_format(&text, "%s%s%zu %s with %zu tiles of ", info->architecture,
                    *info->architecture == '\0' ? "" : ": ", info->num_ipus,
                    info->num_ipus == 1 ? "IPU" : "IPUs", info->tiles_per_ipu);
     pl_text_add_grouped(&text, info->bytes_per_tile);
     pl_text_add(&text, " bytes");
-    add_entry(layout, "Device", &text);
+    pl_layout_made_entry(layout, "Device", &text);
 }
 
 static void write_layers(const popliner_analysis *a, const popliner_chain *chain,
@@ -90,21 +77,21 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
     pl_text_add(&text, " of ");
     pl_text_add_grouped(&text, num_operations);
     pl_text_add(&text, " operations belong to none");
-    add_entry(layout, "Layers", &text);
+    pl_layout_made_entry(layout, "Layers", &text);
 }
 
 static void write_state(const popliner_analysis *a, bool is_training, pl_layout *layout) {
     size_t num_breaches = 0;
     pl_text text = {0};
     pl_text_add(&text, is_training ? "yes; what stages keep for it depends on the schedule" : "no");
-    add_entry(layout, "Training", &text);
+    pl_layout_made_entry(layout, "Training", &text);
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         num_breaches += a->checks[i].breached > 0;
     if (num_breaches == 0)
         pl_text_add(&text, "the profile is consistent");
     else
         pl_text_format(&text, "%zu of %d relations are breached", num_breaches, PL_NUM_RELATIONS);
-    add_entry(layout, "Checks", &text);
+    pl_layout_made_entry(layout, "Checks", &text);
 }
 
 popliner_status popliner_screen_overview(popliner_analysis *analysis,

@@ -317,11 +317,7 @@ static void write_verdict(const pl_certificate *c, bool lacks_schedule, pl_layou
         tint = add_success(c, lacks_schedule, &bold);
         add_proof(c, &plain);
     }
-    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
-    if (!layout->text.failed)
-        pl_layout_sentence(layout, tint, bold.data, plain.data);
-    free(bold.data);
-    free(plain.data);
+    pl_layout_made_sentence(layout, tint, &bold, &plain);
 }
 
 /* ---- the stages ---- */
@@ -696,10 +692,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         pl_text_add_grouped(&text, c->large_units[i].bytes);
     }
     pl_layout_empty_line(layout);
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, "Bottleneck", "", 0, text.data);
-    free(text.data);
+    pl_layout_made_entry(layout, "Bottleneck", &text);
 }
 
 static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {

@@ -277,10 +277,7 @@ static void show_scales(const char *label, const char *stages, const popliner_sc
     pl_text_format(&text, "%s: code times %.4f, data times %.4f, layout times %.4f", stages,
                    (double)scales->code_per_million / 1e6, (double)scales->data_per_million / 1e6,
                    (double)scales->layout_per_million / 1e6);
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, label, "", 0, text.data);
-    free(text.data);
+    pl_layout_made_entry(layout, label, &text);
 }
 
 /* True if a correction made from the other stages lowers the errors, all in all. */

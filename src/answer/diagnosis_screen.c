@@ -62,10 +62,7 @@ static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
     pl_text_add(&text, explained <= truth ? ", missing " : ", too much by ");
     pl_text_add_grouped(&text, explained <= truth ? truth - explained : explained - truth);
     pl_text_add(&text, " bytes");
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, "Fullest", "", 0, text.data);
-    free(text.data);
+    pl_layout_made_entry(layout, "Fullest", &text);
 }
 
 /* ---- what is missing there ---- */
@@ -215,10 +212,7 @@ static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
         counts[most] = 0;
     }
     pl_text_format(&text, " %.1f %% in none", 100 * (double)num_none / all);
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, "Layers", "", 0, text.data);
-    free(text.data);
+    pl_layout_made_entry(layout, "Layers", &text);
 }
 
 static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
@@ -237,10 +231,7 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     pl_text_add(&text, " places, ");
     pl_text_add_grouped(&text, num_breached);
     pl_text_add(&text, " breached");
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, "Checks", "", 0, text.data);
-    free(text.data);
+    pl_layout_made_entry(layout, "Checks", &text);
 }
 
 static void write_layout(const pl_diagnosis *d, pl_layout *layout) {
@@ -250,10 +241,7 @@ static void write_layout(const pl_diagnosis *d, pl_layout *layout) {
     pl_text_add(&text, " of ");
     pl_text_add_grouped(&text, d->layout.num_tiles);
     pl_text_add(&text, " tiles follow from the compiler's rule");
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, "Layout", "", 0, text.data);
-    free(text.data);
+    pl_layout_made_entry(layout, "Layout", &text);
 }
 
 static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {

@@ -196,6 +196,23 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
     free(own.data);
 }
 
+void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_text *plain) {
+    layout->text.failed = layout->text.failed || bold->failed || plain->failed;
+    if (!layout->text.failed)
+        pl_layout_sentence(layout, tint, bold->data, plain->data);
+    free(bold->data);
+    free(plain->data);
+    *bold = *plain = (pl_text){0};
+}
+
+void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words) {
+    layout->text.failed = layout->text.failed || words->failed;
+    if (!words->failed)
+        pl_layout_entry(layout, label, "", 0, words->data);
+    free(words->data);
+    *words = (pl_text){0};
+}
+
 void pl_layout_empty_line(pl_layout *layout) {
     pl_text_add(&layout->text, "\n");
 }

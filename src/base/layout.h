@@ -47,6 +47,10 @@ enum { PL_LABEL_WIDTH = 12 };
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
                      size_t subject_width, const char *words);
 
+/* Like these two, but free and clear the texts; the entry has no subject. */
+void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_text *plain);
+void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words);
+
 void pl_layout_empty_line(pl_layout *layout);
 
 /* How many characters a text has. */

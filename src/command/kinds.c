@@ -42,7 +42,8 @@ bool kind_word_at(const value_kind *kind, int i, kind_word *word) {
     return kind->words != NULL && word->name != NULL;
 }
 
-int kind_find(const value_kind *kind, const char *name, size_t length) {
+/* The number of the word in a text; -1 if the kind does not have it. */
+static int kind_find(const value_kind *kind, const char *name, size_t length) {
     kind_word word;
     for (int i = 0; kind_word_at(kind, i, &word); i++)
         if (strlen(word.name) == length && memcmp(word.name, name, length) == 0)
@@ -50,13 +51,15 @@ int kind_find(const value_kind *kind, const char *name, size_t length) {
     return -1;
 }
 
-const char *kind_words(const value_kind *kind, const char *separator, char text[CHOICES_BYTES]) {
+/* Its words, with ", " between them. */
+enum { CHOICES_BYTES = 640 };
+static const char *kind_words(const value_kind *kind, char text[CHOICES_BYTES]) {
     kind_word word;
     size_t length = 0;
     *text = '\0';
     for (int i = 0; kind_word_at(kind, i, &word) && length < CHOICES_BYTES; i++)
         length += (size_t)snprintf(text + length, CHOICES_BYTES - length, "%s%s",
-                                   i == 0 ? "" : separator, word.name);
+                                   i == 0 ? "" : ", ", word.name);
     return text;
 }
 
@@ -77,7 +80,7 @@ static bool no_word(const option *row, const char *name, size_t length, problem 
         return problem_is(why, "%.*s is unknown; --help %s lists what there is", (int)length, name,
                           row->name);
     return problem_is(why, "expected %s%s", kind->expected == NULL ? "one of " : kind->expected,
-                      kind->expected == NULL ? kind_words(kind, ", ", words) : "");
+                      kind->expected == NULL ? kind_words(kind, words) : "");
 }
 
 static bool parse_word(const char *text, const option *row, void *field, problem *why) {

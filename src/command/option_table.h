@@ -113,13 +113,6 @@ extern const size_t num_option_relations;
 /* Fills *word with that at a place; false after the last. */
 bool kind_word_at(const value_kind *kind, int i, kind_word *word);
 
-/* The number of the word in a text; -1 if the kind does not have it. */
-int kind_find(const value_kind *kind, const char *name, size_t length);
-
-/* Its words, with `separator` between them. */
-enum { CHOICES_BYTES = 640 };
-const char *kind_words(const value_kind *kind, const char *separator, char text[CHOICES_BYTES]);
-
 /* Writes "--solve, --evaluate and --output page": actions that use an option. */
 void options_list_uses(unsigned actions, char *text, size_t size);
 

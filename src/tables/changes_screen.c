@@ -73,11 +73,7 @@ static void write_verdict(const pl_changes *c, pl_layout *layout) {
     pl_text bold = {0};
     pl_text plain = {0};
     const pl_tint tint = add_verdict(c, &bold, &plain);
-    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
-    if (!layout->text.failed)
-        pl_layout_sentence(layout, tint, bold.data, plain.data);
-    free(bold.data);
-    free(plain.data);
+    pl_layout_made_sentence(layout, tint, &bold, &plain);
 }
 
 /* ---- the table ---- */
@@ -201,12 +197,9 @@ static void write_settings(const pl_changes *c, pl_layout *layout) {
             continue;
         pl_text_format(&text, "%s: %s, before %s", s->name, s->now == NULL ? "none" : s->now,
                        s->before == NULL ? "none" : s->before);
-        layout->text.failed = layout->text.failed || text.failed;
         if (num_shown == 0)
             pl_layout_empty_line(layout);
-        if (!text.failed)
-            pl_layout_entry(layout, num_shown == 0 ? "Settings" : "", "", 0, text.data);
-        free(text.data);
+        pl_layout_made_entry(layout, num_shown == 0 ? "Settings" : "", &text);
         num_shown++;
     }
     if (c->num_settings_changed > num_shown)
