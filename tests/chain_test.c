@@ -13,7 +13,7 @@
 #include "model/operations.h"
 #include "popliner/operations.h"
 #include "profile/profile_data.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 #include "test_data.h"
 
 /* ---- The rules, by brute force -------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 #include "profile/read.h"
 #include "solve/plan.h"
 #include "stored.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 #include "test_data.h"
 
 static popliner_costs *make_costs(void) {

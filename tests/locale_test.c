@@ -19,7 +19,7 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "solve/options.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 #include "test_data.h"
 
 /* Locales with a comma, and with a sign of two bytes, made for the test by localedef. */

@@ -19,7 +19,7 @@
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
 #include "solve/options.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 
 enum { NUM_UNITS = 4 };
 

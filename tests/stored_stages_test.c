@@ -24,7 +24,7 @@
 #include "same_detail.h"
 #include "solve/plan.h"
 #include "store/store.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 #include "test_data.h"
 
 enum { PLACES = 4, PLAIN = 2, NUM_MEASURED };

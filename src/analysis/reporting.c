@@ -20,7 +20,6 @@
 #include "show/show.h"
 #include "solve/objective.h"
 #include "tables/changes_data.h"
-#include "tables/reports.h"
 #include "tables/sections.h"
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/answer.h"
+#include "command/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

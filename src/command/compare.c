@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/input.h"
 #include "command/outputs.h"
+#include "command/run_files.h"
 #include "command/screen.h"
 #include "command/words.h"
 #include "popliner/screen.h"

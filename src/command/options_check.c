@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/input.h"
+#include "command/run_files.h"
 #include "command/values.h"
 
 /* ---- what was given ---- */

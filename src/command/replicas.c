@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/solve.h"
+#include "command/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/answer.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/screen.h"

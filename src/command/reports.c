@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/answer.h"
 #include "command/commands.h"
 #include "command/hints.h"
 #include "command/outputs.h"

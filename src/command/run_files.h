@@ -37,4 +37,15 @@ bool report_names_are_in(const char *directory);
  * USAGE, OUTPUT, MEMORY; those of --report. O(files * files). */
 popliner_status check_run_files(const options *o, popliner_error *error);
 
+/* ---- What INPUT is, by its content ---- */
+
+typedef enum input_kind {
+    INPUT_PROFILE, /* a profile or a directory; also what cannot be read, which reading reports */
+    INPUT_STORED,  /* an analysis that was stored */
+    INPUT_COSTS,   /* a file of costs; "-": standard input */
+} input_kind;
+
+/* Reads the first bytes of a regular file; a name that ends with .pop is that of a profile. */
+input_kind input_kind_of(const char *path);
+
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/solve.h"
+#include "command/commands.h"
 #include "popliner/utilities.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/answer.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/screen.h"

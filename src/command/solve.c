@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/answer.h"
 #include "command/commands.h"
 #include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/request.h"
 #include "command/session.h"
-#include "command/solve.h"
 #include "command/words.h"
 #include "popliner/costs.h"
 #include "popliner/page.h"

@@ -11,7 +11,7 @@
 #include "memory/chain_data.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 
 /* ---- cells ---- */
 

@@ -15,7 +15,7 @@
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 
 /* ---- when each step runs: one after another, each for as long as its program takes ---- */
 

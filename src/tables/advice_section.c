@@ -15,7 +15,6 @@
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/category.h"
-#include "tables/reports.h"
 
 enum { MOST_ROWS = 5 }; /* of a rule */
 

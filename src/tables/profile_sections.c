@@ -12,7 +12,6 @@
 #include "memory/memory_model.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
-#include "tables/reports.h"
 #include "tables/sections.h"
 
 /* ---- summary ---- */

@@ -17,7 +17,7 @@
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
-#include "tables/reports.h"
+#include "tables/sections.h"
 
 static void add_names(pl_text *text, const char *const *names, size_t count, char delimiter) {
     for (size_t i = 0; i < count; i++)

@@ -1,8 +1,11 @@
-/* The sections of popliner/report.h: a function for each.
+/* The sections and the tables of popliner/report.h: a function for each.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TABLES_SECTIONS_H
 #define PL_TABLES_SECTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/sheet.h"
 #include "memory/stage.h"
@@ -11,6 +14,7 @@
 #include "popliner/error.h"
 #include "popliner/report.h"
 #include "profile/debug_info.h"
+#include "profile/profile_data.h"
 
 /* The sources of the sections. */
 typedef struct pl_section_source {
@@ -61,5 +65,69 @@ uint32_t *pl_section_operations_of(const pl_section_source *source);
 
 /* Returns the label of an operation's unit; NULL for SIZE_MAX. */
 const char *pl_section_unit(const pl_section_source *source, size_t operation);
+
+/* ---- The tables of popliner_report_table ---- */
+
+/* In all of them `delimiter` separates columns. The caller frees *text. */
+
+popliner_status pl_report_memory_totals(const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        pl_stage_meter *meter, char delimiter, char **text,
+                                        popliner_error *error);
+
+popliner_status pl_report_operations(const popliner_operations *operations,
+                                     const popliner_chain *chain, pl_stage_meter *meter,
+                                     const popliner_listener *listener, char delimiter, char **text,
+                                     popliner_error *error);
+
+popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+                                 char **text, popliner_error *error);
+
+/* Writes a square table over the layers: row i, column j is bytes[i * num_layers + j]. */
+popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
+                                      char delimiter, char **text, popliner_error *error);
+
+/* Errors: also USAGE if the variables are not loaded. */
+popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format format,
+                                char **text, popliner_error *error);
+
+/* ---- Bytes by tile: the compiler's totals, and the sum of each category ---- */
+
+/* The columns before those of the categories. */
+enum {
+    PL_TILES_ALWAYS_LIVE,
+    PL_TILES_NOT_ALWAYS_LIVE, /* at its peak */
+    PL_TILES_LIVE,            /* their sum */
+    PL_TILES_TOTAL,
+    PL_TILES_WITH_GAPS,
+    PL_TILES_OVERHEAD, /* the layout's total beyond the live bytes */
+    PL_NUM_TILES_MEASURES
+};
+
+enum { PL_WORST_TILES = 10 };
+
+/* Zero-initialise; clear with pl_tiles_table_clear. */
+typedef struct pl_tiles_table {
+    size_t num_tiles;
+    size_t num_columns;
+    /* [num_columns]: readable names of the measures, then the profile's categories, each once */
+    const char *names[PL_NUM_TILES_MEASURES + PL_MAX_CATEGORIES];
+    uint64_t *bytes;              /* [tile * num_columns + column] */
+    size_t worst[PL_WORST_TILES]; /* the tiles with most live memory, the largest first */
+} pl_tiles_table;
+
+/* Fills an empty table. Errors: USAGE if the variables are not loaded; MEMORY. O(variables). */
+popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profile *profile,
+                                    popliner_error *error);
+void pl_tiles_table_clear(pl_tiles_table *table);
+
+/* Returns the tile with most live memory in the compiler's account, the first of equals.
+ * O(tiles). */
+size_t pl_tiles_largest(const popliner_profile *profile);
+
+/* Returns the bytes of always-live variables of a tile, or of POPLINER_ALL_TILES, that are marked
+ * in `selection` (NULL: all). O(variables). */
+uint64_t pl_tiles_always_live(const popliner_profile *profile, size_t tile,
+                              const uint8_t *selection);
 
 #endif

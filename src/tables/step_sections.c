@@ -13,7 +13,6 @@
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
-#include "tables/reports.h"
 #include "tables/sections.h"
 
 const char *pl_section_unit(const pl_section_source *source, size_t operation) {
