@@ -56,31 +56,38 @@ static bool has_ipus(const popliner_certificate_input *names) {
     return false;
 }
 
-static popliner_status show_sweep(session *s, const several *own, const char *headline,
-                                  size_t first, char **text, popliner_error *error) {
-    const popliner_sweep *sweep = own->sweep;
+/* Shows the splits of a sweep or a front. */
+static popliner_status show_splits(session *s, const several *own, const char *headline,
+                                   size_t marked_row, char **text, popliner_error *error) {
+    const popliner_sweep *sweep = own->sweep; /* NULL: a front */
+    const popliner_plan *const *plans = sweep != NULL ? sweep->plans : own->pareto->plans;
+    const size_t count = sweep != NULL ? sweep->num_values : own->pareto->num_points;
+    const size_t used = sweep != NULL; /* the column */
     const bool has_used = !has_ipus(own->names);
-    row_texts *texts = calloc(sweep->num_values, sizeof *texts);
-    popliner_split_row *rows = calloc(sweep->num_values, sizeof *rows);
+    row_texts *texts = calloc(count + 1, sizeof *texts);
+    popliner_split_row *rows = calloc(count + 1, sizeof *rows);
     popliner_status status =
         texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
-        words_number(texts[i].value, sweep->values[i]);
-        rows[i].cells[0] = texts[i].value;
-        rows[i].cells[1] = has_used ? write_used(sweep->plans[i], texts[i].used) : NULL;
-        rows[i].plan = sweep->plans[i];
-        rows[i].limit_bytes = limit_at(s, sweep, i);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        if (sweep != NULL) {
+            words_number(texts[i].value, sweep->values[i]);
+            rows[i].cells[0] = texts[i].value;
+            rows[i].limit_bytes = limit_at(s, sweep, i);
+        }
+        rows[i].cells[used] = has_used ? write_used(plans[i], texts[i].used) : NULL;
+        rows[i].plan = plans[i];
         status = screen_verdict(s, own->r, 0, &rows[i], i, error);
-        if (rows[i].plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)
+        if (plans[i]->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)
             rows[i].verdict = "no answer"; /* it was stopped */
     }
+    const bool is_of_ipus = sweep != NULL && s->options.sweep->of_ipus;
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
     table.headline = headline;
-    table.names[0] = s->options.sweep->of_ipus ? session_devices(s, 2) : "limit";
-    table.names[1] = !has_used ? NULL : s->options.sweep->of_ipus ? "used" : session_devices(s, 2);
+    table.names[0] = is_of_ipus ? session_devices(s, 2) : "limit";
+    table.names[used] = !has_used ? NULL : is_of_ipus ? "used" : session_devices(s, 2);
     table.rows = rows;
-    table.num_rows = sweep->num_values;
-    table.marked_row = first < sweep->num_values ? first : SIZE_MAX;
+    table.num_rows = count;
+    table.marked_row = marked_row < count ? marked_row : SIZE_MAX;
     if (status == POPLINER_OK)
         status = screen_splits(s, &table, own->names, text, error);
     free(texts);
@@ -100,7 +107,7 @@ static popliner_status make_sweep(session *s, const void *of, popliner_format fo
         snprintf(headline, sizeof headline, "The first that fits: --%s %llu.", own->sweep->what,
                  (unsigned long long)own->sweep->values[first]);
     return format == POPLINER_FORMAT_TEXT
-               ? show_sweep(s, own, headline, first, text, error)
+               ? show_splits(s, own, headline, first, text, error)
                : popliner_report_sweep(own->sweep, own->names, format, text, error);
 }
 
@@ -198,32 +205,6 @@ static void tell_points(session *s, const popliner_pareto *summary) {
                     first, second);
 }
 
-static popliner_status show_points(session *s, const several *own, const char *headline,
-                                   char **text, popliner_error *error) {
-    const popliner_pareto *pareto = own->pareto;
-    const bool has_used = !has_ipus(own->names);
-    row_texts *texts = calloc(pareto->num_points + 1, sizeof *texts);
-    popliner_split_row *rows = calloc(pareto->num_points + 1, sizeof *rows);
-    popliner_status status =
-        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < pareto->num_points; i++) {
-        rows[i].plan = pareto->plans[i];
-        rows[i].cells[0] = has_used ? write_used(pareto->plans[i], texts[i].used) : NULL;
-        status = screen_verdict(s, own->r, 0, &rows[i], i, error);
-    }
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.headline = headline;
-    table.names[0] = has_used ? session_devices(s, 2) : NULL;
-    table.rows = rows;
-    table.num_rows = pareto->num_points;
-    table.marked_row = pareto->num_points > 0 ? 0 : SIZE_MAX;
-    if (status == POPLINER_OK)
-        status = screen_splits(s, &table, own->names, text, error);
-    free(texts);
-    free(rows);
-    return status;
-}
-
 static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const several *own = of;
@@ -236,7 +217,7 @@ static popliner_status make_points(session *s, const void *of, popliner_format f
              summary->is_complete ? "Proven: " : "",
              summary->is_complete ? all_of(summary) : "There may be more");
     return format == POPLINER_FORMAT_TEXT
-               ? show_points(s, own, headline, text, error)
+               ? show_splits(s, own, headline, 0, text, error)
                : popliner_report_pareto(own->pareto, own->names, format, text, error);
 }
 
