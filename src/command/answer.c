@@ -384,7 +384,8 @@ static popliner_status make_answer(session *s, const void *of, popliner_format f
                                    popliner_error *error) {
     const solved *own = of;
     if (format == POPLINER_FORMAT_TEXT)
-        return screen_solve(s, own->request, own->certificate, own->costs, text, error);
+        return screen_answer(s, own->request, own->certificate, own->costs,
+                             options_fix_cuts(&s->options), text, error);
     const popliner_certificate_form form =
         format == POPLINER_FORMAT_JSON  ? POPLINER_CERTIFICATE_JSON
         : s->options.costs == NULL      ? POPLINER_CERTIFICATE_STAGES_JSON

@@ -292,7 +292,7 @@ static popliner_status make_evaluation(session *s, const void *of, popliner_form
                                        char **text, popliner_error *error) {
     const evaluated *own = of;
     return format == POPLINER_FORMAT_TEXT
-               ? screen_evaluate(s, own->request, own->certificate, text, error)
+               ? screen_answer(s, own->request, own->certificate, NULL, true, text, error)
                : popliner_report_evaluation(own->certificate, format, text, error);
 }
 

@@ -42,32 +42,17 @@ static popliner_status find_schedule(const session *s, const request *r, bool *l
     return popliner_analysis_is_training(s->analysis, r->asked.memory_model, lacks_schedule, error);
 }
 
-popliner_status screen_solve(session *s, const request *r, const popliner_certificate *certificate,
-                             const popliner_costs *costs, char **text, popliner_error *error) {
+popliner_status screen_answer(session *s, const request *r, const popliner_certificate *certificate,
+                              const popliner_costs *costs, bool is_given, char **text,
+                              popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
     hint_list hints = {0};
     bool lacks_schedule = false;
     popliner_status status = find_schedule(s, r, &lacks_schedule, error);
     if (status == POPLINER_OK)
-        status = options_fix_cuts(&s->options)
+        status = is_given
                      ? hints_for_evaluate(s, r, certificate, costs, lacks_schedule, &hints, error)
                      : hints_for_solve(s, r, certificate, costs, lacks_schedule, &hints, error);
-    if (status == POPLINER_OK)
-        status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
-                                        &screen, text, error);
-    hints_free(&hints);
-    return status;
-}
-
-popliner_status screen_evaluate(session *s, const request *r,
-                                const popliner_certificate *certificate, char **text,
-                                popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
-    hint_list hints = {0};
-    bool lacks_schedule = false;
-    popliner_status status = find_schedule(s, r, &lacks_schedule, error);
-    if (status == POPLINER_OK)
-        status = hints_for_evaluate(s, r, certificate, NULL, lacks_schedule, &hints, error);
     if (status == POPLINER_OK)
         status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
                                         &screen, text, error);

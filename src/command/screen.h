@@ -21,13 +21,11 @@ popliner_plot_options screen_options(const session *s);
 /* True if no schedule or copies were requested, so that nothing is kept for a backward pass. */
 bool screen_lacks_schedule(const session *s);
 
-/* Makes the report of --solve or --evaluate; the caller frees *text. `costs` may be NULL. Errors:
- * those of solving, which finds out what would help. */
-popliner_status screen_solve(session *s, const request *r, const popliner_certificate *certificate,
-                             const popliner_costs *costs, char **text, popliner_error *error);
-popliner_status screen_evaluate(session *s, const request *r,
-                                const popliner_certificate *certificate, char **text,
-                                popliner_error *error);
+/* Makes the report of a split that was found, or was given; the caller frees *text. `costs` may be
+ * NULL. Errors: those of solving, which finds out what would help. */
+popliner_status screen_answer(session *s, const request *r, const popliner_certificate *certificate,
+                              const popliner_costs *costs, bool is_given, char **text,
+                              popliner_error *error);
 
 /* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.
  * Errors: MEMORY. */
