@@ -268,8 +268,9 @@ popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *e
     return pl_turn_take(&analysis->turn, "the analysis", error);
 }
 
-void pl_analysis_leave(popliner_analysis *analysis) {
+popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status) {
     pl_turn_leave(&analysis->turn);
+    return status;
 }
 
 /* ---- Parts ---- */
@@ -293,8 +294,7 @@ popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popli
     pl_messages_add(&analysis->recorder.warnings, level, text, true);
     if (analysis->recorder.warnings.failed)
         status = pl_fail_memory(error, "a message");
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error) {
@@ -336,8 +336,7 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = operations_in_turn(analysis, operations, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_layers **layers,
@@ -363,8 +362,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = pl_analysis_layers(analysis, layers, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
@@ -402,8 +400,7 @@ popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_me
     if (status != POPLINER_OK)
         return status;
     status = chain_in_turn(analysis, model, chain, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id, char *path,

@@ -82,11 +82,11 @@ popliner_status pl_analysis_create(const popliner_analysis_options *options,
                                    popliner_analysis **analysis, popliner_error *error);
 
 /* Waits until no other thread works with the analysis. Public functions that compute or measure
- * anything enter first, and leave when they return; a thread may enter again. Errors: USAGE if the
- * analysis was in use when this process was forked. The caller of all functions below has entered,
- * or works for a thread that has. */
+ * anything enter first, and return what pl_analysis_leave returns, the status; a thread may enter
+ * again. Errors: USAGE if the analysis was in use when this process was forked. The caller of all
+ * functions below has entered, or works for a thread that has. */
 popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error);
-void pl_analysis_leave(popliner_analysis *analysis);
+popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status);
 
 /* Returns the index of stages that were measured for a pipeline: first those of pipelines that
  * store nothing, then the others by recomputation. */

@@ -387,8 +387,7 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = compare_in_turn(analysis, request, first_units, num_cuts, compiled, comparison, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* ---- The correction in a file ---------------------------------------------------------------- */

@@ -328,12 +328,9 @@ static popliner_status compare_in_turn(const popliner_changes_input *input,
     if (status != POPLINER_OK)
         return status;
     status = pl_analysis_enter(second, error);
-    if (status == POPLINER_OK) {
-        status = compare(input, infos, c, error);
-        pl_analysis_leave(second);
-    }
-    pl_analysis_leave(first);
-    return status;
+    if (status == POPLINER_OK)
+        status = pl_analysis_leave(second, compare(input, infos, c, error));
+    return pl_analysis_leave(first, status);
 }
 
 popliner_status popliner_changes_create(const popliner_changes_input *input,

@@ -58,8 +58,7 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
     pl_diagnosis *made = NULL;
     status = diagnose_in_turn(analysis, options, &made, error);
     *diagnosis = made == NULL ? NULL : &made->summary;
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory_model model,
@@ -123,6 +122,5 @@ popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = pl_analysis_pair_layers(analysis, pairs, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }

@@ -100,8 +100,7 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = is_training_in_turn(analysis, model, is_training, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* Checks that these can be stages of one IPU. */
@@ -177,8 +176,7 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = measure_stages_in_turn(analysis, request, stages, num_stages, detail, memory, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* ---- Storing ---- */
@@ -279,6 +277,5 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
     if (status != POPLINER_OK)
         return status;
     status = store_in_turn(analysis, model, path, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }

@@ -612,8 +612,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = page_text_in_turn(analysis, options, text, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 static popliner_status page_prepare_in_turn(popliner_analysis *analysis,
@@ -649,6 +648,5 @@ popliner_status popliner_page_prepare(popliner_analysis *analysis, const popline
     if (status != POPLINER_OK)
         return status;
     status = page_prepare_in_turn(analysis, request, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }

@@ -306,8 +306,7 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = solve_in_turn(analysis, request, certificate, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* ---- Evaluating ---- */
@@ -390,8 +389,7 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = evaluate_in_turn(analysis, request, first_units, num_cuts, certificate, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* ---- Replicas ---- */
@@ -560,6 +558,5 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = solve_replicas_in_turn(analysis, request, options, replicas, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }

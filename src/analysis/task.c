@@ -162,8 +162,7 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = load_rest_in_turn(analysis, request, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* Makes the meter if the stages are not enough. */
@@ -192,8 +191,7 @@ popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = prepare_in_turn(analysis, request, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* Copies the solver's options and sets those that follow from the profile. */
@@ -339,8 +337,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline, own->need};
     if (status == POPLINER_OK)
         status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
-    pl_analysis_leave(own->analysis);
-    return status;
+    return pl_analysis_leave(own->analysis, status);
 }
 
 /* Sets the function for the peaks of stages on one IPU. */
@@ -441,8 +438,7 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     status = costs_in_turn(analysis, request, costs, error);
-    pl_analysis_leave(analysis);
-    return status;
+    return pl_analysis_leave(analysis, status);
 }
 
 /* ---- Recomputation --------------------------------------------------------------------------- */
