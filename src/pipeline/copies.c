@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pipeline/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+
+static const char *const rule_names[] = {
+    [POPLINER_COPIES_OF_SCHEDULE] = "schedule",
+    [POPLINER_COPIES_LIST] = "list",
+    [POPLINER_COPIES_1F1B] = "1f1b",
+    [POPLINER_COPIES_GPIPE] = "gpipe",
+    [POPLINER_COPIES_ZERO_BUBBLE] = "zero-bubble",
+    [POPLINER_COPIES_INTERLEAVED] = "interleaved",
+};
+
+const char *pl_copies_rule_name(popliner_copies_rule rule) {
+    return (unsigned)rule < POPLINER_NUM_COPIES_RULES ? rule_names[rule] : NULL;
+}
+
+/* ---- Parsing ---- */
+
+/* Parses a whole number, at most POPLINER_MAX_COPIES, at the start of *text. */
+static bool take_number(const char **text, size_t *number) {
+    const char *end = *text;
+    *number = 0;
+    for (; *end >= '0' && *end <= '9' && *number <= POPLINER_MAX_COPIES; ++end)
+        *number = 10 * *number + (size_t)(*end - '0');
+    bool is_one = end > *text && *number <= POPLINER_MAX_COPIES;
+    *text = end;
+    return is_one;
+}
+
+/* Parses "NAME" or "NAME+N". False if it is neither. */
+static bool parse_rule(const char *text, popliner_copies *copies) {
+    size_t length = strcspn(text, "+");
+    const char *rest = text + length;
+    for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_NUM_COPIES_RULES; ++rule)
+        if (strlen(rule_names[rule]) == length && memcmp(rule_names[rule], text, length) == 0)
+            copies->rule = (popliner_copies_rule)rule;
+    if (copies->rule == POPLINER_COPIES_OF_SCHEDULE)
+        return false;
+    if (*rest == '\0')
+        return true;
+    ++rest;
+    return take_number(&rest, &copies->more) && *rest == '\0';
+}
+
+/* Parses "N,N,..." False if it is none, or too long. */
+static bool parse_list(const char *text, popliner_copies *copies) {
+    copies->rule = POPLINER_COPIES_LIST;
+    for (const char *rest = text;; ++rest) {
+        size_t number = 0;
+        if (copies->num_listed > 0 && strcmp(rest, "...") == 0) {
+            copies->goes_on = true;
+            return true;
+        }
+        if (copies->num_listed == POPLINER_MAX_LISTED_COPIES || !take_number(&rest, &number))
+            return false;
+        copies->listed[copies->num_listed++] = (uint32_t)number;
+        if (*rest != ',')
+            return *rest == '\0';
+    }
+}
+
+/* True if no listed stage stores fewer copies than the next stage. */
+static bool rises(const popliner_copies *copies) {
+    for (size_t i = 1; i < copies->num_listed; ++i)
+        if (copies->listed[i] < copies->listed[i - 1])
+            return false;
+    return true;
+}
+
+popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
+                                      popliner_error *error) {
+    *copies = (popliner_copies){0};
+    if (parse_rule(text, copies))
+        return POPLINER_OK;
+    *copies = (popliner_copies){0};
+    if (!parse_list(text, copies))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies %.200s: expected 1f1b, gpipe, zero-bubble or interleaved (+N adds "
+                       "N), or 1 to %d numbers up to %d, last stage first, like 0,1,2 or 0,1,...",
+                       text, POPLINER_MAX_LISTED_COPIES, POPLINER_MAX_COPIES);
+    if (!rises(copies))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies %.200s: the numbers fall; begin with the last stage, earlier stages "
+                       "keep as many or more",
+                       text);
+    return POPLINER_OK;
+}
+
+/* ---- Counting ---- */
+
+popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error) {
+    const popliner_copies *c = copies;
+    if (pl_copies_rule_name(c->rule) == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "copies: unknown rule %d", (int)c->rule);
+    if (c->rule == POPLINER_COPIES_LIST &&
+        (c->num_listed == 0 || c->num_listed > POPLINER_MAX_LISTED_COPIES || !rises(c)))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies: a list has 1 to %d numbers, last stage first, which never fall",
+                       POPLINER_MAX_LISTED_COPIES);
+    if (c->rule == POPLINER_COPIES_GPIPE && c->num_micro_batches == 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies gpipe: needs the number of micro-batches; set num_micro_batches");
+    if (c->rule == POPLINER_COPIES_INTERLEAVED && c->num_stages == 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies interleaved: needs the number of stages; set num_stages");
+    if (c->rule == POPLINER_COPIES_INTERLEAVED &&
+        (c->num_ipus == 0 || c->num_stages % c->num_ipus != 0))
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "copies interleaved: %zu stages cannot be spread evenly over %zu IPUs; use a multiple",
+            c->num_stages, c->num_ipus);
+    return POPLINER_OK;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Returns the number of the list for a position. */
+static size_t count_listed(const popliner_copies *c, size_t place) {
+    size_t last = c->num_listed - 1;
+    if (place <= last)
+        return c->listed[place];
+    size_t step = last > 0 && c->goes_on ? c->listed[last] - c->listed[last - 1] : 0;
+    size_t further = place - last;
+    bool is_too_much = step > 0 && further > POPLINER_MAX_COPIES / step;
+    return is_too_much ? POPLINER_MAX_COPIES : c->listed[last] + further * step;
+}
+
+/* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
+static size_t count_under_way(const popliner_copies *c, size_t after) {
+    size_t turns = 2 * after + 1;
+    switch (c->rule) {
+    case POPLINER_COPIES_1F1B:
+        return after + 1;
+    case POPLINER_COPIES_GPIPE:
+        return c->num_micro_batches;
+    case POPLINER_COPIES_ZERO_BUBBLE:
+        return c->num_stages > 0 ? c->num_stages : after + 1;
+    case POPLINER_COPIES_INTERLEAVED:
+        return c->num_ipus * (turns / c->num_stages) + smaller(turns % c->num_stages, c->num_ipus);
+    case POPLINER_COPIES_OF_SCHEDULE:
+    case POPLINER_COPIES_LIST:
+    case POPLINER_NUM_COPIES_RULES:
+        break;
+    }
+    return 1;
+}
+
+size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end) {
+    size_t place = smaller(stages_to_end > 0 ? stages_to_end - 1 : 0, POPLINER_MAX_COPIES);
+    if (copies->rule == POPLINER_COPIES_LIST)
+        return smaller(count_listed(copies, place), POPLINER_MAX_COPIES);
+    size_t under_way = count_under_way(copies, place);
+    if (copies->num_micro_batches > 0)
+        under_way = smaller(under_way, copies->num_micro_batches);
+    return smaller(under_way - 1, POPLINER_MAX_COPIES) +
+           smaller(copies->more, POPLINER_MAX_COPIES - smaller(under_way - 1, POPLINER_MAX_COPIES));
+}
+
+size_t popliner_copies_max_stages(const popliner_copies *copies) {
+    bool ends = copies->rule == POPLINER_COPIES_LIST && !copies->goes_on && copies->num_listed > 1;
+    if (copies->rule == POPLINER_COPIES_INTERLEAVED ||
+        (copies->rule == POPLINER_COPIES_ZERO_BUBBLE && copies->num_stages > 0))
+        return copies->num_stages;
+    return ends ? copies->num_listed : SIZE_MAX;
+}
