@@ -5,7 +5,7 @@
 //     NODE_PATH=FOLDER_OF_PLAYWRIGHT page_latency.js PAGE...
 //
 // "Move" is a cut that the arrow keys move by a layer, there and back; "IPUs" is the button for one
-// more, or one fewer, with the best plan for so many. The first paint is that of the verdict.
+// more, or one fewer, with the best plan for so many. The first paint is that of the answer.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 const fs = require('fs');
@@ -46,7 +46,8 @@ async function main() {
     for (const file of process.argv.slice(2)) {
         const tab = await browser.newPage({ viewport: { width: 1440, height: 900 } });
         await tab.goto(`file://${path.resolve(file)}`);
-        await tab.waitForSelector('.handle');
+        await tab.waitForFunction(() => window.page.data); // all views are there
+        await tab.waitForTimeout(1000);
         const first = await tab.evaluate(() => performance.getEntriesByType('paint')
             .map(({ startTime }) => startTime).pop());
         const { move, ipus } = await tab.evaluate(timesOf, TIMES);
