@@ -2029,7 +2029,7 @@ static void written_programs_have_the_same_optimum(void **state) {
 
 /* ---- Stopping ------------------------------------------------------------------------------- */
 
-enum { NUM_BIG_UNITS = 1500, NUM_LONG_UNITS = 100, MOST_BIG_IPUS = 12 };
+enum { NUM_BIG_UNITS = 6000, NUM_LONG_UNITS = 100, MOST_BIG_IPUS = 12 };
 
 /* Writes a file of costs that takes long to be solved: a longer stage may have fewer cycles. */
 static void write_big(const char *path, size_t num_units, uint64_t memory[NUM_BIG_UNITS]) {
