@@ -47,6 +47,7 @@ typedef struct task {
     bool has_usual_links;           /* as in pl_page_wishes */
     popliner_pipeline pipeline;     /* of the request */
     const popliner_chain *chain;
+    bool is_training; /* the layers of the chain */
     const pl_pass_usage *usage;
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
     size_t num_told;
@@ -235,7 +236,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         popliner_recompute recompute;
     } usual[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
-    bool is_training = false;
     if (popliner_chain_num_units(t->chain) > PL_PAGE_MAX_UNITS) {
         pl_put_line(&t->json);
         pl_page_put_chain(&t->json, "chain", t->chain, NULL);
@@ -244,11 +244,9 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pl_put_texts(&t->json, "tile_needs", NULL, 0);
         return POPLINER_OK;
     }
-    popliner_status status = pl_intervals_are_training(t->chain, &is_training, error);
-    if (status == POPLINER_OK)
-        status = add_stages(t, &t->pipeline, error);
-    for (size_t i = 0; status == POPLINER_OK && is_training && i < sizeof usual / sizeof *usual &&
-                       t->data.length < MAX_STAGE_CHARS;
+    popliner_status status = add_stages(t, &t->pipeline, error);
+    for (size_t i = 0; status == POPLINER_OK && t->is_training &&
+                       i < sizeof usual / sizeof *usual && t->data.length < MAX_STAGE_CHARS;
          i++) {
         popliner_pipeline pipeline = t->pipeline;
         pipeline.schedule = usual[i].schedule;
@@ -565,6 +563,8 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
         return status;
     t.chain = analysis->models[t.request.memory_model].chain;
     status = pl_options_check(&t.solver, popliner_chain_num_units(t.chain), NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_intervals_are_training(t.chain, &t.is_training, error);
     if (status != POPLINER_OK)
         return status;
     t.json = (pl_json){.text = &t.data, .style = PL_JSON_COMPACT};
@@ -588,13 +588,12 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     if (status == POPLINER_OK)
         put_sections(&t.json, &w);
     free_sections(&w);
-    bool lacks_schedule = t.pipeline.schedule == POPLINER_SCHEDULE_NONE &&
-                          t.pipeline.copies.rule == POPLINER_COPIES_OF_SCHEDULE;
-    if (status == POPLINER_OK && lacks_schedule)
-        status = pl_intervals_are_training(t.chain, &lacks_schedule, error);
     if (status == POPLINER_OK) {
         pl_put_close(&t.json);
         pl_text_add(&t.data, "\n");
+        const bool lacks_schedule = t.is_training &&
+                                    t.pipeline.schedule == POPLINER_SCHEDULE_NONE &&
+                                    !pl_pipeline_has_own_copies(&t.pipeline);
         pl_page_add(&page, t.options.certificate, lacks_schedule, &t.data);
     }
     for (size_t i = 0; i < t.num_told; i++)

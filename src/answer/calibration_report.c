@@ -235,15 +235,12 @@ static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout
     pl_text bold = {0};
     pl_text plain = {0};
     pl_text_format(&bold, "Predicted within %.1f %%.", worst->percent);
-    pl_text_format(&plain, "The fullest tile of stage %zu was missed most.", worst->stage);
+    pl_text_add(&plain, "");
+    if (c->num_stages > 1 || !is_near)
+        pl_text_format(&plain, "The fullest tile of stage %zu was missed most.", worst->stage);
     if (!is_near)
         pl_text_format(&plain, " Estimates allow for %.1f %%.", allowed_percent);
-    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
-    if (!layout->text.failed)
-        pl_layout_sentence(layout, is_near ? PL_TINT_GREEN : PL_TINT_YELLOW, bold.data,
-                           c->num_stages > 1 || !is_near ? plain.data : "");
-    free(bold.data);
-    free(plain.data);
+    pl_layout_made_sentence(layout, is_near ? PL_TINT_GREEN : PL_TINT_YELLOW, &bold, &plain);
 }
 
 static pl_text percent_text(double percent) {

@@ -12,13 +12,13 @@
 #include "popliner/screen.h"
 #include "profile/profile_data.h"
 
-/* A text of JSON has a '<' within quotes alone, where it can be escaped: then nothing in it can end
- * the element that it stands in. */
-static void add_without_tags(pl_text *page, const pl_text *data) {
-    const char *rest = data->data;
-    for (const char *tag; (tag = strchr(rest, '<')) != NULL; rest = tag + 1) {
-        pl_text_append(page, rest, (size_t)(tag - rest));
-        pl_text_add(page, "\\u003c");
+/* Adds a text with others for its '<' and '&' (NULL: the same). */
+static void add_escaped(pl_text *page, const char *text, const char *less, const char *ampersand) {
+    const char *const escaped = ampersand != NULL ? "<&" : "<";
+    const char *rest = text;
+    for (const char *at; (at = strpbrk(rest, escaped)) != NULL; rest = at + 1) {
+        pl_text_append(page, rest, (size_t)(at - rest));
+        pl_text_add(page, *at == '<' ? less : ampersand);
     }
     pl_text_add(page, rest);
 }
@@ -43,11 +43,8 @@ static void add_answer(pl_text *page, const popliner_certificate *certificate,
         popliner_screen_answer(certificate, NULL, 0, lacks_schedule, &screen, &answer, NULL);
     page->failed = page->failed || status != POPLINER_OK;
     pl_text_add(page, "<pre>");
-    for (const char *at = answer; at != NULL && *at != '\0'; at++)
-        if (*at == '<' || *at == '&')
-            pl_text_add(page, *at == '<' ? "&lt;" : "&amp;");
-        else
-            pl_text_append(page, at, 1);
+    if (answer != NULL)
+        add_escaped(page, answer, "&lt;", "&amp;");
     pl_text_add(page, "</pre>");
     free(answer);
 }
@@ -66,8 +63,10 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, bool la
     if (certificate != NULL)
         add_answer(page, certificate, lacks_schedule);
     rest = add_lines(page, rest);
+    /* JSON has a '<' within quotes alone, where it can be escaped: then nothing in it can end the
+     * element that it stands in */
     if (!page->failed)
-        add_without_tags(page, data);
+        add_escaped(page, data->data, "\\u003c", NULL);
     add_lines(page, rest);
 }
 
