@@ -58,6 +58,7 @@ function run(words) {
 
 // The rows of the table of stages, as texts, by the names of its columns.
 const stageRows = (tab) => tab.evaluate(() => {
+    window.page.finish(); // it is drawn after the plan is painted
     const table = document.querySelector('#plan .stages table');
     const names = [...table.querySelectorAll('thead tr > *')].map((cell) => cell.textContent.trim());
     return [...table.querySelectorAll('tbody tr')].map((row) => Object.fromEntries(
@@ -187,6 +188,7 @@ async function measure(tab) {
             for (let i = 0; i < 15; i++) {
                 const start = performance.now();
                 act(i);
+                window.page.finish();
                 document.body.getBoundingClientRect(); // lay it out
                 found[name].push(performance.now() - start);
             }

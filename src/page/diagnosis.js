@@ -60,9 +60,7 @@ function suggestion(table) {
 // The items that are missing in a place; their parts are below them.
 function missing(page, place, caption) {
     const places = page.tables.missing.column('place');
-    return rows(page, 'missing', caption, ['item', 'part', 'category', 'name', 'size_bytes',
-        'compiler_bytes', 'reasons', 'num_programs', 'programs'], null,
-    { only: (i) => places[i] === place });
+    return rows(page, 'missing', caption, null, { only: (i) => places[i] === place }).element;
 }
 
 function checksVerdict(checks) {
@@ -83,9 +81,8 @@ function diagnosisView(page) {
     missing(page, 'bottleneck', 'Missing at the bottleneck'),
     el('h3', {}, 'Missing over all tiles'), missing(page, 'all', 'Missing over all tiles'),
     el('h3', {}, 'Programs in no operation'),
-    rows(page, 'programs', 'Programs in no operation', ['program', 'type', 'name',
-        'missing_reason', 'control_code_bytes', 'exchange_code_bytes', 'vertex_state_bytes',
-        'first_step', 'debug_context'], null, { only: (i) => reasons[i] !== null }),
+    rows(page, 'programs', 'Programs in no operation', null, { only: (i) => reasons[i] !== null })
+        .element,
     el('h3', {}, 'The profile against itself'), checksVerdict(checks),
-    rows(page, 'checks', 'Checks', checks.columns, null)];
+    rows(page, 'checks', 'Checks').element];
 }

@@ -53,6 +53,9 @@ function replace(parent, ...children) {
         like()[place].focus({ preventScroll: true });
 }
 
+// Acts once the browser has painted; at once where it does not paint.
+const afterPaint = (act) => document.hidden ? act() : requestAnimationFrame(() => setTimeout(act));
+
 let numIds = 0;
 function freshId() {
     return `id${++numIds}`;

@@ -11,7 +11,6 @@ class Page {
         const part = (id, title, make) => el('section', { id, class: 'card part' },
             el('h3', {}, title), make());
         this.view = 'plan';
-        this.lists = {}; // tables by their names
         this.search = new Search(this);
         const views = [view('plan', 'Plan', () => this.makePlan(), false),
             ...!this.data.comparison ? [] : [view('comparison', 'Comparison',
@@ -20,10 +19,7 @@ class Page {
                 () => (this.memory = new MemoryView(this)).element),
             view('liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element),
             view('execution', 'Execution', () => executionView(this)),
-            view('explore', 'Explore', () => [
-                part('operations', 'Operations', () => operationsView(this)),
-                part('programs', 'Programs', () => programsView(this)),
-                part('layers', 'Layers', () => layersView(this))], false),
+            view('explore', 'Explore', () => (this.explore = new ExploreView(this)).element),
             view('profile', 'Profile', () => [
                 part('insights', 'Insights', () => insightsView(this)),
                 part('summary', 'Summary', () => summaryView(this)),
@@ -46,10 +42,10 @@ class Page {
     // Makes the views after the plan, which is painted first, one after the other.
     async fill() {
         while (this.rest.length > 0) {
-            await new Promise((done) => document.hidden ? done()
-                : requestAnimationFrame(() => setTimeout(done)));
+            await new Promise(afterPaint);
             this.finish(1);
         }
+        this.finish();
         for (const [view, place] of this.toChoose || [])
             this[view].chart.choose(place);
         for (const read of this.model.costs ? [] : this.places.slowest)
@@ -60,14 +56,15 @@ class Page {
     finish(count = this.rest.length) {
         for (const make of this.rest.splice(0, count))
             make();
-        if (count > 0 && this.rest.length === 0 && this.plan)
+        if (this.plan)
+            this.plan.finish();
+        if (this.plan && count > 0 && this.rest.length === 0)
             this.onPlan(this.plan.split);
     }
 
     bar() {
-        const { labels } = this.data.chain;
-        const counted = this.model.wishes.counted || [];
-        const layers = counted.filter((isLayer) => isLayer === 1).length || labels.length;
+        const layers = (this.model.wishes.counted || []).filter((isLayer) => isLayer === 1).length ||
+            this.model.numUnits;
         const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
             title: label });
         this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.go(true));
@@ -110,13 +107,6 @@ class Page {
         if (this.plan) {
             this.barVerdict.append(this.plan.verdict.pill);
             this.first = this.plan.snapshot();
-            this.onPlan = (split) => {
-                if (this.memory)
-                    this.memory.showSplit(split);
-                if (this.liveness)
-                    this.liveness.markStages(split);
-                this.keepAddress();
-            };
             const { history } = this.plan;
             history.onChange = () => {
                 this.undo.disabled = history.past.length === 0;
@@ -125,12 +115,20 @@ class Page {
             history.onChange();
             if (location.hash.includes('='))
                 this.readAddress();
-            this.onPlan(this.plan.split);
             document.addEventListener('keydown', (event) => this.onKey(event));
         }
         this.watch();
         for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
             window.addEventListener(event, () => this.setPaper(isPaper));
+    }
+
+    // Other views follow the plan on screen.
+    onPlan(split) {
+        if (this.memory)
+            this.memory.showSplit(split);
+        if (this.liveness)
+            this.liveness.markStages(split);
+        this.keepAddress();
     }
 
     onKey(event) {

@@ -124,7 +124,6 @@ class PlanView {
         this.cuts = cuts;
         this.drawSettings();
         this.solve(false);
-        this.afterPlan();
     }
 
     // Changes settings; `isShown`: the best plan for them is put on screen.
@@ -133,7 +132,6 @@ class PlanView {
         Object.assign(this.settings, settings);
         this.drawSettings();
         this.solve(isShown);
-        this.afterPlan();
         end();
     }
 
@@ -219,18 +217,15 @@ class PlanView {
         if (this.cuts === null || isShown)
             this.cuts = this.best === null ? [] : [...this.best.cuts];
         this.cuts = this.cuts.slice(0, most);
-        this.curve = [];
+        // bounds of what stages need together would be neither a curve nor a front
+        const hasCurve = !Model.isBounded(this.model) &&
+            (this.best !== null || this.answer.why !== null);
+        this.curve = hasCurve ? Model.curve(this.model, this.settings) : [];
         this.front = [];
         this.show();
-        clearTimeout(this.later);
-        // bounds of what stages need together would be neither a curve nor a front
-        if (!Model.isBounded(this.model) && (this.best !== null || this.answer.why !== null)) {
-            this.curve = Model.curve(this.model, this.settings);
-            this.drawCurve();
-            // the front takes most of the time, so a change is seen before it
-            this.later = setTimeout(() => this.drawFront(), FRONT_DELAY_MS);
-        }
-        this.verdict.draw();
+        clearTimeout(this.later); // the front takes most of the time, so a change is seen before it
+        this.later = hasCurve && setTimeout(() => this.drawFront(), FRONT_DELAY_MS);
+        afterPaint(() => this.drawCurve());
     }
 
     showBest() {
@@ -270,18 +265,10 @@ class PlanView {
             .sort((a, b) => a - b);
         this.chosenStage = null;
         this.show();
-        this.verdict.draw();
         const { memory, ipus: used } = this.split.values;
         this.status.textContent = `${told} ${named('Fullest tile')}: ` +
             `${memory === null ? 'not known' : bytes(memory)}, ${ipus(used)}.`;
-        this.afterPlan();
         end();
-    }
-
-    // Others follow the plan on screen.
-    afterPlan() {
-        if (this.page.onPlan)
-            this.page.onPlan(this.split);
     }
 
     // The stage with most is cut in two where that leaves the least.
@@ -355,8 +342,21 @@ class PlanView {
         this.chosenStage = this.chosenStage === null ? Verdict.bottleneck(this)
             : Math.min(this.chosenStage, this.cuts.length);
         this.chain.draw();
+        this.verdict.draw();
+        const isFirst = !this.isWaiting;
+        this.isWaiting = true;
+        if (isFirst)
+            afterPaint(() => this.finish());
+    }
+
+    // Draws what waits until the chain and the verdict are painted.
+    finish() {
+        if (!this.isWaiting)
+            return;
+        this.isWaiting = false;
         this.drawStages();
         this.drawStage();
+        this.page.onPlan(this.split);
     }
 
     // The values of the plan on screen next to those of the best one.

@@ -42,8 +42,8 @@ class Search {
         const { page } = this;
         const { variables, operations, programs } = page.tables;
         const list = (id) => (query) => {
-            page.lists[id].ask(query);
-            page.go(id);
+            page.explore.show(id, query);
+            page.go('explore');
         };
         return [this.ofTable('variable', variables, 'size_bytes',
             (name) => page.showMemory({ name })),

@@ -2,17 +2,20 @@
 // A section as a table that can be searched and sorted. Some rows are shown, more on demand.
 
 const ROWS_SHOWN = 50;
+// Columns that add up over rows.
+const SUMS = /^(?!largest_|worst_)(.*_)?(bytes|cycles)$|^num_(programs|steps|vertices)$/;
 
 class Rows {
-    // `columns` are names of the table; others: caption, sortBy, isDescending, show: by columns how
-    // a value becomes what is in a cell; only(row): whether a row is there at all.
+    // caption, sortBy; show: by columns what is in a cell for a value; only(row): whether a row is
+    // there at all; isNamed: names that differ in numbers alone are one row, until it is opened.
     constructor(table, options) {
-        Object.assign(this, { sortBy: null, isDescending: true, show: {},
+        Object.assign(this, { sortBy: null, isDescending: true, show: {}, isNamed: false,
             only: () => true }, options);
         this.table = table;
-        this.columns = options.columns.filter((name) => table.column(name) !== undefined);
-        this.query = '';
+        this.columns = [...new Set(['name', this.sortBy, ...table.columns])].filter((name) =>
+            table.columns.includes(name));
         this.shown = ROWS_SHOWN;
+        this.open = new Set();
         this.count = el('span', { class: 'status', 'aria-live': 'polite' });
         this.body = el('tbody');
         this.heads = this.columns.map((name) => this.head(name));
@@ -20,13 +23,16 @@ class Rows {
             this.shown *= 4;
             this.draw();
         });
-        this.search = el('input', { type: 'search', 'aria-label': `Search ${this.caption}`,
-            placeholder: 'Search: words, all of which are in a row',
-            oninput: () => this.ask(this.search.value) });
-        this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, this.search, this.count),
-            el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
-            el('div', { class: 'scroll', tabindex: '0', role: 'region',
-                'aria-label': this.caption },
+        this.search = el('input', { type: 'search', oninput: () => this.ask(this.search.value),
+            'aria-label': `Search ${this.caption}`, placeholder: 'Words, layer:11, >1MiB' });
+        const box = el('input', { type: 'checkbox', checked: this.isNamed, onchange: () => {
+            this.isNamed = box.checked;
+            this.find();
+        } });
+        this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, this.search,
+            this.isNamed ? field('Same name in all layers as one', box) : null, this.count),
+        el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
+        el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.caption },
             el('table', {}, el('caption', { class: 'hidden' }, this.caption),
                 el('thead', {}, el('tr', {}, this.heads)), this.body)), this.more);
         if (table.allRows > table.numRows)
@@ -38,14 +44,14 @@ class Rows {
     // Shows the rows with these words.
     ask(query) {
         this.search.value = query;
-        this.query = query;
         this.shown = ROWS_SHOWN;
         this.find();
     }
 
     head(name) {
         const isNumber = this.table.isNumber(name);
-        return el('th', { scope: 'col', class: isNumber ? 'number' : null },
+        return el('th', { scope: 'col', class: isNumber ? 'number' : name === 'name' ? name
+            : null },
             button(columnTitle(name), () => {
                 this.isDescending = this.sortBy === name ? !this.isDescending : isNumber;
                 this.sortBy = name;
@@ -53,49 +59,82 @@ class Rows {
             }, { class: 'sort' }));
     }
 
-    // The rows that hold all words, in order.
+    // Whether a row has a word: in any column, column:word, or >size in the sorted one.
+    tester(word) {
+        const [, name, own] = /^(\w+):(.+)$/.exec(word) || [];
+        const values = this.table.column(this.columns.includes(name) ? name : this.sortBy);
+        if (this.columns.includes(name))
+            return (row) => String(values[row]).toLowerCase() === own;
+        const least = word.startsWith('>') && values ? readSize(word.slice(1)) : NaN;
+        if (least >= 0)
+            return (row) => values[row] > least;
+        const columns = this.columns.map((column) => this.table.column(column));
+        return (row) => hasWords(columns.map((column) => column[row]).join(' '), [word]);
+    }
+
+    // The rows that hold all words, as groups of one or several, in order.
     find() {
-        const words = wordsOf(this.query);
-        const columns = this.columns.map((name) => this.table.column(name));
-        const rows = [];
-        this.all = 0;
-        for (let i = 0; i < this.table.numRows; i++) {
-            if (!this.only(i))
-                continue;
-            this.all++;
-            if (words.length === 0 || hasWords(columns.map((values) => values[i]).join(' '), words))
-                rows.push(i);
+        const tests = wordsOf(this.search.value).map((word) => this.tester(word));
+        const names = this.table.column('name');
+        const groups = new Map();
+        const all = [...Array(this.table.numRows).keys()].filter(this.only);
+        const found = all.filter((row) => tests.every((test) => test(row)));
+        this.counts = [found.length, all.length];
+        for (const row of found) {
+            const name = this.isNamed ? (names[row] || '').replace(/\d+/g, '#') : row;
+            if (!groups.has(name))
+                groups.set(name, { name, rows: [] });
+            groups.get(name).rows.push(row);
         }
+        this.groups = [...groups.values()];
         if (this.sortBy !== null) {
-            const values = this.table.column(this.sortBy);
             const sign = this.isDescending ? -1 : 1;
             const compare = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1
                 : sign * (typeof a === 'number' ? a - b : a < b ? -1 : 1);
-            rows.sort((a, b) => compare(values[a], values[b]) || a - b);
+            for (const group of this.groups)
+                group.value = this.value(this.sortBy, group.rows);
+            this.groups.sort((a, b) => compare(a.value, b.value) || a.rows[0] - b.rows[0]);
         }
-        this.found = rows;
         this.draw();
     }
 
     draw() {
-        const rows = this.found.slice(0, this.shown);
-        this.count.textContent = this.found.length === this.all
-            ? `${grouped(this.found.length)} rows`
-            : `${grouped(this.found.length)} of ${grouped(this.all)} rows`;
+        const { groups, open } = this;
+        const lines = groups.slice(0, this.shown).flatMap(({ name, rows }) => [{ name, rows },
+            ...open.has(name) ? rows.map((row) => ({ rows: [row], isInner: true })) : []]);
+        this.count.textContent = `${[...new Set(this.counts)].map(grouped).join(' of ')} rows` +
+            (this.isNamed ? ` in ${several(groups.length, 'group', 'groups')}` : '');
+        this.most = groups.reduce((most, { value }) => Math.max(most, value), 0);
         this.heads.forEach((th, i) => th.setAttribute('aria-sort',
             this.columns[i] !== this.sortBy ? 'none'
                 : this.isDescending ? 'descending' : 'ascending'));
-        replace(this.body, rows.map((row) => el('tr', {}, this.columns.map((name) =>
-            this.cell(name, row)))));
-        this.more.hidden = this.found.length <= this.shown;
+        replace(this.body, lines.map((line) => el('tr', { class: line.isInner ? 'inner' : null },
+            this.columns.map((name) => this.cell(name, line)))));
+        this.more.hidden = groups.length <= this.shown;
     }
 
-    cell(name, row) {
-        const value = this.table.column(name)[row];
+    // The value of a row; of several their sum, or what all have.
+    value(name, rows) {
+        const values = this.table.column(name);
+        return rows.length === 1 ? values[rows[0]]
+            : SUMS.test(name) ? rows.reduce((sum, row) => sum + values[row], 0)
+            : rows.every((row) => values[row] === values[rows[0]]) ? values[rows[0]] : null;
+    }
+
+    cell(column, { name, rows }) {
+        const value = this.value(column, rows);
         const text = shownValue(value);
-        return el('td', { class: this.table.isNumber(name) ? 'number' : null, title:
-            text.length > 60 ? text.slice(0, 2000) : null },
-        this.show[name] ? this.show[name](value) : shorten(text));
+        const cell = el('td', { class: this.table.isNumber(column) ? 'number'
+            : column === 'name' ? column : null,
+            title: text.length > 60 ? text.slice(0, 2000) : null }, column === 'name' &&
+            rows.length > 1 ? link(`${shorten(name) || '(no name)'} × ${grouped(rows.length)}`,
+                () => {
+                    this.open[this.open.has(name) ? 'delete' : 'add'](name);
+                    this.draw();
+                }) : this.show[column] ? this.show[column](value) : shorten(text));
+        if (column === this.sortBy && value > 0 && this.most > 0)
+            cell.style.setProperty('--share', `${100 * value / this.most}%`);
+        return cell;
     }
 }
 

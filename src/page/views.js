@@ -1,9 +1,10 @@
 // ---- what is listed -----------------------------------------------------------------------------
 
-function rows(page, name, caption, columns, sortBy, others) {
-    const own = new Rows(page.tables[name], Object.assign({ caption, columns, sortBy }, others));
-    page.lists[name] = page.lists[name] || own; // the first has all of them
-    return own.element;
+function rows(page, name, caption, sortBy = null, others = {}) {
+    const [tile, step] = ['tileLink', 'stepLink'].map((to) => (number) =>
+        number === null ? '' : page[to](number));
+    const show = { tile, largest_tile: tile, first_step: step, last_step: step };
+    return new Rows(page.tables[name], { caption, sortBy, show, ...others });
 }
 
 // The programs that others contain, opened step by step, or those that hold some words.
@@ -84,41 +85,57 @@ class ProgramTree {
     }
 }
 
-function programsView(page) {
-    return [new ProgramTree(page.tables.programs).element, rows(page, 'programs', 'Programs',
-        ['program', 'parent', 'type', 'name', 'unit', 'cycles', 'num_steps', 'first_step',
-            'control_code_bytes', 'exchange_code_bytes', 'vertex_state_bytes', 'num_vertices',
-            'num_repeats', 'called', 'missing_reason'], null)];
-}
+// Lists of the profile: title, column that they are sorted by, whether names are alike in layers,
+// and what has to be known of them.
+const LISTS = {
+    operations: ['Operations', 'variables_bytes', true],
+    variables: ['Variables', 'size_bytes', true],
+    programs: ['Programs', null, true],
+    vertices: ['Vertex types', 'code_bytes', false,
+        'Code is on a tile once for each type, state once for each vertex.'],
+    exchanges: ['Exchanges', 'code_bytes', true, 'Touched are all bytes of the variables that an ' +
+        'exchange copies from and to, of which it may copy parts.'],
+    tiles: ['Tiles', 'live_bytes'],
+    layers: ['Layers', null],
+    pairs: ['Pairs of layers', 'communication_bytes', false, 'Bytes of variables that both use ' +
+        '(affinity), and of those that go live in one and die in the other (communication).'],
+    categories: ['Categories', 'variables_bytes'],
+    summary: ['Summary, with the notes of frameworks', null] };
 
-function operationsView(page) {
-    const { columns } = page.tables.operations;
-    const parts = page.model.parts.map(({ column }) => column).filter((it) => columns.includes(it));
-    return rows(page, 'operations', 'Operations', ['operation', 'name', 'unit', 'layer', 'rule',
-        ...parts, 'cycles', 'num_programs', 'first_step', 'last_step', 'inputs', 'debug_path'],
-    parts[0]);
-}
+class ExploreView {
+    constructor(page) {
+        Object.assign(this, { page, made: {} });
+        this.chosen = choice(Object.entries(LISTS).map(([name, [title]]) => [name, title]),
+            'operations', (name) => this.show(name));
+        this.holder = el('div');
+        this.element = el('div', {}, el('p', { class: 'settings' }, field('List', this.chosen)),
+            this.holder);
+        this.show('operations');
+    }
 
-function layersView(page) {
-    return [rows(page, 'layers', 'Layers', page.tables.layers.columns, null),
-        el('h3', {}, 'Pairs of layers'),
-        el('p', {}, 'Bytes of variables that both use (affinity), and of those that go live in ' +
-            'one and die in the other (communication).'),
-        rows(page, 'pairs', 'Pairs of layers', page.tables.pairs.columns, 'communication_bytes')];
+    // Shows a list, and of it, if words are given, the rows that have them.
+    show(name, query = null) {
+        const [title, sortBy, isNamed = false, note = ''] = LISTS[name];
+        const { page, made } = this;
+        made[name] = made[name] || [rows(page, name, title, sortBy, { isNamed }), el('p', {}, note),
+            name === 'programs' ? new ProgramTree(page.tables.programs).element : null];
+        this.chosen.value = name;
+        const [list, ...before] = made[name];
+        replace(this.holder, before, list.element);
+        if (query !== null)
+            list.ask(query);
+    }
 }
 
 function summaryView(page) {
     const { summary } = page.tables;
-    const rowsOf = (...groups) => summary.rows().filter((row) => groups.includes(row.group));
+    const rowsOf = (group) => summary.rows().filter((row) => row.group === group);
     const list = (rows) => facts(rows.map(({ name, value }) =>
         [name.replace(/_/g, ' '), shownValue(value) || '–']));
     const allOptions = rowsOf('engine_option');
     const options = allOptions.filter((row) => row.is_default !== true);
-    const notes = rowsOf('framework', 'app');
-    const shown = notes.slice(0, 200);
-    const { files } = page.data;
     return [el('h3', {}, 'Files'),
-        smallTable('What was read', ['what', 'file', '#bytes'], files.map((file) =>
+        smallTable('What was read', ['what', 'file', '#bytes'], page.data.files.map((file) =>
             [file.what, file.name, grouped(file.size_bytes)])),
         el('div', { class: 'tools' }, checksVerdict(page.tables.checks),
             el('a', { href: '#diagnosis' }, 'Diagnosis')),
@@ -129,13 +146,7 @@ function summaryView(page) {
         options.length > 0 ? smallTable('Those that differ from their default',
             ['option', 'value'], options.map(({ name, value }) => [name, shownValue(value)]))
             : el('p', {}, allOptions.length > 0 ? 'All have their default.'
-                : 'The profile does not tell them.'),
-        notes.length > 0 ? [el('h3', {}, 'Notes of the profile'),
-            smallTable('Values of framework.json and app.json',
-                ['file', 'name', 'value'], shown.map(({ group, name, value }) =>
-                    [`${group}.json`, name, value === null ? '–' : String(value)])),
-            shown.length < notes.length ? el('p', {}, `${grouped(notes.length - shown.length)} ` +
-                'more are in the section summary.') : []] : []];
+                : 'The profile does not tell them.')];
 }
 
 // Cycles by a column, of what was estimated: [name, cycles], most first.
@@ -182,5 +193,5 @@ function executionView(page) {
     return [el('p', {}, executionNote(page)), new Timeline(page).all,
         el('div', { class: 'pair' }, list('Cycles by type of program', pairs('type')),
             list('Cycles by layer', pairs('unit'))),
-        hasRun ? rows(page, 'execution', 'Executed programs', execution.columns, null) : null];
+        hasRun ? rows(page, 'execution', 'Executed programs').element : null];
 }
