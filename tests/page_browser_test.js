@@ -85,9 +85,10 @@ async function checkSections(tab, page, name) {
         const section = tab.locator(`section#${id}`);
         await section.scrollIntoViewIfNeeded();
         assert.ok(await section.isVisible(), `${name}: ${id}`);
-        const box = await section.boundingBox();
-        assert.ok(box.height > 60 && box.width > 300, `${name}: ${id}`);
-        await tab.waitForFunction((own) => document.getElementById(own).innerText.length > 20, id);
+        // a view is laid out once it comes near
+        await tab.waitForFunction((own) => document.getElementById(own).innerText.length > 20 &&
+            document.getElementById(own).offsetHeight > 60, id);
+        assert.ok((await section.boundingBox()).width > 300, `${name}: ${id}`);
     }
     assert.ok(await tab.evaluate(() => window.broken === undefined));
     const wide = await tab.evaluate(() => document.documentElement.scrollWidth -

@@ -87,7 +87,8 @@ class BoxesView {
             this.from = this.from > 0 ? 0 : this.least;
             this.draw(tile, stage, true);
         }, { class: 'link' }),
-        saveButtons(`Addresses of tile ${tile}${own === null ? '' : ` in stage ${stage - 1}`}`, () => this.svg, () => this.rows()),
+        saveButtons(`Addresses of tile ${tile}${own === null ? '' : ` in stage ${stage - 1}`}`,
+            () => this.svg, () => this.rows()),
         el('details', {}, el('summary', {}, 'The largest, by address'), smallTable(
             `Largest variables of tile ${tile} by address`, columns,
             largest.sort((a, b) => a.offset - b.offset).map((box) => [grouped(box.offset),

@@ -11,9 +11,10 @@ function fitting(width, ...texts) {
 
 class ChainView {
     constructor(plan) {
-        Object.assign(this, { plan, model: plan.model, window: null, place: 1, width: FIRST_WIDTH });
+        const { model } = plan;
+        Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH });
         this.element = el('div', { class: 'chain' });
-        this.hasOverview = plan.model.numUnits >= MANY_UNITS;
+        this.hasOverview = model.numUnits >= MANY_UNITS;
         onResize(this, () => this.strip && this.draw());
     }
 

@@ -18,12 +18,12 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
-// Neighbours of one name as one. What has no name is left out, and ends a run.
-function runsOf(items) {
+// Neighbours of one name, at most so far apart, as one. What has no name ends a run.
+function runsOf(items, apart = Infinity) {
     const runs = [];
     let last = {};
     for (const { name, from, to } of items) {
-        if (last.name !== name)
+        if (last.name !== name || from - last.to > apart)
             runs.push(last = { name, from, to });
         last.to = to;
     }
@@ -183,8 +183,8 @@ class Chart {
     }
 
     rows() {
-        return [[this.label, ...this.series.map((s) => s.name)], ...Array.from({ length: this.size },
-            (_, place) => [place, ...this.series.map((s) => s.values[place])])];
+        return [[this.label, ...this.series.map((s) => s.name)], ...Array.from(
+            { length: this.size }, (_, at) => [at, ...this.series.map((s) => s.values[at])])];
     }
 
     show(from, to) {

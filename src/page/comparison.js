@@ -113,7 +113,8 @@ class ComparisonView {
             this.makeRows('unit', 'Layers', 'total_bytes', 'layers'),
             el('h3', {}, 'Categories'),
             this.makeRows('category', 'Categories', 'variables_bytes', 'categories'),
-            this.makeDevice());
+            el('h3', {}, 'Device'), changeTable('The whole device',
+                new Table(this.data.tables.device).rows()));
     }
 
     makeSides() {
@@ -170,8 +171,8 @@ class ComparisonView {
         const value = (own, side) => own.only !== null && own.only !== side ? '–'
             : nameCell(own[side] || '', own[side] === null ? '–' : '');
         return [title, smallTable('Versions, device and engine options that differ',
-            ['', 'name', 'before', 'now'], changed.map((own) => [own.group.replace(/_/g, ' '), shorten(own.name, 50), value(own, 'before'),
-            value(own, 'now')]))];
+            ['', 'name', 'before', 'now'], changed.map((own) => [own.group.replace(/_/g, ' '),
+            shorten(own.name, 50), value(own, 'before'), value(own, 'now')]))];
     }
 
     makeGrown() {
@@ -182,6 +183,7 @@ class ComparisonView {
             lists.map(([name, quantity, title]) => {
                 const kind = this.kinds[name];
                 const grown = kind.grown(quantity);
+                const most = grown.slice(0, 5);
                 const all = kind.differences(quantity);
                 const alone = ['now', 'before'].map((side) => [side, kind.alone(side)])
                     .filter((pair) => pair[1].length > 0)
@@ -192,7 +194,7 @@ class ComparisonView {
                 return el('div', {}, grown.length === 0
                     ? el('p', {}, `${title}: none grew in ${columnTitle(quantity)}.`)
                     : smallTable(`${title}: ${columnTitle(quantity)}, ${grown.length} of ` +
-                        `${kind.size} grew`, ['name', ...CHANGE_COLUMNS], grown.slice(0, 5).map((i) => {
+                        `${kind.size} grew`, ['name', ...CHANGE_COLUMNS], most.map((i) => {
                         const before = kind.of('before', quantity)[i];
                         const now = kind.of('now', quantity)[i];
                         return [name === 'tile'
@@ -215,8 +217,8 @@ class ComparisonView {
             for (const own of bound.exceeded)
                 for (let i = 0; i < kind.size; i++)
                     if (own.quantity === quantity && own.what === kind.whats[i] &&
-                        own.name === kind.names[i] && own.before === kind.of('before', quantity)[i] &&
-                        own.now === kind.of('now', quantity)[i])
+                        own.name === kind.names[i] && ['before', 'now'].every((side) =>
+                        own[side] === kind.of(side, quantity)[i]))
                         notes[i] = `above ${bound.max_percent} %`;
         return notes;
     }
@@ -317,10 +319,5 @@ class ComparisonView {
             changeTable('Bytes', rows.filter((row) => !isPart(row)), / \(bytes\)$/),
             changeTable('Bytes by category, most grown first', rows.filter(isPart).sort((a, b) =>
                 changeOf(b.before, b.now) - changeOf(a.before, a.now)), / \(bytes\)$/)));
-    }
-
-    makeDevice() {
-        return [el('h3', {}, 'Device'), changeTable('The whole device',
-            new Table(this.data.tables.device).rows())];
     }
 }

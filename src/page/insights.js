@@ -17,21 +17,15 @@ function finding(a) {
     return `${[`${subject}${part(a.bytes, a.of_bytes)}: ${what}`, ...others].join('; ')}.`;
 }
 
-function adviceList(page) {
-    const table = page.tables.advice;
-    if (table.numRows === 0)
-        return el('p', {}, 'No rule of the section advice finds anything.');
-    return el('ul', { class: 'advice' }, table.rows().map((a) => el('li', {},
-        el('p', {}, el('strong', {}, columnTitle(a.rule)), ' ',
-            finding(a), a.tile === null ? null
-                : [' ', page.tileLink(a.tile, `Tile ${grouped(a.tile)}`)]),
-        el('p', { class: 'status' }, `To try: ${a.suggestion}.`))));
-}
-
 function insightsView(page) {
+    const { advice } = page.tables;
     return [el('h3', {}, 'Advice'),
         el('p', {}, 'What rules find, each with figures of this profile. What a change would ' +
-            'save is known only once it is compiled.'), adviceList(page),
-        el('details', {}, el('summary', {}, 'The figures, to the byte'),
-            rows(page, 'advice', 'Advice').element)];
+            'save is known only once it is compiled.'),
+        advice.numRows === 0 ? el('p', {}, 'No rule of the section advice finds anything.')
+            : el('ul', { class: 'advice' }, advice.rows().map((a) => el('li', {},
+                el('p', {}, el('strong', {}, columnTitle(a.rule)), ' ', finding(a),
+                    a.tile === null ? null
+                        : [' ', page.tileLink(a.tile, `Tile ${grouped(a.tile)}`)]),
+                el('p', { class: 'status' }, `To try: ${a.suggestion}.`))))];
 }

@@ -108,8 +108,8 @@ class LivenessView {
             preserveAspectRatio: 'none', 'aria-hidden': 'true' },
         svgRect(x(item.from), 2, Math.max(2, x(item.to + 1) - x(item.from)), 6, 'box-peak'),
         svgRect(x(step), 0, Math.max(1, x(step + 1) - x(step)), 10, 'now'));
-        return smallTable(`Live at this step, and not always: ${grouped(named.length)} variables, ` +
-            'and by category what belongs to none' + (isWhole ? ''
+        return smallTable(`Live at this step, and not always: ${grouped(named.length)} ` +
+            'variables, and by category what belongs to none' + (isWhole ? ''
             : ' (the page has the largest only)'), ['#bytes live', 'category', 'from – to step',
             `steps ${grouped(from)} – ${grouped(to - 1)}`, 'name'],
         shown.map((item) => [grouped(item.bytes), this.page.data.categories[item.category],
@@ -135,7 +135,7 @@ class LivenessView {
         return first === second ? el('p', { class: 'status' },
             'Choose another step in the chart, by a click or the arrow keys.')
             : smallTable(`From step ${grouped(first)} to step ${grouped(second)}: ` +
-                `${several(changed.length, 'difference', 'differences')} in what is not always live`,
+                `${several(changed.length, 'change', 'changes')} in what is not always live`,
             [`#step ${grouped(first)}`, `#step ${grouped(second)}`, '#difference', '', 'category',
                 'name'],
             changed.slice(0, 40).map((row) => [...row.bytes.map(grouped),

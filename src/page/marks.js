@@ -110,7 +110,7 @@ function followPointer(event, onMove, onEnd = () => {}) {
     listen('pointercancel', end);
 }
 
-// Draws a view again when its element, once it is laid out, has another width than it was drawn for.
+// Draws a view again when its element, once laid out, has another width than it was drawn for.
 const sized = []; // all such views
 function onResize(view, draw) {
     sized.push({ view, draw });

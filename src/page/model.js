@@ -409,8 +409,8 @@ const Model = (() => {
 
     // ---- solving -------------------------------------------------------------------------------
 
-    // The objectives that can be had: no cycles without cycles. The smallest spread would be that of
-    // a single IPU: popliner_objectives_complete puts another objective before it.
+    // The objectives that can be had: no cycles without cycles. The least spread would be that of a
+    // single IPU: popliner_objectives_complete puts another objective before it.
     function objectivesOf(model, settings) {
         const { device_map: map, leading_objective: leading = 'memory' } = model.wishes;
         const list = settings.objectives.filter((name) => name !== 'cycles' || model.hasCycles);

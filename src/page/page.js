@@ -56,26 +56,24 @@ class Page {
     finish(count = this.rest.length) {
         for (const make of this.rest.splice(0, count))
             make();
-        if (this.plan)
-            this.plan.finish();
+        this.plan?.finish();
         if (this.plan && count > 0 && this.rest.length === 0)
             this.onPlan(this.plan.split);
     }
 
     bar() {
-        const layers = (this.model.wishes.counted || []).filter((isLayer) => isLayer === 1).length ||
+        const layers = (this.model.wishes.counted || []).filter((is) => is === 1).length ||
             this.model.numUnits;
         const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
             title: label });
         this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.go(true));
         this.redo = icon('↷', 'Redo (Ctrl+Shift+Z)', () => this.plan.history.go(false));
         this.barVerdict = el('span', { class: 'bar-verdict' });
-        const isPlan = this.model.pipelines.length > 0;
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
             shorten(this.data.title, 60) || 'Profile'),
         el('span', { class: 'what' }, `${grouped(layers)} layers${this.model.costs ? ''
             : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
-        this.barVerdict, this.search.element, isPlan ? [this.undo, this.redo, this.share()] : null);
+        this.barVerdict, this.search.element, this.plan && [this.undo, this.redo, this.share()]);
     }
 
     share() {
@@ -83,16 +81,19 @@ class Page {
             this.menu.open = false;
             act();
         });
-        const hasWords = this.data.words !== null;
         const { data, model } = this;
         const copied = (text, make) => item(text, () =>
             copyText(make(this.plan), this.plan.shownText, this.plan.status));
-        this.menu = el('details', { class: 'menu' }, el('summary', {}, 'Share'), el('div', {},
+        this.menu = el('details', { class: 'menu', onfocusout: ({ relatedTarget: next }) => {
+            this.menu.open = this.menu.contains(next);
+        }, onkeydown: ({ key }) => {
+            this.menu.open &&= key !== 'Escape';
+        } }, el('summary', {}, 'Share'), el('div', {},
             copied('Copy the link', () => {
                 this.writeAddress();
                 return location.href;
             }),
-            !hasWords ? null : [copied('Copy as command', ({ settings, cuts }) =>
+            data.words === null ? null : [copied('Copy as command', ({ settings, cuts }) =>
                 Model.evaluateCommand(data, model, settings, cuts)),
             copied('Copy the solving command', ({ settings }) =>
                 Model.solveCommand(data, model, settings))],
@@ -124,10 +125,8 @@ class Page {
 
     // Other views follow the plan on screen.
     onPlan(split) {
-        if (this.memory)
-            this.memory.showSplit(split);
-        if (this.liveness)
-            this.liveness.markStages(split);
+        this.memory?.showSplit(split);
+        this.liveness?.markStages(split);
         this.keepAddress();
     }
 
@@ -223,8 +222,13 @@ class Page {
         return this.names.get(number) || '';
     }
 
-    tileLink(tile, text = grouped(tile)) {
-        return link(text, () => this.choose('memory', tile));
+    // Leads to a tile of the profile, or of a stage of the plan on screen.
+    tileLink(tile, text = grouped(tile), stage = null) {
+        return link(text, () => {
+            if (stage !== null)
+                this.showMemory({ how: String(stage) });
+            this.choose('memory', tile);
+        });
     }
 
     stepLink(step, text = grouped(step)) {

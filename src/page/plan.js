@@ -4,8 +4,8 @@
 const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
 const OBJECTIVE_TEXTS = { memory: 'fullest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
     ipus: 'IPUs', balance: 'imbalance of the IPUs', headroom: 'least free memory' };
-const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
-    'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic', 'headroom,traffic'];
+const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycles,balance ' +
+    'cycles,traffic traffic,memory ipus,memory,traffic headroom,traffic').split(' ');
 
 // Adds the unit, unless the values have it.
 function objectiveTitle(name, spreadIsOfCycles) {
@@ -67,6 +67,7 @@ class PlanView {
         this.model = page.model;
         this.settings = Model.settingsOf(this.model);
         this.best = null;
+        this.second = this.model.hasCycles ? 'cycles' : 'traffic'; // of the front
         this.cuts = page.data.plan;
         this.chosenStage = null; // the bottleneck, until one is chosen
         this.parts = {};
@@ -175,7 +176,7 @@ class PlanView {
             model.needs.length < 2 ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
-                    () => this.set({ need }), { 'aria-pressed': String(need === settings.need) })))),
+                    () => this.set({ need }), { 'aria-pressed': `${need === settings.need}` })))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
                 order.split(',').map((name) => named(OBJECTIVE_TEXTS[name])).join(', then ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
@@ -214,8 +215,10 @@ class PlanView {
         this.answer = Model.solve(this.model, this.settings);
         this.best = this.answer.split;
         this.bestName = this.answer.status === 'infeasible' ? 'best effort' : 'best plan';
-        if (this.cuts === null || isShown)
+        if (this.cuts === null || isShown) {
             this.cuts = this.best === null ? [] : [...this.best.cuts];
+            this.chosenStage = null;
+        }
         this.cuts = this.cuts.slice(0, most);
         // bounds of what stages need together would be neither a curve nor a front
         const hasCurve = !Model.isBounded(this.model) &&
@@ -224,7 +227,11 @@ class PlanView {
         this.front = [];
         this.show();
         clearTimeout(this.later); // the front takes most of the time, so a change is seen before it
-        this.later = hasCurve && setTimeout(() => this.drawFront(), FRONT_DELAY_MS);
+        this.later = hasCurve && setTimeout(() => {
+            this.front = Model.pareto(this.model, this.settings, ['memory', this.second]);
+            this.drawFront();
+            this.verdict.draw();
+        }, FRONT_DELAY_MS);
         afterPaint(() => this.drawCurve());
     }
 
@@ -343,10 +350,8 @@ class PlanView {
             : Math.min(this.chosenStage, this.cuts.length);
         this.chain.draw();
         this.verdict.draw();
-        const isFirst = !this.isWaiting;
         this.isWaiting = true;
-        if (isFirst)
-            afterPaint(() => this.finish());
+        afterPaint(() => this.finish());
     }
 
     // Draws what waits until the chain and the verdict are painted.
@@ -356,6 +361,8 @@ class PlanView {
         this.isWaiting = false;
         this.drawStages();
         this.drawStage();
+        if (this.front.length > 0) // with the plan on screen
+            this.drawFront();
         this.page.onPlan(this.split);
     }
 
@@ -378,8 +385,8 @@ class PlanView {
     drawStages() {
         const bar = (stage) => {
             const width = Math.min(100, stage.need_bytes / stage.limit_bytes * 100);
-            return svg('svg', { class: stage.fits === false ? 'bar over' : 'bar', viewBox: '0 0 100 10',
-                preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+            return svg('svg', { class: stage.fits === false ? 'bar over' : 'bar',
+                viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
             svgRect(0, 0, 100, 10, 'room'), svgRect(0, 0, width, 10, 'used'));
         };
         const { split, best } = this;
@@ -449,7 +456,8 @@ class PlanView {
                 ...costs ? [] : [
                     ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
                     s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
-                    ['fullest tile', page.tileLink(s.tile)], ['at step', page.stepLink(s.step)],
+                    ['fullest tile', page.tileLink(s.tile, undefined, this.chosenStage)],
+                    ['at step', page.stepLink(s.step)],
                     atStep === null ? null : ['operation', shorten(atStep)],
                     ['parameters', bytes(s.parameter_bytes)]]]),
             costs ? null : el('div', { class: 'pair' },
@@ -493,8 +501,9 @@ class PlanView {
         const columns = possible.map((point, i) => {
             const x = left + i * each;
             const isOwn = point.count === numIpus;
-            return svg('g', { class: `column${point.value > limit ? ' over' : ''}` +
-                `${isOwn ? ' own' : ''}`, onclick: isFree ? () => this.useIpus(point.count) : null },
+            const onclick = isFree ? () => this.useIpus(point.count) : null;
+            return svg('g', { onclick, class: `column${point.value > limit ? ' over' : ''}` +
+                `${isOwn ? ' own' : ''}` },
             svgRect(x + 1, y(point.value), Math.max(1, each - 2),
                 height - bottom - y(point.value), null,
                 svg('title', {}, `${ipus(point.count)}: ${kib(point.value)}`)),
@@ -527,12 +536,10 @@ class PlanView {
     }
 
     drawFront() {
-        const second = this.model.hasCycles ? 'cycles' : 'traffic';
-        this.front = Model.pareto(this.model, this.settings, ['memory', second]);
-        const points = this.front;
+        const { front: points, second } = this;
         if (this.isContradiction())
             return replace(this.parts.front);
-        replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against time'
+        return replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against time'
             : 'Memory against traffic'),
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
             saveButtons(`Memory against ${second}`, () => this.parts.front.querySelector('svg'),
@@ -545,7 +552,6 @@ class PlanView {
                 String(point.values.ipus), link('show',
                     () => this.setCuts(point.cuts, 'This compromise.'),
                     `show the plan with ${bytes(point.values.memory)}`)]))]);
-        return this.verdict.draw();
     }
 
     // The staircase of the best compromises, with the plan on screen as a ring.

@@ -10,8 +10,7 @@ class Rows {
     // there at all; isNamed: names that differ in numbers alone are one row, until it is opened.
     constructor(table, options) {
         Object.assign(this, { sortBy: null, isDescending: true, show: {}, isNamed: false,
-            only: () => true }, options);
-        this.table = table;
+            only: () => true, table }, options);
         this.columns = [...new Set(['name', this.sortBy, ...table.columns])].filter((name) =>
             table.columns.includes(name));
         this.shown = ROWS_SHOWN;
@@ -24,7 +23,7 @@ class Rows {
             this.draw();
         });
         this.search = el('input', { type: 'search', oninput: () => this.ask(this.search.value),
-            'aria-label': `Search ${this.caption}`, placeholder: 'Words, layer:11, >1MiB' });
+            'aria-label': `Search ${this.caption}`, placeholder: 'Words, unit:11, >1MiB' });
         const box = el('input', { type: 'checkbox', checked: this.isNamed, onchange: () => {
             this.isNamed = box.checked;
             this.find();
@@ -59,17 +58,20 @@ class Rows {
             }, { class: 'sort' }));
     }
 
-    // Whether a row has a word: in any column, column:word, or >size in the sorted one.
+    // Whether a row has a word: in any column; column:word; or >size in the column that sorts, of
+    // others than numbers in any column of bytes.
     tester(word) {
-        const [, name, own] = /^(\w+):(.+)$/.exec(word) || [];
-        const values = this.table.column(this.columns.includes(name) ? name : this.sortBy);
-        if (this.columns.includes(name))
-            return (row) => String(values[row]).toLowerCase() === own;
-        const least = word.startsWith('>') && values ? readSize(word.slice(1)) : NaN;
-        if (least >= 0)
-            return (row) => values[row] > least;
-        const columns = this.columns.map((column) => this.table.column(column));
-        return (row) => hasWords(columns.map((column) => column[row]).join(' '), [word]);
+        const of = (isOwn) => this.columns.filter(isOwn).map((name) => this.table.column(name));
+        const [, column, value] = /^(\w+):(.+)$/.exec(word) || [];
+        const [values] = of((name) => name === column);
+        if (values !== undefined)
+            return (row) => String(values[row]).toLowerCase() === value;
+        const isSorted = this.table.isNumber(this.sortBy);
+        const all = of((name) => word[0] !== '>' || (isSorted ? name === this.sortBy
+            : name.endsWith('bytes')));
+        const least = readSize(word.slice(1));
+        return word[0] === '>' && least >= 0 ? (row) => all.some((own) => own[row] > least)
+            : (row) => hasWords(all.map((own) => own[row]).join(' '), [word]);
     }
 
     // The rows that hold all words, as groups of one or several, in order.
@@ -80,6 +82,11 @@ class Rows {
         const all = [...Array(this.table.numRows).keys()].filter(this.only);
         const found = all.filter((row) => tests.every((test) => test(row)));
         this.counts = [found.length, all.length];
+        const compare = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1
+            : (this.isDescending ? -1 : 1) * (typeof a === 'number' ? a - b : a < b ? -1 : 1);
+        const values = this.table.column(this.sortBy);
+        if (values !== undefined)
+            found.sort((a, b) => compare(values[a], values[b]) || a - b);
         for (const row of found) {
             const name = this.isNamed ? (names[row] || '').replace(/\d+/g, '#') : row;
             if (!groups.has(name))
@@ -87,13 +94,10 @@ class Rows {
             groups.get(name).rows.push(row);
         }
         this.groups = [...groups.values()];
-        if (this.sortBy !== null) {
-            const sign = this.isDescending ? -1 : 1;
-            const compare = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1
-                : sign * (typeof a === 'number' ? a - b : a < b ? -1 : 1);
+        if (values !== undefined) {
             for (const group of this.groups)
                 group.value = this.value(this.sortBy, group.rows);
-            this.groups.sort((a, b) => compare(a.value, b.value) || a.rows[0] - b.rows[0]);
+            this.groups.sort((a, b) => compare(a.value, b.value));
         }
         this.draw();
     }

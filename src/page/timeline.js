@@ -57,11 +57,11 @@ class Timeline extends Chart {
             const slices = ran.length === 0 ? estimatedSlices(page)
                 : measuredSlices(page, ...ran[number]);
             const laneOf = (slice) => LANES.findIndex(([, has]) => has && has.test(slice.type));
-            this.lanes = LANES.map(([name, has], lane) => has === undefined
-                ? runsOf(slices.map(({ [name]: own, from, to }) => ({ name: own, from, to })))
+            this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);
+            this.lanes = LANES.map(([name, has], lane) => has === undefined ? runsOf(
+                slices.map((own) => ({ ...own, name: own[name] })), this.size / 100)
                 : slices.filter((slice) => laneOf(slice) === lane));
             this.shown = LANES.map((_, i) => i).filter((i) => this.lanes[i].length > 0);
-            this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);
             this.show(0, this.size);
         };
         this.read(0);
@@ -84,7 +84,8 @@ class Timeline extends Chart {
             sum += Math.max(0, Math.min(this.to, to) - Math.max(end, from));
             end = Math.max(end, to);
             if (last !== undefined && x0 - last.x0 < 1)
-                last.x1 = Math.max(last.x1, x1);
+                Object.assign(last, x1 - x0 < last.x1 - last.x0 ? {} : { name },
+                    { x1: Math.max(last.x1, x1) });
             else
                 shapes.push({ x0, x1, name, shade: count++ % 2 });
         }

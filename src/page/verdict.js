@@ -1,5 +1,5 @@
 // ---- the verdict --------------------------------------------------------------------------------
-// The answer in five seconds: whether the plan fits, how close it is, what is proven of it, and what
+// The answer in five seconds: whether the plan fits, how close it is, what is proven, and what
 // would help. Words and numbers come from the model; the page adds no estimate of its own.
 
 const VERDICTS = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits'];
@@ -20,13 +20,15 @@ function kib(number) {
 function ofLimit(number, limit) {
     if (limit === Infinity)
         return kib(number);
-    const [short, all] = [kib(number), kib(limit)];
+    const [own, all] = [kib(number), kib(limit)];
     const unit = all.slice(all.lastIndexOf(' '));
-    return short.endsWith(unit) ? `${short.slice(0, -unit.length)} of ${all}` : `${short} of ${all}`;
+    return own.endsWith(unit) ? `${own.slice(0, -unit.length)} of ${all}` : `${own} of ${all}`;
 }
 
-const percentOfLimit = (number, limit) =>
-    limit === Infinity ? 'no limit' : `${Math.round(number / limit * 100)}\u202f%`;
+// As the command rounds it: 100 % for the limit alone.
+const percentOfLimit = (number, limit) => limit === Infinity ? 'no limit' : `${
+    Math[number < limit ? 'min' : 'max'](100 + Math.sign(number - limit),
+        Math.round(number / limit * 100))}\u202f%`;
 
 // Numbers of an axis: whole KiB, until those get long.
 const tickText = (value) =>
@@ -78,14 +80,14 @@ class Verdict {
         const isContradiction = plan.isContradiction();
         const broken = Model.broken(plan.model, plan.settings, plan.cuts);
         const words = this.weakest();
-        const isUsable = plan.model.numUnits > 1;
         const [state, icon, head] = isContradiction ? ['stop', '–',
             'No split meets the constraints'] : HEADS[words];
         // a plan that breaks what the command was given, or that nothing is known of, is not green
-        const shown = state === 'ok' && (broken.length > 0 || !isUsable || this.changesMeaning())
-            ? 'warn' : state;
+        const shown = state === 'ok' && (broken.length > 0 || plan.model.numUnits < 2 ||
+            this.changesMeaning()) ? 'warn' : state;
         const title = isContradiction ? `${head}.` : `${head} on ` +
-            `${ipus(plan.split.values.ipus)}${this.sharing()}.`;
+            `${ipus(plan.split.values.ipus)}${this.sharing()}${words === 'likely fits' &&
+            plan.split.fits === false ? ', but not by what it may need at most' : ''}.`;
         if (this.areNotesOpen === undefined) // where it does not fit, the log says no more
             this.areNotesOpen = state === 'ok' && this.changesMeaning();
         const stage = plan.split.stages[Verdict.fullest(plan.split)];
@@ -124,8 +126,9 @@ class Verdict {
         if (bound)
             return `${title}: at most ${ofLimit(bound, limit)} (${percentOfLimit(bound, limit)})` +
                 `${where}, its stages added up.`;
-        const rest = need > limit ? `: ${kib(need - limit)} too much.` : plan.model.needs.length < 2 ||
-            plan.settings.need === 'most' ? '.' : `; at most ${kib(stage.needs.most)}.`;
+        const isMost = plan.model.needs.length < 2 || plan.settings.need === 'most';
+        const rest = need > limit ? `: ${kib(need - limit)} too much.` : isMost ? '.'
+            : `; at most ${kib(stage.needs.most)}.`;
         return `${title}: ${ofLimit(need, limit)} (${percentOfLimit(need, limit)})${where}${rest}`;
     }
 
@@ -161,7 +164,7 @@ class Verdict {
         const first = Model.objectivesOf(model, settings)[0];
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(model, settings));
         const show = (value) => ['memory', 'traffic', 'headroom'].includes(first) ? kib(value)
-            : shownObjective(first, value, isOfCycles);
+            : first === 'ipus' ? ipus(value) : shownObjective(first, value, isOfCycles);
         if (isBest)
             return `Best plan, proven: no split over ${most} ${named(BETTER_TEXTS[first])}.`;
         const gain = split.values[first] - best.values[first];
@@ -210,8 +213,8 @@ class Verdict {
                     () => plan.useIpus(more)]);
             const limit = Math.ceil(least / 1024) * 1024;
             if (least)
-                result.push([named(`Allow ${kib(limit)} per tile`), isRange ? 'likely fits' : 'fits',
-                    () => plan.set({ limit }, true)]);
+                result.push([named(`Allow ${kib(limit)} per tile`),
+                    isRange ? 'likely fits' : 'fits', () => plan.set({ limit }, true)]);
             return result.slice(0, 3);
         }
         const enough = settings.limit === Infinity ? 0
@@ -223,8 +226,8 @@ class Verdict {
         if (model.hasCycles && fastest !== undefined) {
             const gain = 1 - fastest.values.cycles / split.values.cycles;
             if (gain >= 0.05)
-                result.push([`Run ${Math.round(gain * 100)}\u202f% faster`,
-                    need(fastest.values.memory),
+                result.push([`Run in ${Math.round(gain * 100)}\u202f% less time`,
+                    `${need(fastest.values.memory)}, ${ipus(fastest.values.ipus)}`,
                     () => plan.setCuts(fastest.cuts, 'The fastest plan within the limit.')]);
         }
         const next = curve[settings.numIpus];
@@ -236,20 +239,21 @@ class Verdict {
 
     facts(stage) {
         const { plan } = this;
-        const { split, model, page } = plan;
+        const { split, model, model: { hasCycles }, page } = plan;
         const operation = page.operationAt(stage.step);
         const [largest] = stage.variables;
         const step = Model.step(model, plan.settings, split.cuts);
         return facts([
             ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}`,
-            model.costs ? '' : [', ', page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`),
-                ' at ', page.stepLink(stage.step, `step ${grouped(stage.step)}`)]]],
+            model.costs ? '' : [', ', page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`,
+                split.stages.indexOf(stage)), ' at ', page.stepLink(stage.step,
+                `step ${grouped(stage.step)}`)]]],
             operation === null ? null : ['It runs', shorten(operation)],
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
-            !model.hasCycles ? null : [named('Slowest IPU'), `${plan.place(Verdict.slowest(plan))}, ${
-                shownTime(split.values.cycles)} ${timeUnit()}`],
+            !hasCycles ? null : [named('Slowest IPU'), `${plan.place(Verdict.slowest(plan))}, ` +
+                `${shownTime(split.values.cycles)} ${timeUnit()}`],
             step === null ? null : [`Step of ${step.micro_batches} micro-batches`,
                 `${shownTime(step.cycles)} ${timeUnit()}, ${(100 * step.idle_share).toFixed(1)
                 } % waiting${step.third_assumed ? ', if a third is forward' : ''}`],
@@ -284,8 +288,8 @@ class Verdict {
         const details = el('details', { class: `notes${this.changesMeaning() ? ' warns' : ''}`,
             open: this.areNotesOpen, ontoggle: () => {
                 this.areNotesOpen = details.open;
-            } }, el('summary', {}, `${items.length === 1 ? '1 note' : `${items.length} notes`} ` +
-            'of the log and the request'), el('ul', {}, items));
+            } }, el('summary', {}, `${several(items.length, 'note', 'notes')} of the run that ` +
+            'made this page'), el('ul', {}, items));
         return details;
     }
 }

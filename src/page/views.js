@@ -85,22 +85,19 @@ class ProgramTree {
     }
 }
 
-// Lists of the profile: title, column that they are sorted by, whether names are alike in layers,
-// and what has to be known of them.
+// Lists of the profile: title, column that they are sorted by, whether names are alike in layers.
 const LISTS = {
     operations: ['Operations', 'variables_bytes', true],
     variables: ['Variables', 'size_bytes', true],
     programs: ['Programs', null, true],
-    vertices: ['Vertex types', 'code_bytes', false,
-        'Code is on a tile once for each type, state once for each vertex.'],
-    exchanges: ['Exchanges', 'code_bytes', true, 'Touched are all bytes of the variables that an ' +
-        'exchange copies from and to, of which it may copy parts.'],
-    tiles: ['Tiles', 'live_bytes'],
-    layers: ['Layers', null],
-    pairs: ['Pairs of layers', 'communication_bytes', false, 'Bytes of variables that both use ' +
-        '(affinity), and of those that go live in one and die in the other (communication).'],
-    categories: ['Categories', 'variables_bytes'],
-    summary: ['Summary, with the notes of frameworks', null] };
+    vertices: ['Vertex types', 'code_bytes', false],
+    exchanges: ['Exchanges', 'code_bytes', true],
+    tiles: ['Tiles', 'live_bytes', false],
+    layers: ['Layers', null, false],
+    pairs: ['Pairs of layers', 'communication_bytes', false],
+    categories: ['Categories', 'variables_bytes', false],
+    advice: ['Advice', null, false],
+    summary: ['Summary, with the notes of frameworks', null, false] };
 
 class ExploreView {
     constructor(page) {
@@ -115,13 +112,11 @@ class ExploreView {
 
     // Shows a list, and of it, if words are given, the rows that have them.
     show(name, query = null) {
-        const [title, sortBy, isNamed = false, note = ''] = LISTS[name];
-        const { page, made } = this;
-        made[name] = made[name] || [rows(page, name, title, sortBy, { isNamed }), el('p', {}, note),
-            name === 'programs' ? new ProgramTree(page.tables.programs).element : null];
+        const [title, sortBy, isNamed] = LISTS[name];
+        const list = this.made[name] ||= rows(this.page, name, title, sortBy, { isNamed });
         this.chosen.value = name;
-        const [list, ...before] = made[name];
-        replace(this.holder, before, list.element);
+        replace(this.holder, name !== 'programs' ? null
+            : (this.tree ||= new ProgramTree(this.page.tables.programs)).element, list.element);
         if (query !== null)
             list.ask(query);
     }
@@ -130,30 +125,26 @@ class ExploreView {
 function summaryView(page) {
     const { summary } = page.tables;
     const rowsOf = (group) => summary.rows().filter((row) => row.group === group);
-    const list = (rows) => facts(rows.map(({ name, value }) =>
-        [name.replace(/_/g, ' '), shownValue(value) || '–']));
-    const allOptions = rowsOf('engine_option');
-    const options = allOptions.filter((row) => row.is_default !== true);
+    const options = rowsOf('engine_option').filter((row) => row.is_default !== true);
     return [el('h3', {}, 'Files'),
         smallTable('What was read', ['what', 'file', '#bytes'], page.data.files.map((file) =>
             [file.what, file.name, grouped(file.size_bytes)])),
-        el('div', { class: 'tools' }, checksVerdict(page.tables.checks),
-            el('a', { href: '#diagnosis' }, 'Diagnosis')),
+        checksVerdict(page.tables.checks),
         [['version', 'Versions'], ['device', 'Device'], ['count', 'What there is'],
             ['memory', 'Memory'], ['cycles', 'Cycles']].flatMap(([group, title]) =>
-            rowsOf(group).length > 0 ? [el('h3', {}, title), list(rowsOf(group))] : []),
+            rowsOf(group).length > 0 ? [el('h3', {}, title), facts(rowsOf(group).map((row) =>
+                [row.name.replace(/_/g, ' '), shownValue(row.value) || '–']))] : []),
         el('h3', {}, 'Options of the engine'),
         options.length > 0 ? smallTable('Those that differ from their default',
             ['option', 'value'], options.map(({ name, value }) => [name, shownValue(value)]))
-            : el('p', {}, allOptions.length > 0 ? 'All have their default.'
-                : 'The profile does not tell them.')];
+            : el('p', {}, 'None is known to differ from its default.')];
 }
 
 // Cycles by a column, of what was estimated: [name, cycles], most first.
 function estimatedCycles(programs, column) {
     const sums = new Map();
-    for (const { [column]: name, cycles, num_steps: count } of programs.rows([column, 'cycles', 'num_steps']))
-        sums.set(name, (sums.get(name) || 0) + (cycles || 0) * (count || 0));
+    for (const { [column]: name, ...own } of programs.rows([column, 'cycles', 'num_steps']))
+        sums.set(name, (sums.get(name) || 0) + own.cycles * own.num_steps);
     return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
 }
 
@@ -163,18 +154,15 @@ function cyclesSource(page) {
 }
 
 function executionNote(page) {
+    const none = 'compile with the engine option profiler.includeCycleEstimates set to true.';
+    const each = 'cycles of each program times its liveness steps, so what repeats counts once.';
     return {
         measured: 'As it was measured, over all runs and IPUs. Cycles are those of the slowest ' +
             'tile; the balance is what the tiles take on the mean, of that.',
-        estimated: 'Nothing was run. These are the compiler\'s estimates: the cycles of each ' +
-            'program times the liveness steps that run it, without repeats. How even the tiles ' +
-            'are is known of what ran alone.',
+        estimated: `Nothing was run: these are the compiler's estimates. The tables have ${each}`,
         exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
-            'compile with the engine option profiler.includeCycleEstimates set to true. These ' +
-            'are the cycles of each program times the liveness steps that run it, without repeats.',
-    }[cyclesSource(page)] ||
-        'Nothing was run, and the compiler estimated no cycles: compile with the ' +
-        'engine option profiler.includeCycleEstimates set to true.';
+            `${none} The tables have ${each}`,
+    }[cyclesSource(page)] || `Nothing was run, and the compiler estimated no cycles: ${none}`;
 }
 
 function executionView(page) {
