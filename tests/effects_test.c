@@ -12,6 +12,7 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/ipu_tiles.h"
 #include "memory/parameters.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
@@ -21,6 +22,7 @@
 #include "profile/profile_data.h"
 #include "same_detail.h"
 #include "test_data.h"
+#include "test_sql.h"
 
 /* factors of the estimates for fewer than 128 tiles, in thousandths */
 enum { LEAST = 850, MOST = 1170 };
@@ -32,7 +34,7 @@ static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFEC
 enum { NUM_EFFECT_SETS = sizeof effect_sets / sizeof *effect_sets };
 
 /* How many intervals each effect changed, so that no test is of nothing. */
-static size_t num_laid_out, num_passed, num_buffered, num_accumulated, num_completed;
+static size_t num_laid_out, num_passed, num_buffered, num_accumulated, num_completed, num_shared;
 
 /* ---- The simple evaluation ------------------------------------------------------------------ */
 
@@ -491,6 +493,42 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     free(stash);
 }
 
+/* Sums of the tiles, against the meter: stages at random, of which two or three share an IPU. */
+static void assert_same_sums(const naive_passes *n, pl_stage_meter *meter,
+                             const popliner_pipeline *pipeline, uint64_t *random) {
+    static const popliner_calibration calibration = {{900000, 1100000, 1200000},
+                                                     {1300000, 800000, 500000}};
+    enum { MOST_STAGES = 3 };
+    pl_ipu_tiles *tiles;
+    popliner_stage_memory memory = {0};
+    assert_int_equal(pl_ipu_tiles_create(meter, pipeline, 1 + test_below(random, 3), &tiles, NULL),
+                     POPLINER_OK);
+    for (int round = 0; round < 8; round++) {
+        popliner_interval stages[MOST_STAGES];
+        popliner_pipeline own = *pipeline;
+        size_t count = 0;
+        own.calibration = round % 4 == 0 ? calibration : own.calibration;
+        for (size_t unit = test_below(random, 3); unit < n->num_units && count < MOST_STAGES;
+             unit += 1 + test_below(random, 2)) {
+            const size_t last = unit + test_below(random, n->num_units - unit) / 2;
+            stages[count++] = (popliner_interval){unit, last, 1 + test_below(random, 4)};
+            unit = last;
+        }
+        if (count < 2)
+            continue;
+        assert_true(pl_ipu_tiles_serve(tiles, &own));
+        assert_int_equal(pl_stage_measure_ipu(meter, &own, stages, count, &memory, NULL),
+                         POPLINER_OK);
+        for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+            assert_int_equal(
+                pl_ipu_tiles_peak(tiles, &own, (popliner_need)need, stages, count),
+                pl_tiles_max(memory.need_bytes[need], n->c->profile->target.num_tiles));
+        num_shared++;
+    }
+    pl_stage_memory_clear(&memory);
+    pl_ipu_tiles_free(tiles);
+}
+
 /* ---- At once -------------------------------------------------------------------------------- */
 
 /* All tables and details of a chain in a pipeline, against each stage by itself; a few of these
@@ -561,6 +599,7 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
                                          {first, first + test_below(random, num_units - first), 1}};
         assert_evaluated(n, meter, pipeline, two, 2);
     }
+    assert_same_sums(n, meter, pipeline, random);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         popliner_costs_free(costs[need]);
         popliner_costs_free(from_details[need]);
@@ -691,6 +730,43 @@ static void popliners_model_has_one_need(void **state) {
     golden_free(&c);
 }
 
+/* Where a third of the programs belong to no operation, some data does not either. */
+static void sums_have_what_no_operation_touches(void **state) {
+    static const char *const passes[] = {"--training", "--inference"};
+    for (size_t i = 0; i < 2; i++) {
+        char *directory = test_path(*state, "made");
+        char *file = test_path(directory, "profile.pop");
+        golden_case c;
+        naive_passes n;
+        pl_stage_meter *meter;
+        uint64_t random = 109 + i;
+        make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 --layers 5 %s",
+                     passes[i]);
+        test_alter(file, "UPDATE programs SET debug_id = NULL WHERE id % 3 = 0");
+        golden_load_directory(&c, directory);
+        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        naive_begin(&n, &c, chain);
+        assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+        for (int schedule = 0; schedule < NUM_SCHEDULES; schedule++)
+            for (int recompute = 0; recompute <= POPLINER_RECOMPUTE_FULL; recompute++) {
+                const popliner_pipeline pipeline = {.schedule = (popliner_schedule)schedule,
+                                                    .recompute = (popliner_recompute)recompute,
+                                                    .max_stages = 3,
+                                                    .effects = POPLINER_EFFECTS_ALL,
+                                                    .accumulators = POPLINER_ACCUMULATORS_FP16};
+                assert_same_sums(&n, meter, &pipeline, &random);
+            }
+        pl_stage_meter_free(meter);
+        naive_end(&n);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+        golden_free(&c);
+        free(file);
+        free(directory);
+    }
+}
+
 /* Every effect was there in some stage above. */
 static void saw_every_effect(void **state) {
     (void)state;
@@ -699,6 +775,7 @@ static void saw_every_effect(void **state) {
     assert_true(num_buffered > 0);
     assert_true(num_accumulated > 0);
     assert_true(num_completed > 0);
+    assert_true(num_shared > 20);
 }
 
 int main(void) {
@@ -707,6 +784,7 @@ int main(void) {
         cmocka_unit_test(layers_at_random_agree),
         cmocka_unit_test(the_model_made_by_hand_agrees),
         IN_DIRECTORY(made_models_agree),
+        IN_DIRECTORY(sums_have_what_no_operation_touches),
         cmocka_unit_test(popliners_model_has_one_need),
         cmocka_unit_test(saw_every_effect),
     };

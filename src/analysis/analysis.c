@@ -13,6 +13,7 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "memory/chain_data.h"
+#include "memory/ipu_tiles.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/debug_info.h"
@@ -245,6 +246,7 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
             pl_stage_details_free(parts->stages[place]);
         popliner_diagnosis_free((popliner_diagnosis *)parts->diagnosis);
+        pl_ipu_tiles_free(parts->ipu_tiles);
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }

@@ -9,6 +9,7 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/ipu_tiles.h"
 #include "memory/parameters.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -325,6 +326,16 @@ typedef struct shared_stages {
     popliner_need need;
 } shared_stages;
 
+/* Makes the sums of the tiles, unless there are those of a pipeline like this one. */
+static popliner_status find_ipu_tiles(const shared_stages *own, pl_model_parts *parts,
+                                      popliner_error *error) {
+    if (parts->ipu_tiles != NULL && pl_ipu_tiles_serve(parts->ipu_tiles, &own->pipeline))
+        return POPLINER_OK;
+    pl_ipu_tiles_free(parts->ipu_tiles);
+    return pl_ipu_tiles_create(parts->meter, &own->pipeline, own->analysis->num_threads,
+                               &parts->ipu_tiles, error);
+}
+
 /* A popliner_shared_peak_function. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
@@ -334,9 +345,16 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     if (status != POPLINER_OK)
         return status;
     status = pl_analysis_make_meter(own->analysis, own->model, error);
-    pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline, own->need};
-    if (status == POPLINER_OK)
+    pl_model_parts *parts = &own->analysis->models[own->model];
+    pl_shared_stages shared = {parts->meter, own->pipeline, own->need};
+    if (status == POPLINER_OK && num_stages > 1 && parts->chain->model->follows_account) {
+        status = find_ipu_tiles(own, parts, error);
+        if (status == POPLINER_OK)
+            *peak_bytes =
+                pl_ipu_tiles_peak(parts->ipu_tiles, &own->pipeline, own->need, stages, num_stages);
+    } else if (status == POPLINER_OK) {
         status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
+    }
     return pl_analysis_leave(own->analysis, status);
 }
 

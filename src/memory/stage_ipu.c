@@ -375,13 +375,12 @@ static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval 
     return status;
 }
 
-/* Returns the calibration of the stages. */
-static popliner_scales scales_for(const pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                  const popliner_interval *stages, size_t num_stages) {
+popliner_scales pl_stage_scales(const popliner_chain *chain, const popliner_pipeline *pipeline,
+                                const popliner_interval *stages, size_t num_stages) {
     bool has_earlier = false;
     bool has_last = false;
     for (size_t i = 0; i < num_stages; i++) {
-        bool is_last = stages[i].last_unit + 1 == meter->chain->num_units;
+        bool is_last = stages[i].last_unit + 1 == chain->num_units;
         has_last = has_last || is_last;
         has_earlier = has_earlier || !is_last;
     }
@@ -398,7 +397,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
         .worst = meter->account.worst_overhead,
         .tiles_per_ipu = meter->profile->target.tiles_per_ipu,
-        .scales = scales_for(meter, pipeline, stages, num_stages),
+        .scales = pl_stage_scales(meter->chain, pipeline, stages, num_stages),
         .profile = meter->profile,
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);

@@ -79,10 +79,14 @@ bool pl_live_parts_add(pl_live_parts *parts, uint32_t set, uint32_t first_step, 
 
 /* ---- The variables of a tile ---- */
 
-/* Adds bytes of the units of `set` to the table of arrivals of one sum. */
-static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
+/* Adds bytes of the units of `set` to the table of arrivals of one sum; false if memory is short. */
+static bool add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
                          uint64_t bytes) {
     size_t num_units = meter->inputs->chain->num_units;
+    if (meter->is_by_set && set != 0 && bytes > 0 &&
+        !pl_live_parts_add(&meter->set_sums, pl_tile_set(meter->inputs, sets, set), (uint32_t)sum,
+                           0, bytes))
+        return false;
     for (; set != 0 && bytes > 0; set = sets->rest[set]) {
         uint32_t unit = sets->last_unit[set];
         uint32_t rest = sets->rest[set];
@@ -90,6 +94,7 @@ static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets
         meter->arriving_bytes[sum][first_start * num_units + unit] += bytes;
         meter->arriving_bytes[sum][(unit + 1) * num_units + unit] -= bytes;
     }
+    return true;
 }
 
 /* Adds what no operation touches to the base, wherever it is live. */
@@ -184,16 +189,18 @@ static bool sort_variables(pl_tile_meter *meter, size_t tile) {
         uint64_t bytes = p->variable_size_bytes[i];
         if (set == 0)
             continue;
-        if (adds_always_live && p->class_always_live[class_index]) {
+        bool memory = true;
+        if (!adds_always_live || !p->class_always_live[class_index]) {
+            memory = divide_class(meter, i);
+        } else {
             if (!pl_account_is_code(meter->inputs->account, i))
-                add_arrivals(meter, PL_SUM_DATA, &meter->inputs->passing.sets, set, bytes);
-            if (meter->inputs->accumulator_factor > 0)
-                add_arrivals(meter, PL_SUM_ACCUMULATORS, &usage->usage.sets,
-                             pl_parameter_units(usage, p, meter->inputs->account, i),
-                             bytes * meter->inputs->accumulator_factor);
-            continue;
+                memory = add_arrivals(meter, PL_SUM_DATA, &meter->inputs->passing.sets, set, bytes);
+            if (memory && meter->inputs->accumulator_factor > 0)
+                memory = add_arrivals(meter, PL_SUM_ACCUMULATORS, &usage->usage.sets,
+                                      pl_parameter_units(usage, p, meter->inputs->account, i),
+                                      bytes * meter->inputs->accumulator_factor);
         }
-        if (!divide_class(meter, i))
+        if (!memory)
             return false;
     }
     return true;
@@ -300,15 +307,17 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
     size_t num_sums = pl_tile_count_sums(meter->inputs);
     for (size_t sum = 0; sum < num_sums; sum++)
         memset(meter->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
+    bool memory = true;
+    pl_live_parts_empty(&meter->set_sums);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        for (uint32_t set = 1; set < num_sets; set++)
-            add_arrivals(meter, group, &passing->sets, passing->touching[set],
-                         meter->inputs->set_bytes[group][set * num_tiles + tile]);
+        for (uint32_t set = 1; memory && set < num_sets; set++)
+            memory = add_arrivals(meter, group, &passing->sets, passing->touching[set],
+                                  meter->inputs->set_bytes[group][set * num_tiles + tile]);
     }
-    for (size_t type = 0; type < p->num_vertex_types; type++)
-        add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
-                     meter->inputs->kind_set[type * num_tiles + tile],
-                     meter->inputs->kind_code_bytes[type * num_tiles + tile]);
+    for (size_t type = 0; memory && type < p->num_vertex_types; type++)
+        memory = add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
+                              meter->inputs->kind_set[type * num_tiles + tile],
+                              meter->inputs->kind_code_bytes[type * num_tiles + tile]);
     if (meter->sent_forward != NULL) {
         memset(meter->sent_forward, 0, (num_units + 1) * sizeof *meter->sent_forward);
         memset(meter->sent_backward, 0, (num_units + 1) * sizeof *meter->sent_backward);
@@ -321,6 +330,6 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
     if (meter->unit_stash_bytes != NULL)
         find_unit_stashes(meter);
-    return sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
+    return memory && sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
            list_arriving(meter);
 }

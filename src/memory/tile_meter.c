@@ -94,6 +94,7 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
         pl_peak_envelope_free(&meter->largest[need]);
     pl_arrays_free(&meter->arrays);
     free(meter->sums);
+    pl_live_parts_free(&meter->set_sums);
     pl_live_parts_free(&meter->parts);
     free(meter->arrivals);
     free(meter->arriving_sets);

@@ -75,8 +75,12 @@ typedef struct pl_tile_meter {
     uint64_t *sent_backward;
     pl_overhead layout;
     uint64_t *unit_stash_bytes; /* [num_units] stash of the unit alone as a stage; may be NULL */
-    pl_live_parts parts;        /* what must arrive */
-    pl_tile_arrival *arrivals;  /* the parts, sorted by set */
+    /* The bytes of each sum but the stash, by set of units (pl_tile_set): parts whose first step is
+     * the number of the sum. Only if is_by_set. */
+    bool is_by_set;
+    pl_live_parts set_sums;
+    pl_live_parts parts;       /* what must arrive */
+    pl_tile_arrival *arrivals; /* the parts, sorted by set */
     size_t arrivals_capacity;
     size_t *set_start;       /* [sets + 2] into arrivals */
     uint32_t *arriving_sets; /* by unit, then by the first start of their stages */
@@ -110,6 +114,16 @@ static inline size_t pl_tile_count_sums(const pl_interval_inputs *inputs) {
  * by unit, then by first_start, so that those of one stage are adjacent. */
 static inline size_t pl_tile_arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
+}
+
+/* Returns the number of a set among those of `passing`, the vertex kinds and the pass usage, in this
+ * order. */
+static inline uint32_t pl_tile_set(const pl_interval_inputs *inputs, const pl_unit_sets *sets,
+                                   uint32_t set) {
+    size_t before = sets == &inputs->passing.sets ? 0 : inputs->passing.sets.count;
+    if (sets == &inputs->pass_usage->usage.sets)
+        before += inputs->kind_sets.count;
+    return (uint32_t)before + set;
 }
 
 /* Computes all arrivals of a tile, and the base of its steps; false if memory is short. */

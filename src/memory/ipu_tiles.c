@@ -1,0 +1,340 @@
+/* The memory of several stages on one IPU.
+ *
+ * A variable, or code, counts if the stages have one of the units that count it, whichever stage
+ * has it. So all variables of a tile with one set of units are one sum, and so are those that are
+ * live in the same segments of its steps (see tile_meter.c). A tile has millions of variables, but
+ * few sets and segments.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/ipu_tiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/threads.h"
+#include "memory/stage_meter.h"
+#include "memory/tile_meter.h"
+#include "pipeline/pipeline.h"
+#include "profile/profile_data.h"
+
+/* What is known of a tile, one list after another. */
+enum {
+    SUMS,     /* of `what`, in stages that have a unit of the set `at` */
+    CHANGES,  /* at the segment `what`, likewise: the ends of pl_live_parts */
+    SEGMENTS, /* of the unit `at`: the base, of which `what` bytes are touched by no operation */
+    STASH,    /* of stages that begin at `at` or later and have the unit `what` */
+    UNITS,    /* OWN_STASH, SENT_FORWARD or SENT_BACKWARD of the unit `at` */
+    NUM_LISTS
+};
+enum { OWN_STASH, SENT_FORWARD, SENT_BACKWARD };
+
+typedef struct item {
+    uint32_t at;
+    uint32_t what;
+    uint64_t bytes;
+} item;
+
+typedef struct tile_lists {
+    size_t worker;
+    size_t end[NUM_LISTS]; /* in the items of the worker; a list begins where the last one ends */
+    size_t begin;
+    size_t turn_segment;
+} tile_lists;
+
+/* One thread. */
+typedef struct worker {
+    pl_tile_meter meter;
+    bool has_begun;
+    item *items;
+    size_t count;
+    size_t capacity;
+    popliner_error error;
+} worker;
+
+struct pl_ipu_tiles {
+    pl_interval_options options;
+    bool keeps;
+    pl_interval_inputs inputs;
+    pl_arrays arrays; /* own the arrays below; their items are owned by each worker */
+    worker *workers;
+    size_t num_workers;
+    tile_lists *tiles;      /* [tiles] */
+    uint8_t *has_unit;      /* [units]: the stages have it */
+    uint8_t *has_set;       /* [pl_tile_set]: they have a unit of the set */
+    uint64_t *change_bytes; /* [steps + 1]: all 0 between tiles */
+};
+
+/* ---- Finding the sums ---- */
+
+static bool append(worker *w, size_t at, size_t what, uint64_t bytes) {
+    if (!pl_grow(&w->items, &w->capacity, w->count + 1, sizeof *w->items))
+        return false;
+    w->items[w->count++] = (item){(uint32_t)at, (uint32_t)what, bytes};
+    return true;
+}
+
+static bool append_parts(worker *w, tile_lists *lists) {
+    const pl_tile_meter *m = &w->meter;
+    bool memory = true;
+    for (size_t i = 0; memory && i < m->set_sums.count; i++) {
+        const pl_live_part *sum = &m->set_sums.parts[i];
+        memory = append(w, sum->set, sum->first_step, sum->bytes);
+    }
+    lists->end[SUMS] = w->count;
+    for (size_t i = 0; memory && i < m->parts.count; i++) {
+        const pl_live_part *part = &m->parts.parts[i];
+        memory = append(w, part->set, m->segment_of_step[part->first_step], part->bytes) &&
+                 append(w, part->set, m->segment_of_step[part->end_step], 0 - part->bytes);
+    }
+    lists->end[CHANGES] = w->count;
+    return memory;
+}
+
+static bool append_segments(worker *w, tile_lists *lists) {
+    const pl_tile_meter *m = &w->meter;
+    const pl_interval_inputs *in = m->inputs;
+    const size_t num_segments = m->segment_of_step[in->profile->num_steps];
+    bool memory = true;
+    for (size_t i = 0; memory && i < num_segments; i++) {
+        const uint32_t step = m->segment_step[i];
+        memory = append(w, in->unit_run[in->run_of_step[step]].unit, 0, m->segment_bytes[i]);
+        if (memory && m->has_unexplained) /* a tile has less than 2^32 bytes */
+            w->items[w->count - 1].what = (uint32_t)m->unexplained_bytes[step];
+    }
+    lists->end[SEGMENTS] = w->count;
+    const size_t turn = in->pass_usage->passes.turn_step;
+    lists->turn_segment = turn <= in->profile->num_steps ? m->segment_of_step[turn] : num_segments;
+    return memory;
+}
+
+static bool append_kept(worker *w, tile_lists *lists) {
+    const pl_tile_meter *m = &w->meter;
+    const size_t num_units = m->inputs->chain->num_units;
+    const uint64_t *stash = m->arriving_bytes[PL_SUM_STASH];
+    bool memory = true;
+    for (size_t i = 0; memory && m->inputs->keeps && i < num_units * num_units; i++)
+        memory = stash[i] == 0 || append(w, i / num_units, i % num_units, stash[i]);
+    lists->end[STASH] = w->count;
+    for (size_t unit = 0; memory && unit < num_units; unit++) {
+        if (m->unit_stash_bytes != NULL)
+            memory = append(w, unit, OWN_STASH, m->unit_stash_bytes[unit]);
+        if (memory && m->sent_forward != NULL && unit + 1 < num_units)
+            memory = append(w, unit, SENT_FORWARD, m->sent_forward[unit + 1]) &&
+                     append(w, unit, SENT_BACKWARD, m->sent_backward[unit + 1]);
+    }
+    lists->end[UNITS] = w->count;
+    return memory;
+}
+
+static bool find_tile(void *user, size_t number, size_t tile) {
+    pl_ipu_tiles *t = user;
+    worker *w = &t->workers[number];
+    tile_lists *lists = &t->tiles[tile];
+    popliner_status status = POPLINER_OK;
+    if (!w->has_begun)
+        status = pl_tile_meter_begin(&w->meter, &t->inputs, false, &w->error);
+    w->has_begun = true;
+    w->meter.is_by_set = true;
+    lists->worker = number;
+    lists->begin = w->count;
+    return status == POPLINER_OK && pl_tile_arrivals_find(&w->meter, tile) &&
+           append_parts(w, lists) && append_segments(w, lists) && append_kept(w, lists);
+}
+
+popliner_status pl_ipu_tiles_create(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                    size_t num_threads, pl_ipu_tiles **tiles,
+                                    popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    *tiles = NULL;
+    pl_ipu_tiles *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return pl_fail_memory(error, "stages on one IPU");
+    t->options = (pl_interval_options){.pipeline = *pipeline, .meter = meter};
+    t->keeps = pl_pipeline_keeps(pipeline);
+    t->inputs = (pl_interval_inputs){.chain = meter->chain, .options = &t->options};
+    popliner_status status = pl_interval_inputs_find(&t->inputs, SIZE_MAX, true, error);
+    const pl_unit_sets *last = status == POPLINER_OK ? &t->inputs.pass_usage->usage.sets : NULL;
+    t->num_workers = num_threads > 0 ? num_threads : pl_machine_processors();
+    t->workers = pl_arrays_new(&t->arrays, t->num_workers, sizeof *t->workers);
+    t->tiles = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->tiles);
+    t->has_unit = pl_arrays_new(&t->arrays, meter->chain->num_units, 1);
+    if (last != NULL)
+        t->has_set =
+            pl_arrays_new(&t->arrays, pl_tile_set(&t->inputs, last, (uint32_t)last->count), 1);
+    t->change_bytes = pl_arrays_new(&t->arrays, p->num_steps + 1, sizeof *t->change_bytes);
+    const pl_parallel tasks = {t->num_workers, num_tiles, find_tile, NULL, t, NULL};
+    if (status == POPLINER_OK && (t->arrays.failed || pl_parallel_run(&tasks) < num_tiles))
+        status = pl_fail_memory(error, "stages on one IPU");
+    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
+        pl_tile_meter_free(&t->workers[i].meter);
+    if (status == POPLINER_OK)
+        *tiles = t;
+    else
+        pl_ipu_tiles_free(t);
+    return status;
+}
+
+void pl_ipu_tiles_free(pl_ipu_tiles *t) {
+    if (t == NULL)
+        return;
+    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
+        free(t->workers[i].items);
+    pl_interval_inputs_free(&t->inputs);
+    pl_arrays_free(&t->arrays);
+    free(t);
+}
+
+bool pl_ipu_tiles_serve(const pl_ipu_tiles *t, const popliner_pipeline *pipeline) {
+    const popliner_pipeline *own = &t->options.pipeline;
+    return own->schedule == pipeline->schedule && own->recompute == pipeline->recompute &&
+           own->effects == pipeline->effects && own->accumulators == pipeline->accumulators &&
+           pl_pipeline_kind(own) == pl_pipeline_kind(pipeline) &&
+           pl_pipeline_frees_originals(own) == pl_pipeline_frees_originals(pipeline) &&
+           t->keeps == pl_pipeline_keeps(pipeline);
+}
+
+/* ---- Adding them up ---- */
+
+/* Stages on one IPU. */
+typedef struct ipu {
+    const pl_ipu_tiles *tiles;
+    const popliner_pipeline *pipeline;
+    const popliner_interval *stages;
+    size_t num_stages;
+    popliner_need need;
+    pl_need_rule rule;
+    bool has_buffers;
+} ipu;
+
+/* The items of a tile. */
+typedef struct lists {
+    const item *begin[NUM_LISTS + 1];
+} lists;
+
+static void mark_sets(pl_ipu_tiles *t, const pl_unit_sets *sets) {
+    uint8_t *has = t->has_set + pl_tile_set(&t->inputs, sets, 0);
+    const size_t num_units = t->inputs.chain->num_units;
+    /* the rest of a set was made before the set */
+    for (uint32_t set = 1; set < sets->count; set++) {
+        const uint32_t unit = sets->last_unit[set];
+        has[set] = has[sets->rest[set]] | (unit < num_units ? t->has_unit[unit] : 0);
+    }
+}
+
+/* Adds up the stash of the stages, and what of it is not live itself. */
+static uint64_t add_stash(const ipu *q, const lists *l, uint64_t *freed_bytes) {
+    uint64_t copy_bytes = 0;
+    for (size_t i = 0; l->begin[STASH] < l->begin[UNITS] && i < q->num_stages; i++) {
+        const popliner_interval *s = &q->stages[i];
+        uint64_t stash_bytes = 0;
+        uint64_t unit_bytes = 0;
+        for (const item *it = l->begin[STASH]; it < l->begin[UNITS]; it++)
+            if (it->at <= s->first_unit && it->what >= s->first_unit && it->what <= s->last_unit)
+                stash_bytes += it->bytes;
+        for (const item *it = l->begin[UNITS]; it < l->begin[NUM_LISTS]; it++)
+            if (it->what == OWN_STASH && it->at >= s->first_unit && it->at <= s->last_unit &&
+                it->bytes > unit_bytes)
+                unit_bytes = it->bytes;
+        copy_bytes += stash_bytes * pl_pipeline_copies_for(q->pipeline, q->need, s->stages_to_end);
+        if (q->tiles->inputs.frees_originals &&
+            pl_pipeline_copies(q->pipeline, s->stages_to_end) > 0)
+            *freed_bytes += stash_bytes - unit_bytes;
+    }
+    return copy_bytes;
+}
+
+/* Adds up what the stages send over the cuts after them. */
+static void add_sent(const ipu *q, const lists *l, uint64_t sent_bytes[SENT_BACKWARD + 1]) {
+    for (const item *it = l->begin[UNITS]; q->has_buffers && it < l->begin[NUM_LISTS]; it++)
+        for (size_t i = 0; i < q->num_stages; i++)
+            sent_bytes[it->what] += q->stages[i].last_unit == it->at ? it->bytes : 0;
+}
+
+/* Returns the largest sum of live bytes and buffers at a step of the stages; for NEED_LEAST without
+ * what no operation touches. */
+static uint64_t find_live(const ipu *q, const lists *l, size_t turn_segment) {
+    const pl_ipu_tiles *t = q->tiles;
+    uint64_t sent_bytes[SENT_BACKWARD + 1] = {0};
+    uint64_t arrived_bytes = 0;
+    uint64_t most_bytes = 0;
+    uint64_t unexplained_bytes = 0;
+    const size_t num_segments = (size_t)(l->begin[STASH] - l->begin[SEGMENTS]);
+    add_sent(q, l, sent_bytes);
+    for (const item *it = l->begin[CHANGES]; it < l->begin[SEGMENTS]; it++)
+        t->change_bytes[it->what] += t->has_set[it->at] != 0 ? it->bytes : 0;
+    for (size_t i = 0; i < num_segments; i++) {
+        const item *segment = &l->begin[SEGMENTS][i];
+        arrived_bytes += t->change_bytes[i];
+        t->change_bytes[i] = 0;
+        uint64_t bytes = segment->bytes + arrived_bytes +
+                         sent_bytes[i < turn_segment ? SENT_BACKWARD : SENT_FORWARD];
+        if (t->has_unit[segment->at] == 0 || bytes <= most_bytes)
+            continue;
+        most_bytes = bytes;
+        unexplained_bytes = segment->what;
+    }
+    t->change_bytes[num_segments] = 0;
+    return most_bytes - (q->need == POPLINER_NEED_LEAST ? unexplained_bytes : 0);
+}
+
+/* Returns the need of a tile. */
+static uint64_t find_need(const ipu *q, size_t tile) {
+    const pl_ipu_tiles *t = q->tiles;
+    const tile_lists *known = &t->tiles[tile];
+    const item *items = t->workers[known->worker].items;
+    const pl_account *account = t->inputs.account;
+    uint64_t sum_bytes[PL_NUM_SUMS] = {0};
+    uint64_t freed_bytes = 0;
+    lists l = {{items + known->begin}};
+    for (int list = 0; list < NUM_LISTS; list++)
+        l.begin[list + 1] = items + known->end[list];
+    for (const item *it = l.begin[SUMS]; it < l.begin[CHANGES]; it++)
+        sum_bytes[it->what] += t->has_set[it->at] != 0 ? it->bytes : 0;
+    uint64_t bytes = find_live(q, &l, known->turn_segment) + sum_bytes[PL_SUM_DATA] +
+                     pl_account_fixed(account, tile);
+    pl_code_bytes code = {0, 0};
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        uint64_t own_bytes = pl_account_limit(account, group, tile, sum_bytes[group]);
+        bytes += own_bytes;
+        own_bytes += pl_account_fixed_code(account, group, tile);
+        code.all += own_bytes;
+        code.state += group == PL_VERTEX_STATE ? own_bytes : 0;
+    }
+    bytes += q->need == POPLINER_NEED_LEAST ? 0 : sum_bytes[PL_SUM_ACCUMULATORS];
+    const uint64_t copy_bytes = add_stash(q, &l, &freed_bytes);
+    if (q->need == POPLINER_NEED_EXPECTED)
+        bytes -= freed_bytes < bytes ? freed_bytes : bytes;
+    const pl_overhead layout = pl_account_overhead(account, tile);
+    const pl_need_line line = pl_need_of(&q->rule, q->need, &layout, bytes, code, copy_bytes);
+    return line.bytes + line.copy_bytes;
+}
+
+uint64_t pl_ipu_tiles_peak(pl_ipu_tiles *t, const popliner_pipeline *pipeline, popliner_need need,
+                           const popliner_interval *stages, size_t num_stages) {
+    const pl_interval_inputs *in = &t->inputs;
+    ipu q = {t,
+             pipeline,
+             stages,
+             num_stages,
+             need,
+             in->rule,
+             need == POPLINER_NEED_MOST || (need == POPLINER_NEED_EXPECTED &&
+                                            (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0)};
+    q.rule.scales = pl_stage_scales(in->chain, pipeline, stages, num_stages);
+    memset(t->has_unit, 0, in->chain->num_units);
+    for (size_t i = 0; i < num_stages; i++)
+        memset(t->has_unit + stages[i].first_unit, 1,
+               stages[i].last_unit - stages[i].first_unit + 1);
+    mark_sets(t, &in->passing.sets);
+    mark_sets(t, &in->kind_sets);
+    mark_sets(t, &in->pass_usage->usage.sets);
+    uint64_t peak_bytes = 0;
+    for (size_t tile = 0; tile < in->profile->target.num_tiles; tile++) {
+        const uint64_t bytes = find_need(&q, tile);
+        peak_bytes = bytes > peak_bytes ? bytes : peak_bytes;
+    }
+    return peak_bytes;
+}
