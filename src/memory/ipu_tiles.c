@@ -19,10 +19,10 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* What is known of a tile, one list after another. */
+/* The lists of a tile, one after another. */
 enum {
     SUMS,     /* of `what`, in stages that have a unit of the set `at` */
-    CHANGES,  /* at the segment `what`, likewise: the ends of pl_live_parts */
+    CHANGES,  /* at the segment `what`, in such stages: the ends of pl_live_parts */
     SEGMENTS, /* of the unit `at`: the base, of which `what` bytes are touched by no operation */
     STASH,    /* of stages that begin at `at` or later and have the unit `what` */
     UNITS,    /* OWN_STASH, SENT_FORWARD or SENT_BACKWARD of the unit `at` */
