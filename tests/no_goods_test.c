@@ -89,10 +89,43 @@ static void next_peak_is_no_more_than_the_best(void **state) {
     assert_true(num_told > num_taken / 10);
 }
 
+/* With 200 units and no limit, six stages have far more than a million entries. */
+static void earliest_cuts_of_large_programs_are_left_open(void **state) {
+    (void)state;
+    enum { NUM_UNITS = 200, NUM_STAGES = 6 };
+    static const size_t device_map[NUM_STAGES] = {0, 1, 2, 0, 1, 2};
+    popliner_costs *costs = NULL;
+    pl_problem problem = {0};
+    assert_int_equal(popliner_costs_create(NUM_UNITS, 1, &costs, NULL), POPLINER_OK);
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.device_map = device_map;
+    options.num_mapped_stages = NUM_STAGES;
+    assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
+    const pl_filter filter = pl_filter_of_limits(&problem);
+    for (int can_give_up = 0; can_give_up < 2; ++can_give_up) {
+        pl_shared shared = {0};
+        pl_split split = {0};
+        pl_search_result result = {0};
+        bool gave_up = false;
+        const pl_shared_search search = {
+            .problem = &problem, .goal = PL_GOAL_EARLIEST_CUTS, .stop = &never, .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result,
+                                            can_give_up ? &gave_up : NULL, NULL),
+                         POPLINER_OK);
+        assert_int_equal(split.num_stages, 0);
+        assert_int_equal(gave_up, can_give_up);
+        assert_int_equal(result.is_stopped, !can_give_up);
+        pl_shared_free(&shared);
+    }
+    pl_problem_free(&problem);
+    popliner_costs_free(costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_every_split_says),
         cmocka_unit_test(next_peak_is_no_more_than_the_best),
+        cmocka_unit_test(earliest_cuts_of_large_programs_are_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,9 +203,10 @@ typedef struct popliner_infeasibility {
  * changes nothing; free with popliner_plan_free. */
 typedef struct popliner_plan {
     popliner_plan_status status;
-    /* True if the time limit expired, should_stop returned true, or the search needed GLPK and this
-     * build has none (see popliner_solver_has_glpk). An OPTIMAL plan may then not be the one with
-     * the earliest cuts among those that are as good. */
+    /* True if the time limit expired, should_stop returned true, the earliest cuts need too large an
+     * integer program, or the search needed GLPK and this build has none (see
+     * popliner_solver_has_glpk). An OPTIMAL plan may then not be the one with the earliest cuts
+     * among those that are as good. */
     bool is_stopped;
     popliner_plan_stage *stages; /* [num_stages], owned by the plan */
     size_t num_stages;

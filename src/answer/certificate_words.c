@@ -134,8 +134,8 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
     if (c->is_evaluation)
         return;
     if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
-        pl_text_add(text, "Others may be as good: there was no time to find the one with the "
-                          "earliest cuts.\n");
+        pl_text_add(text, "Others may be as good: the one with the earliest cuts was not "
+                          "found.\n");
     if (plan->status == POPLINER_PLAN_OPTIMAL)
         add_proofs(c, text);
 }

@@ -542,8 +542,15 @@ static popliner_status find_earliest(pl_search *search, popliner_error *error) {
     if (p->is_shared && seconds > 0.0 && pl_clock_seconds() + seconds < sooner.deadline_seconds)
         sooner.deadline_seconds = pl_clock_seconds() + seconds;
     search->stop = &sooner;
-    popliner_status status =
-        pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
+    popliner_status status = POPLINER_OK;
+    if (p->is_shared && !search->uses_programs &&
+        !pl_enumeration_serves(&search->enumeration, &search->filter.limits)) {
+        const pl_shared_search asked = ask_shared(search, PL_GOAL_EARLIEST_CUTS);
+        status = pl_shared_earliest(&asked, &search->filter, &split, error);
+    }
+    if (status == POPLINER_OK && split.num_stages == 0)
+        status =
+            pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
     search->stop = stop;
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);

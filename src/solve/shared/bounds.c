@@ -56,7 +56,11 @@ typedef struct relaxation {
     size_t num_units;
     size_t num_stages;
     uint64_t known;
-    uint64_t *loads; /* [stages]: triangles of pl_least_load, or NONE */
+    pl_filter better; /* than what is known */
+    pl_reachability reach;
+    uint8_t *ok;       /* [units] */
+    uint64_t *one_row; /* [units]: the loads of row() without a table */
+    uint64_t *loads;   /* [stages]: triangles of pl_least_load, or NONE; NULL without a table */
     pl_shared_bound *bound;
     popliner_error *error;
 } relaxation;
@@ -65,8 +69,24 @@ static bool must_end(const relaxation *r) {
     return pl_clock_seconds() >= r->deadline_seconds || pl_stop_is_wanted(r->asked->stop);
 }
 
+/* Fills the loads of the stages that begin with a unit and may be in a split better than `known`. */
+static void fill_row(const relaxation *r, size_t stage, size_t first, uint64_t *loads) {
+    size_t count = pl_num_on_ipu(r->problem, stage);
+    bool is_any = pl_reachability_mark(&r->reach, stage, first, r->ok);
+    for (size_t d = 0; d < r->num_units - first; ++d) {
+        popliner_interval it = {first, first + d, r->num_stages - stage};
+        loads[d] =
+            is_any && r->ok[d] != 0 ? pl_least_load(r->problem, r->objective, &it, count) : NONE;
+    }
+}
+
+/* Returns the loads by the length of the stage; without a table, until the next call. */
 static const uint64_t *row(const relaxation *r, size_t stage, size_t first) {
-    return r->loads + stage * pl_triangle_size(r->num_units) + pl_triangle_row(r->num_units, first);
+    if (r->loads != NULL)
+        return r->loads + stage * pl_triangle_size(r->num_units) +
+               pl_triangle_row(r->num_units, first);
+    fill_row(r, stage, first, r->one_row);
+    return r->one_row;
 }
 
 static void raise(relaxation *r, uint64_t bound) {
@@ -83,39 +103,35 @@ static void hint(relaxation *r, pl_split *split) {
     pl_split_clear(split);
 }
 
-/* Fills the loads of stages that may be in a split better than `known`. *is_possible: there may be
- * such a split. */
-static popliner_status fill_loads(relaxation *r, bool *is_possible) {
-    size_t n = r->num_units;
-    pl_filter better = {.limits = *r->limits};
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
-    r->loads = pl_new_array(r->num_stages * pl_triangle_size(n), sizeof *r->loads);
+/* Prepares the loads of stages; fills a table of them if there is to be one. *is_possible: there may
+ * be a split better than `known`. */
+static popliner_status begin(relaxation *r, bool has_table, bool *is_possible) {
+    const size_t n = r->num_units;
+    r->better = (pl_filter){.limits = *r->limits};
     if (r->known != NONE)
-        better = pl_filter_limited(&better, r->objective, r->known - 1);
-    pl_reachability reach = {
-        .problem = r->problem, .limits = &better.limits, .num_stages = r->num_stages};
-    popliner_status status = ok == NULL || r->loads == NULL
+        r->better = pl_filter_limited(&r->better, r->objective, r->known - 1);
+    r->reach = (pl_reachability){
+        .problem = r->problem, .limits = &r->better.limits, .num_stages = r->num_stages};
+    r->ok = pl_new_array(n, sizeof *r->ok);
+    r->one_row = pl_new_array(n, sizeof *r->one_row);
+    uint64_t *loads =
+        has_table ? pl_new_array(r->num_stages * pl_triangle_size(n), sizeof *loads) : NULL;
+    popliner_status status = r->ok == NULL || r->one_row == NULL || (has_table && loads == NULL)
                                  ? pl_fail_memory(r->error, "the bounds of the search")
-                                 : pl_reachability_find(&reach, r->error);
-    uint64_t *load = r->loads;
-    if (status != POPLINER_OK)
-        goto done;
-    *is_possible = reach.to_end[0] != 0;
-    for (size_t stage = 0; stage < r->num_stages; ++stage) {
-        size_t count = pl_num_on_ipu(r->problem, stage);
-        for (size_t first = 0; first < n; ++first) {
-            bool is_any = pl_reachability_mark(&reach, stage, first, ok);
-            for (size_t d = 0; d < n - first; ++d) {
-                popliner_interval it = {first, first + d, r->num_stages - stage};
-                *load++ = is_any && ok[d] != 0 ? pl_least_load(r->problem, r->objective, &it, count)
-                                               : NONE;
-            }
-        }
-    }
-done:
-    pl_reachability_free(&reach);
-    free(ok);
+                                 : pl_reachability_find(&r->reach, r->error);
+    *is_possible = status == POPLINER_OK && r->reach.to_end[0] != 0;
+    r->loads = loads;
+    for (size_t stage = 0; status == POPLINER_OK && has_table && stage < r->num_stages; ++stage)
+        for (size_t first = 0; first < n; loads += n - first, ++first)
+            fill_row(r, stage, first, loads);
     return status;
+}
+
+static void end(relaxation *r) {
+    pl_reachability_free(&r->reach);
+    free(r->ok);
+    free(r->one_row);
+    free(r->loads);
 }
 
 /* ---- the largest stage ---- */
@@ -157,8 +173,8 @@ static popliner_status bound_by_stages(relaxation *r) {
 /* Lower bounds of what stages and IPUs need, by number of units. */
 typedef struct sizes {
     uint64_t *of_stage; /* [stages][units + 1] */
-    uint64_t *of_ipu;   /* [stages][units + 1]: of the IPU, with its stages up to this one */
-    size_t *previous;   /* [stages]: the previous stage of the same IPU, or SIZE_MAX */
+    uint64_t *of_ipu;   /* [stages][units + 1]: of the IPU, with its stages from this one on */
+    size_t *next;       /* [stages]: the next stage of the same IPU, or SIZE_MAX */
 } sizes;
 
 /* Adds a stage to the bounds of its IPU. */
@@ -166,18 +182,18 @@ static void add_stage(const relaxation *r, sizes *s, size_t stage) {
     size_t width = r->num_units + 1;
     const uint64_t *own = s->of_stage + stage * width;
     uint64_t *sum = s->of_ipu + stage * width;
-    if (s->previous[stage] == SIZE_MAX) {
+    if (s->next[stage] == SIZE_MAX) {
         memcpy(sum, own, width * sizeof *sum);
         return;
     }
-    const uint64_t *before = s->of_ipu + s->previous[stage] * width;
+    const uint64_t *later = s->of_ipu + s->next[stage] * width;
     for (size_t k = 0; k < width; ++k)
         sum[k] = NONE;
     for (size_t k = 1; k < width; ++k) {
         if (own[k] == NONE)
             continue;
         for (size_t j = 1; j + k < width; ++j) {
-            uint64_t both = pl_add_or_never(before[j], own[k]);
+            uint64_t both = pl_add_or_never(later[j], own[k]);
             sum[j + k] = both < sum[j + k] ? both : sum[j + k];
         }
     }
@@ -186,7 +202,7 @@ static void add_stage(const relaxation *r, sizes *s, size_t stage) {
 static void fill_sizes(const relaxation *r, sizes *s) {
     size_t n = r->num_units;
     size_t width = n + 1;
-    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+    for (size_t stage = r->num_stages; stage-- > 0;) {
         uint64_t *own = s->of_stage + stage * width;
         for (size_t k = 0; k < width; ++k)
             own[k] = NONE;
@@ -195,22 +211,19 @@ static void fill_sizes(const relaxation *r, sizes *s) {
             for (size_t d = 0; d < n - first; ++d)
                 own[d + 1] = loads[d] < own[d + 1] ? loads[d] : own[d + 1];
         }
-        s->previous[stage] = SIZE_MAX;
-        for (size_t other = 0; other < stage; ++other)
+        s->next[stage] = SIZE_MAX;
+        for (size_t other = r->num_stages; --other > stage;)
             if (r->problem->first_on_ipu[other] == r->problem->first_on_ipu[stage])
-                s->previous[stage] = other;
+                s->next[stage] = other;
         add_stage(r, s, stage);
     }
 }
 
-static bool is_last_on_ipu(const relaxation *r, size_t stage) {
-    for (size_t other = stage + 1; other < r->num_stages; ++other)
-        if (r->problem->first_on_ipu[other] == r->problem->first_on_ipu[stage])
-            return false;
-    return true;
+static bool is_first_on_ipu(const relaxation *r, size_t stage) {
+    return r->problem->first_on_ipu[stage] == stage;
 }
 
-/* Returns the largest number of units that the IPU with this last stage can hold; 0 if none. */
+/* Returns the largest number of units that an IPU's stages from this one on can hold; 0 if none. */
 static size_t most_units(const relaxation *r, const sizes *s, size_t stage, uint64_t limit) {
     const uint64_t *sum = s->of_ipu + stage * (r->num_units + 1);
     for (size_t k = r->num_units; k > 0; --k)
@@ -223,7 +236,7 @@ static size_t most_units(const relaxation *r, const sizes *s, size_t stage, uint
 static bool can_hold(const relaxation *r, const sizes *s, uint64_t limit) {
     size_t num_held = 0;
     for (size_t stage = 0; stage < r->num_stages; ++stage) {
-        if (!is_last_on_ipu(r, stage))
+        if (!is_first_on_ipu(r, stage))
             continue;
         size_t most = most_units(r, s, stage, limit);
         if (most == 0)
@@ -237,17 +250,17 @@ static bool can_hold(const relaxation *r, const sizes *s, uint64_t limit) {
 static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t count,
                        size_t *size_of) {
     size_t width = r->num_units + 1;
-    while (s->previous[stage] != SIZE_MAX) {
-        const uint64_t *before = s->of_ipu + s->previous[stage] * width;
+    while (s->next[stage] != SIZE_MAX) {
+        const uint64_t *later = s->of_ipu + s->next[stage] * width;
         const uint64_t *own = s->of_stage + stage * width;
         uint64_t sum = s->of_ipu[stage * width + count];
         size_t k = 1;
-        while (k < count && (own[k] == NONE || before[count - k] == NONE ||
-                             pl_add_or_never(before[count - k], own[k]) != sum))
+        while (k < count && (own[k] == NONE || later[count - k] == NONE ||
+                             pl_add_or_never(later[count - k], own[k]) != sum))
             ++k;
         size_of[stage] = k;
         count -= k;
-        stage = s->previous[stage];
+        stage = s->next[stage];
     }
     size_of[stage] = count;
 }
@@ -260,10 +273,10 @@ static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit)
     size_t at = 0;
     bool is_fine = size_of != NULL;
     for (size_t stage = 0; stage < r->num_stages; ++stage)
-        num_left += is_last_on_ipu(r, stage) ? most_units(r, s, stage, limit) : 0;
+        num_left += is_first_on_ipu(r, stage) ? most_units(r, s, stage, limit) : 0;
     num_left -= r->num_units;
     for (size_t stage = r->num_stages; is_fine && stage-- > 0;) {
-        if (!is_last_on_ipu(r, stage))
+        if (!is_first_on_ipu(r, stage))
             continue;
         const uint64_t *sum = s->of_ipu + stage * (r->num_units + 1);
         size_t count = most_units(r, s, stage, limit);
@@ -282,33 +295,40 @@ static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit)
     return is_fine ? POPLINER_OK : pl_fail_memory(r->error, "the bounds of the search");
 }
 
+static popliner_status make_sizes(const relaxation *r, sizes *s) {
+    const size_t width = r->num_units + 1;
+    *s = (sizes){pl_new_array(r->num_stages * width, sizeof *s->of_stage),
+                 pl_new_array(r->num_stages * width, sizeof *s->of_ipu),
+                 pl_new_array(r->num_stages, sizeof *s->next)};
+    if (s->of_stage == NULL || s->of_ipu == NULL || s->next == NULL)
+        return pl_fail_memory(r->error, "the bounds of the search");
+    fill_sizes(r, s);
+    return POPLINER_OK;
+}
+
+static void free_sizes(sizes *s) {
+    free(s->of_stage);
+    free(s->of_ipu);
+    free(s->next);
+}
+
 static popliner_status bound_by_sizes(relaxation *r) {
-    size_t width = r->num_units + 1;
-    sizes s = {pl_new_array(r->num_stages * width, sizeof *s.of_stage),
-               pl_new_array(r->num_stages * width, sizeof *s.of_ipu),
-               pl_new_array(r->num_stages, sizeof *s.previous)};
-    popliner_status status = POPLINER_OK;
-    if (s.of_stage == NULL || s.of_ipu == NULL || s.previous == NULL) {
-        status = pl_fail_memory(r->error, "the bounds of the search");
-        goto done;
-    }
-    fill_sizes(r, &s);
+    sizes s = {0};
+    popliner_status status = make_sizes(r, &s);
     uint64_t low = r->bound->bound;
     uint64_t high = r->known == NONE ? NONE - 1 : r->known;
-    while (low < high) {
+    while (status == POPLINER_OK && low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (can_hold(r, &s, middle))
             high = middle;
         else
             low = middle + 1;
     }
-    raise(r, low);
-    if (can_hold(r, &s, low))
+    if (status == POPLINER_OK)
+        raise(r, low);
+    if (status == POPLINER_OK && can_hold(r, &s, low))
         status = hint_sizes(r, &s, low);
-done:
-    free(s.of_stage);
-    free(s.of_ipu);
-    free(s.previous);
+    free_sizes(&s);
     return status;
 }
 
@@ -482,7 +502,7 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
         r.problem->max_stages < r.problem->min_stages ||
         pl_triangle_size(r.num_units) > MOST_NUMBERS / r.num_stages)
         return POPLINER_OK;
-    popliner_status status = fill_loads(&r, &is_possible);
+    popliner_status status = begin(&r, true, &is_possible);
     if (status == POPLINER_OK && !is_possible)
         raise(&r, known);
     if (status == POPLINER_OK && is_possible)
@@ -492,6 +512,139 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
         status = bound_by_sizes(&r);
     if (status == POPLINER_OK && is_possible && !must_end(&r))
         status = bound_by_weights(&r);
-    free(r.loads);
+    end(&r);
+    return status;
+}
+
+/* ---- the earliest cuts ---- */
+
+/* The room of IPUs by MEMORY, or by CYCLES, while more and more stages are fixed. */
+typedef struct holding {
+    relaxation r;
+    sizes s;
+    uint64_t *left; /* [stages], by first stage: what the IPU's fixed stages leave */
+} holding;
+
+enum { MOST_HOLDINGS = 2 };
+
+static popliner_status begin_holding(holding *h, bool *is_possible) {
+    popliner_status status = begin(&h->r, false, is_possible);
+    const bool of_cycles = pl_objective_is_of_cycles(h->r.objective, false);
+    h->left = pl_new_array(h->r.num_stages, sizeof *h->left);
+    if (status == POPLINER_OK && h->left == NULL)
+        status = pl_fail_memory(h->r.error, "the earliest cuts");
+    for (size_t i = 0; status == POPLINER_OK && i < h->r.num_stages; ++i)
+        h->left[i] =
+            of_cycles ? h->r.limits->max_cycles
+                      : pl_limits_peak(h->r.problem, h->r.limits, pl_problem_ipu(h->r.problem, i));
+    return status == POPLINER_OK && *is_possible ? make_sizes(&h->r, &h->s) : status;
+}
+
+/* True if the stage may be this long; *held is how many units the IPU's later stages can hold. */
+static bool may_be(const holding *h, size_t count, const uint64_t *const loads[MOST_HOLDINGS],
+                   size_t stage, size_t length, size_t *held) {
+    const size_t next = h->s.next[stage];
+    *held = next == SIZE_MAX ? 0 : h->r.num_units;
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t load = loads[i][length - 1];
+        const uint64_t left = h[i].left[h->r.problem->first_on_ipu[stage]];
+        if (load == NONE || load > left)
+            return false;
+        size_t own = next == SIZE_MAX ? 0 : most_units(&h[i].r, &h[i].s, next, left - load);
+        *held = own < *held ? own : *held;
+    }
+    return next == SIZE_MAX || *held > 0;
+}
+
+/* Fixes one stage after another as the shortest that leaves no more units than IPUs can hold. */
+static popliner_status fix_stages(holding *h, size_t count, size_t *held, pl_split *split) {
+    const relaxation *r = &h->r;
+    size_t sum_held = 0; /* on other IPUs */
+    size_t first = 0;
+    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+        held[stage] = is_first_on_ipu(r, stage) ? r->num_units : 0;
+        for (size_t i = 0; i < count && is_first_on_ipu(r, stage); ++i) {
+            const size_t most = most_units(&h[i].r, &h[i].s, stage, h[i].left[stage]);
+            held[stage] = most < held[stage] ? most : held[stage];
+        }
+        sum_held += held[stage];
+    }
+    for (size_t stage = 0; stage < r->num_stages && first < r->num_units; ++stage) {
+        const size_t ipu = r->problem->first_on_ipu[stage];
+        const size_t num_left = r->num_units - first;
+        const uint64_t *loads[MOST_HOLDINGS];
+        size_t length = 1;
+        for (size_t i = 0; i < count; ++i)
+            loads[i] = row(&h[i].r, stage, first);
+        sum_held -= held[ipu];
+        while (length <= num_left && (!may_be(h, count, loads, stage, length, &held[ipu]) ||
+                                      sum_held + held[ipu] < num_left - length))
+            ++length;
+        if (length > num_left)
+            break;
+        if (!pl_split_append(split, first))
+            return pl_fail_memory(r->error, "the earliest cuts");
+        for (size_t i = 0; i < count; ++i)
+            h[i].left[ipu] -= loads[i][length - 1];
+        sum_held += held[ipu];
+        first += length;
+    }
+    if (first < r->num_units || split->num_stages < r->num_stages)
+        pl_split_clear(split);
+    return POPLINER_OK;
+}
+
+/* Clears the split unless it is within the filter. peaks_bytes[stages] is scratch. */
+static popliner_status check(const relaxation *r, const pl_filter *filter, uint64_t *peaks_bytes,
+                             pl_split *split) {
+    pl_objective_values values;
+    if (split->num_stages == 0)
+        return POPLINER_OK;
+    popliner_status status = pl_split_evaluate(r->problem, split, &values, peaks_bytes, r->error);
+    bool is_within =
+        status == POPLINER_OK && pl_filter_admits(filter, &values) &&
+        pl_problem_broken_pairs(r->problem, split->first_units, split->num_stages) == 0;
+    for (size_t stage = 0; is_within && stage < r->num_stages; ++stage)
+        is_within = peaks_bytes[stage] <=
+                    pl_limits_peak(r->problem, r->limits, pl_problem_ipu(r->problem, stage));
+    if (!is_within)
+        pl_split_clear(split);
+    return status;
+}
+
+popliner_status pl_shared_earliest(const pl_shared_search *asked, const pl_filter *filter,
+                                   pl_split *split, popliner_error *error) {
+    static const popliner_objective objectives[MOST_HOLDINGS] = {POPLINER_OBJECTIVE_MEMORY,
+                                                                 POPLINER_OBJECTIVE_CYCLES};
+    const size_t count = filter->limits.max_cycles < UINT64_MAX ? 2 : 1;
+    const pl_problem *p = asked->problem;
+    holding h[MOST_HOLDINGS] = {0};
+    bool is_possible =
+        p->max_stages >= p->min_stages &&
+        pl_triangle_size(p->num_units) <= MOST_NUMBERS / p->options->num_mapped_stages;
+    size_t *held = pl_new_array(p->options->num_mapped_stages, sizeof *held);
+    popliner_status status =
+        held == NULL ? pl_fail_memory(error, "the earliest cuts") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && is_possible && i < count; ++i) {
+        h[i].r = (relaxation){.asked = asked,
+                              .limits = &filter->limits,
+                              .problem = p,
+                              .objective = objectives[i],
+                              .num_units = p->num_units,
+                              .num_stages = p->options->num_mapped_stages,
+                              .known = NONE,
+                              .error = error};
+        status = begin_holding(&h[i], &is_possible);
+    }
+    if (status == POPLINER_OK && is_possible)
+        status = fix_stages(h, count, held, split);
+    if (status == POPLINER_OK && is_possible)
+        status = check(&h[0].r, filter, h[0].left, split);
+    for (size_t i = 0; i < count; ++i) {
+        end(&h[i].r);
+        free_sizes(&h[i].s);
+        free(h[i].left);
+    }
+    free(held);
     return status;
 }

@@ -28,6 +28,9 @@ enum { MAX_EXCLUDED_SPLITS = 100 };
  * program larger, and with several shared IPUs there may be hundreds. */
 enum { MAX_NO_GOODS = 16 };
 
+/* The earliest cuts take a program for each cut. Larger ones would hardly end. */
+enum { MOST_ENTRIES_OF_EARLIEST = 1000000 };
+
 /* The peaks by stage and the values of a split. */
 typedef struct measured {
     uint64_t *peaks_bytes;     /* [stages] */
@@ -251,12 +254,13 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
                             bool *gave_up, popliner_error *error) {
     const pl_problem *problem = asked->problem;
     size_t num_stages = problem->options->num_mapped_stages;
-    pl_integer_program s = {.problem = problem,
-                            .filter = *filter,
-                            .fixed = fixed,
-                            .peaks_never_shrink =
-                                pl_costs_shared_peak_never_shrinks(problem->costs),
-                            .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
+    pl_integer_program s = {
+        .problem = problem,
+        .filter = *filter,
+        .fixed = fixed,
+        .most_entries = asked->goal == PL_GOAL_EARLIEST_CUTS ? MOST_ENTRIES_OF_EARLIEST : 0,
+        .peaks_never_shrink = pl_costs_shared_peak_never_shrinks(problem->costs),
+        .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
     measured m = {0};
     pl_condition *conditions = pl_new_array(2 * num_stages, sizeof *conditions);
     m.peaks_bytes = pl_new_array(num_stages, sizeof *m.peaks_bytes);
@@ -277,6 +281,8 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
         status = pl_integer_program_build(&s, asked->goal, error);
     if (status == POPLINER_OK && s.num_columns > 0)
         status = pl_integer_program_forbid_known(&s, asked->shared, conditions, error);
+    if (s.is_too_large)
+        *(gave_up != NULL ? gave_up : &result->is_stopped) = true;
     if (status == POPLINER_OK && s.num_columns > 0)
         status = run(&r);
     pl_split_clear(&r.split);
