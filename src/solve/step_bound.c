@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_bound.h"
 
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
 
@@ -37,22 +41,58 @@ static bool add_up(const popliner_costs *costs, const pl_unit_passes *passes, si
     return true;
 }
 
-pl_step_bound pl_step_bound_of(const pl_problem *problem, const popliner_pipeline *pipeline,
-                               size_t num_stages) {
+/* Fills before[units + 1]: no interval takes less than the difference of two of these numbers, which
+ * never fall, and all units take the last one. They are the largest of the intervals' beginnings so
+ * far. False if a cut takes less than no time. */
+static bool find_before(const pl_differences *cycles, size_t n, uint64_t *before) {
+    for (size_t unit = 1; unit < n; ++unit) {
+        const uint64_t begin = cycles->begins[unit] - cycles->begins[0];
+        const bool is_later = begin <= INT64_MAX && begin > before[unit - 1];
+        before[unit] = is_later ? begin : before[unit - 1];
+        if (cycles->ends[unit] - cycles->begins[unit] > INT64_MAX)
+            return false;
+    }
+    before[n] = cycles->ends[n] - cycles->begins[0];
+    return true;
+}
+
+popliner_status pl_step_bound_create(pl_step_bound *bound, const pl_problem *problem,
+                                     const popliner_pipeline *pipeline, size_t num_stages,
+                                     popliner_error *error) {
     const pl_unit_passes *passes = pl_costs_of_any_split(problem->costs)->passes;
     const size_t n = problem->num_units;
-    const bool is_known = passes != NULL && passes->has_cuts && passes->num_samples == 1 &&
-                          problem->options->num_ipu_speeds == 0 && n <= MAX_UNITS &&
-                          add_up(problem->costs, passes, n);
-    return (pl_step_bound){pipeline, n, num_stages, is_known ? passes : NULL};
+    *bound = (pl_step_bound){.pipeline = pipeline, .num_units = n, .num_stages = num_stages};
+    if (problem->options->num_ipu_speeds > 0)
+        return POPLINER_OK;
+    if (passes != NULL && passes->has_cuts && passes->num_samples == 1 && n <= MAX_UNITS &&
+        add_up(problem->costs, passes, n))
+        bound->passes = passes;
+    if (passes != NULL || problem->costs->added_cycles.ends == NULL ||
+        pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+        return POPLINER_OK;
+    bound->before = pl_new_array(n + 1, sizeof *bound->before);
+    if (bound->before == NULL)
+        return pl_fail_memory(error, "the bounds of a step");
+    if (!find_before(&problem->costs->added_cycles, n, bound->before))
+        pl_step_bound_free(bound);
+    return POPLINER_OK;
+}
+
+void pl_step_bound_free(pl_step_bound *bound) {
+    free(bound->before);
+    bound->before = NULL;
 }
 
 /* Returns the passes of an interval, as pl_step_passes divides them: at least so many. */
 static pl_step_parts parts_of(const pl_step_bound *b, size_t first, size_t end) {
-    const uint64_t all =
-        pl_passes_before(b->passes, end, 0) - pl_passes_before(b->passes, first, 0);
+    const uint64_t all = b->before != NULL ? b->before[end] - b->before[first]
+                                           : pl_passes_before(b->passes, end, 0) -
+                                                 pl_passes_before(b->passes, first, 0);
+    const bool is_inference = b->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     pl_step_parts p = {.forward = all};
-    if (b->pipeline->schedule != POPLINER_SCHEDULE_INFERENCE)
+    if (b->before != NULL && !is_inference)
+        p.forward = pl_forward_third(all);
+    else if (!is_inference)
         p.forward = pl_passes_forward_before(b->passes, b->num_units, end, 0) -
                     pl_passes_forward_before(b->passes, b->num_units, first, 0);
     p.backward = all - p.forward;
@@ -78,7 +118,7 @@ static bool may_have(const pl_step_bound *b, size_t k, size_t first, size_t end,
 
 bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles) {
     size_t first = 0;
-    if (bound->passes == NULL)
+    if (bound->passes == NULL && bound->before == NULL)
         return true;
     const pl_step_parts every = parts_of(bound, 0, bound->num_units);
     const uint64_t turns = pl_step_turns(bound->pipeline, bound->num_stages, 1);
@@ -99,9 +139,8 @@ bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles) {
     return first == bound->num_units;
 }
 
-uint64_t pl_step_bound_least(const pl_step_bound *bound) {
+uint64_t pl_step_bound_least(const pl_step_bound *bound, uint64_t most) {
     uint64_t least = 0;
-    uint64_t most = UINT64_MAX;
     while (least < most) {
         const uint64_t middle = least + (most - least) / 2;
         if (pl_step_bound_allows(bound, middle))

@@ -392,14 +392,18 @@ static popliner_status run(search *s, popliner_error *error) {
         a->is_proven = true;
         return POPLINER_OK;
     }
+    popliner_status status = POPLINER_OK;
     if (s->num_chunks == 1)
-        s->of_units = pl_step_bound_of(&s->problem, s->q->pipeline, s->num_stages);
+        status =
+            pl_step_bound_create(&s->of_units, &s->problem, s->q->pipeline, s->num_stages, error);
+    if (status != POPLINER_OK)
+        return status;
     if (s->q->max_cycles < s->q->least_after ||
         !pl_step_bound_allows(&s->of_units, s->q->max_cycles - s->q->least_after)) {
         a->is_proven = true;
         return POPLINER_OK;
     }
-    popliner_status status = begin_with(s, s->q->start, error);
+    status = begin_with(s, s->q->start, error);
     const uint64_t most = pl_smaller(a->cycles, s->q->max_cycles);
     a->bound_cycles = 0;
     if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
@@ -430,7 +434,9 @@ static void set_bound(const search *s) {
         a->bound_cycles = a->cycles;
         return;
     }
-    const uint64_t least = pl_add_or_never(pl_step_bound_least(&s->of_units), s->q->least_after);
+    const uint64_t after = s->q->least_after;
+    const uint64_t most = a->cycles > after ? a->cycles - after : 0;
+    const uint64_t least = pl_add_or_never(pl_step_bound_least(&s->of_units, most), after);
     a->bound_cycles = pl_smaller(pl_larger(a->bound_cycles, least), a->cycles);
 }
 
@@ -461,6 +467,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
     free(s.rest);
     pl_split_clear(&s.split);
     pl_split_clear(&s.best_split);
+    pl_step_bound_free(&s.of_units);
     pl_problem_free(&s.problem);
     return status;
 }
