@@ -685,7 +685,8 @@ popliner_status hints_for_evaluate(session *s, const request *r,
         status = solve(&t, error);
     const bool is_of_memory =
         plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
-    if (status == POPLINER_OK && t.is_known)
+    const bool is_best = is_of_memory && t.bytes == plan->peak_bytes;
+    if (status == POPLINER_OK && t.is_known && !is_best)
         add(list, "Try", keep(list, "--solve %s %zu", s->names.num_ipus, num_stages),
             is_of_memory ? keep(list, "the best split: %s bytes", grouped(t.bytes).text)
                          : "the best split");
