@@ -88,7 +88,7 @@ function changeRows(compared, quantity, options) {
     return new Rows({ columns: Object.keys(columns), numRows: compared.size,
         allRows: compared.table.allRows, column: (name) => columns[name],
         isNumber: (name) => numbers.includes(name) }, { ...options, sortBy: 'difference',
-        show: { percent: shownPercent,
+        columns: Object.keys(columns), show: { percent: shownPercent,
             difference: (value) => [signed(value), changeBar(value, most)] } });
 }
 

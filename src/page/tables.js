@@ -11,7 +11,7 @@ class Rows {
     constructor(table, options) {
         Object.assign(this, { sortBy: null, isDescending: true, show: {}, isNamed: false,
             only: () => true, table }, options);
-        this.columns = [...new Set(['name', this.sortBy, ...table.columns])].filter((name) =>
+        this.columns ||= [...new Set(['name', this.sortBy, ...table.columns])].filter((name) =>
             table.columns.includes(name));
         this.shown = ROWS_SHOWN;
         this.open = new Set();
