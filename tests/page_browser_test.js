@@ -224,6 +224,7 @@ async function checkCharts(tab, name) {
         await tab.keyboard.press('ArrowRight');
         assert.strictEqual(await tab.locator(`#${id} .detail h3`).textContent(), `${title} 1`, name);
         await tab.keyboard.press('+');
+        await chart.evaluate((it) => it.scrollIntoView({ block: 'center' })); // for the pointer
         const box = await chart.boundingBox();
         await tab.mouse.click(box.x + box.width * 0.9, box.y + box.height / 2);
         assert.notStrictEqual(await tab.locator(`#${id} .detail h3`).textContent(), `${title} 1`);
