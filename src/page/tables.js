@@ -137,7 +137,7 @@ class Rows {
                     this.draw();
                 }) : this.show[column] ? this.show[column](value) : shorten(text));
         if (column === this.sortBy && value > 0 && this.most > 0)
-            cell.style.setProperty('--share', `${100 * value / this.most}%`);
+            cell.style.setProperty('--Share', `${100 * value / this.most}%`);
         return cell;
     }
 }
