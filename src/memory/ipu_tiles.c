@@ -50,7 +50,6 @@ typedef struct worker {
     item *items;
     size_t count;
     size_t capacity;
-    popliner_error error;
 } worker;
 
 struct pl_ipu_tiles {
@@ -134,7 +133,7 @@ static bool find_tile(void *user, size_t number, size_t tile) {
     tile_lists *lists = &t->tiles[tile];
     popliner_status status = POPLINER_OK;
     if (!w->has_begun)
-        status = pl_tile_meter_begin(&w->meter, &t->inputs, false, &w->error);
+        status = pl_tile_meter_begin(&w->meter, &t->inputs, false, NULL);
     w->has_begun = true;
     w->meter.is_by_set = true;
     lists->worker = number;
