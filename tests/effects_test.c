@@ -6,6 +6,7 @@
 #include "golden_case.h"
 #include "made_profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "memory/parameters.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
+#include "memory/stage_meter.h"
 #include "model/layers.h"
 #include "naive_passes.h"
 #include "pipeline/pipeline.h"
@@ -25,7 +27,7 @@
 #include "test_sql.h"
 
 /* factors of the estimates for fewer than 128 tiles, in thousandths */
-enum { LEAST = 850, MOST = 1170 };
+enum { LEAST = 850, MOST = 1020, MEAN = 1155, DEVIATIONS = 1500, MOST_CODE = 1170 };
 enum { NUM_SCHEDULES = POPLINER_SCHEDULE_SEQUENTIAL + 1 };
 
 static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFECT_PASSING,
@@ -34,7 +36,8 @@ static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFEC
 enum { NUM_EFFECT_SETS = sizeof effect_sets / sizeof *effect_sets };
 
 /* How many intervals each effect changed, so that no test is of nothing. */
-static size_t num_laid_out, num_passed, num_buffered, num_accumulated, num_completed, num_shared;
+static size_t num_laid_out, num_passed, num_buffered, num_accumulated, num_completed, num_shared,
+    num_apart, num_own, num_of_all;
 
 /* ---- The simple evaluation ------------------------------------------------------------------ */
 
@@ -163,7 +166,7 @@ typedef struct tile_layout {
     uint64_t unused;
     uint64_t fragmented;
     uint64_t live;
-    uint64_t code;        /* executable */
+    uint64_t code;        /* executable, with what lies between it */
     uint64_t group_bytes; /* of the groups of code but vertex state */
 } tile_layout;
 
@@ -176,12 +179,49 @@ static uint64_t left(const popliner_profile *p, uint64_t code) {
     return code == 0 ? 0 : end - code;
 }
 
+/* The address from which on no element has data that ends at `end`. */
+static uint64_t element_after(const popliner_profile *p, uint64_t end) {
+    uint64_t begin = UINT64_MAX;
+    for (size_t i = 0; i < p->num_elements; i++)
+        if (p->element_offset[i] >= end && p->element_offset[i] < begin)
+            begin = p->element_offset[i];
+    return begin == UINT64_MAX ? end : begin;
+}
+
+static bool is_data(const popliner_profile *p, uint64_t variable, bool always_live) {
+    return (p->variable_placing[variable] & PL_PLACING_EXECUTABLE) == 0 &&
+           (p->class_always_live[p->variable_class[variable]] != 0) == always_live;
+}
+
+/* Whether it is data that is not always live, and must not be in an element with data that is. */
+static bool lies_apart(const popliner_profile *p, uint64_t variable) {
+    for (size_t i = 0; i < p->num_apart; i++)
+        if (p->apart_variable[i] == variable && is_data(p, variable, false) &&
+            is_data(p, p->apart_from[i], true))
+            return true;
+    return false;
+}
+
+/* What is unused below the variables that lie apart, at the end of a tile. */
+static uint64_t unused_below(const popliner_profile *p, size_t tile) {
+    uint64_t end = 0;
+    uint64_t begin = UINT64_MAX;
+    for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
+        if (!lies_apart(p, v) && p->variable_offset[v] + p->variable_size_bytes[v] > end)
+            end = p->variable_offset[v] + p->variable_size_bytes[v];
+    for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
+        if (lies_apart(p, v) && p->variable_offset[v] >= end && p->variable_offset[v] < begin)
+            begin = p->variable_offset[v];
+    return begin == UINT64_MAX ? 0 : begin - end;
+}
+
 static tile_layout layout_of(const popliner_profile *p, size_t tile) {
     uint64_t live = p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
     uint64_t total = p->tile_total_bytes[tile] < live ? live : p->tile_total_bytes[tile];
     uint64_t end = p->tile_total_including_gaps_bytes[tile];
     tile_layout result = {end > total ? end - total : 0, total - live, live, 0, 0};
     uint64_t lowest = UINT64_MAX; /* of what is not executable */
+    uint64_t highest = 0;         /* end of what is */
     for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++) {
         uint8_t category = p->category[p->variable_category[v]];
         bool is_code = category == PL_CATEGORY_VERTEX_CODE ||
@@ -189,35 +229,22 @@ static tile_layout layout_of(const popliner_profile *p, size_t tile) {
                        category == PL_CATEGORY_INTERNAL_EXCHANGE_CODE;
         bool runs = (p->variable_placing[v] & PL_PLACING_EXECUTABLE) != 0;
         result.code += runs ? p->variable_size_bytes[v] : 0;
+        if (runs && p->variable_offset[v] + p->variable_size_bytes[v] > highest)
+            highest = p->variable_offset[v] + p->variable_size_bytes[v];
         if (!runs && p->variable_size_bytes[v] > 0 && p->variable_offset[v] < lowest)
             lowest = p->variable_offset[v];
         if (is_code && p->class_always_live[p->variable_class[v]])
             result.group_bytes += p->variable_size_bytes[v];
     }
+    if (highest <= lowest && highest > result.code + 16)
+        result.code = highest - 16;
     uint64_t by_code = left(p, result.code);
-    if (p->num_elements == 0 || by_code > result.unused || lowest < result.code + by_code)
-        result.code = by_code = 0;
-    result.unused -= by_code;
+    uint64_t below = unused_below(p, tile);
+    if (p->num_elements == 0 || result.code == 0 || by_code + below > result.unused ||
+        lowest < result.code + by_code)
+        result.code = by_code = below = 0;
+    result.unused -= by_code + below;
     return result;
-}
-
-static tile_layout worst_layout(const popliner_profile *p) {
-    tile_layout worst = {0};
-    uint64_t most_live = 0;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
-        most_live = layout_of(p, tile).live > most_live ? layout_of(p, tile).live : most_live;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        tile_layout own = layout_of(p, tile);
-        if (own.live == 0)
-            continue;
-        worst.unused = own.unused > worst.unused ? own.unused : worst.unused;
-        if (own.live >= most_live / 2 &&
-            (worst.live == 0 || own.fragmented * worst.live > worst.fragmented * own.live)) {
-            worst.fragmented = own.fragmented;
-            worst.live = own.live;
-        }
-    }
-    return worst;
 }
 
 /* Returns the executable bytes of a stage on a tile. */
@@ -229,17 +256,56 @@ static uint64_t code_of(const pl_stage_meter *meter, const popliner_stage_memory
     return l->code == 0 || bytes < l->group_bytes ? 0 : bytes - l->group_bytes;
 }
 
-/* The need of a tile of B bytes and so many copies of K bytes. */
-static uint64_t lay_out(const tile_layout *l, uint64_t bytes, uint64_t copies, uint64_t copy_bytes,
-                        bool is_most) {
-    uint64_t base = bytes;
-    uint64_t each = copy_bytes;
-    if (l->live > 0) {
-        base += l->unused + share(bytes, l->fragmented, l->live);
-        each += share(copy_bytes, l->fragmented, l->live);
-    }
-    return is_most ? share(base, MOST, 1000) + copies * share(each, MOST, 1000)
-                   : base + copies * each;
+/* The largest variable on a tile that lies apart and that the stages touch. */
+static uint64_t apart_of(const naive_passes *n, size_t tile, const popliner_interval *stages,
+                         size_t num_stages) {
+    const popliner_profile *p = n->c->profile;
+    uint64_t largest = 0;
+    for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
+        for (size_t unit = 0; unit < n->num_units; unit++)
+            if (n->touches[v * n->num_units + unit] != 0 && has_unit(stages, num_stages, unit) &&
+                lies_apart(p, v) && p->variable_size_bytes[v] > largest)
+                largest = p->variable_size_bytes[v];
+    return largest;
+}
+
+/* A tile of a stage with its own layout. */
+typedef struct naive_tile {
+    const popliner_profile *profile;
+    tile_layout layout; /* live 0: none */
+    uint64_t code;      /* of the stage */
+    uint64_t more_code; /* that may be missing */
+    uint64_t always;    /* data */
+    uint64_t apart;
+} naive_tile;
+
+/* The need of B bytes, and in *copy that of each copy of K bytes. */
+static uint64_t lay_out(const naive_tile *t, uint64_t bytes, uint64_t copy_bytes, uint64_t *copy) {
+    const tile_layout *l = &t->layout;
+    *copy = copy_bytes;
+    if (l->live == 0)
+        return bytes;
+    *copy += share(copy_bytes, l->fragmented, l->live);
+    const uint64_t code = t->code + t->more_code;
+    uint64_t need = bytes + l->unused + share(bytes, l->fragmented, l->live);
+    need += left(t->profile, code) + t->more_code;
+    const uint64_t pushed =
+        element_after(t->profile, code + left(t->profile, code) + t->always) + t->apart;
+    return t->apart > 0 && code > 0 && pushed > need ? pushed : need;
+}
+
+/* mean * (the mean of all + DEVIATIONS * their standard deviation) */
+static uint64_t most_of_all(const uint64_t *bytes, size_t count) {
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)bytes[i];
+    for (size_t i = 0; i < count; i++)
+        squares += floor((double)bytes[i] / 64 + 0.5) * floor((double)bytes[i] / 64 + 0.5);
+    const double mean = sum / (double)count;
+    const double variance = squares / (double)count - mean / 64 * (mean / 64);
+    const double deviation = variance > 0 ? 64 * sqrt(variance) : 0;
+    return (uint64_t)ceil((mean + deviation * DEVIATIONS / 1000) * MEAN / 1000);
 }
 
 static uint64_t factor_of(const naive_passes *n, const popliner_pipeline *pipeline) {
@@ -299,7 +365,9 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     uint64_t *freed = test_new_array(num_tiles, sizeof *freed);
     live_bytes live =
         find_live(n, stages, num_stages, factor_of(n, pipeline) > 0 && !pl_has_accumulators(p));
-    tile_layout worst = worst_layout(p);
+    uint64_t *most_bytes = test_new_array(num_tiles, sizeof *most_bytes);
+    uint64_t *most_copy = test_new_array(num_tiles, sizeof *most_copy);
+    uint64_t most_copies = 0;
     popliner_stage_memory plain = {0};
     size_t count = 0;
     for (size_t i = 0; i < num_operations; i++)
@@ -366,20 +434,40 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
             rest + accumulators[tile] +
             ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);
         expected -= freed[tile] < expected ? freed[tile] : expected;
-        const tile_layout none = {0};
-        tile_layout own = layout_of(p, tile);
-        uint64_t code = code_of(meter, &plain, &own, tile);
+        naive_tile t = {.profile = p, .layout = layout_of(p, tile)};
+        t.code = code_of(meter, &plain, &t.layout, tile);
+        t.always = plain.always_live_bytes[tile] + accumulators[tile] +
+                   plain.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE][tile];
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            t.always -= pl_account_fixed_code(&meter->account, group, tile);
+        t.apart = apart_of(n, tile, stages, num_stages);
+        num_apart += has_layout && t.apart > 0;
+        naive_tile most = t;
+        if (!has_layout)
+            t.layout.live = 0;
+        uint64_t copy;
         needs->bytes[POPLINER_NEED_EXPECTED][tile] =
-            lay_out(has_layout ? &own : &none, expected, copies[POPLINER_NEED_EXPECTED],
-                    kept[POPLINER_NEED_EXPECTED], false) +
-            (has_layout && own.live > 0 ? left(p, code) : 0);
+            lay_out(&t, expected, kept[POPLINER_NEED_EXPECTED], &copy);
+        needs->bytes[POPLINER_NEED_EXPECTED][tile] += copies[POPLINER_NEED_EXPECTED] * copy;
         needs->layout[tile] = needs->bytes[POPLINER_NEED_EXPECTED][tile] - expected -
                               copies[POPLINER_NEED_EXPECTED] * kept[POPLINER_NEED_EXPECTED];
-        needs->bytes[POPLINER_NEED_MOST][tile] =
-            lay_out(&worst, rest + accumulators[tile] + buffered_peak, copies[POPLINER_NEED_MOST],
-                    kept[POPLINER_NEED_MOST], true) +
-            left(p, share(code, MOST, 1000));
+        most.more_code = share(t.code, MOST_CODE, 1000) - t.code;
+        most_bytes[tile] = share(lay_out(&most, rest + accumulators[tile] + buffered_peak,
+                                         kept[POPLINER_NEED_MOST], &copy),
+                                 MOST, 1000);
+        most_copy[tile] = share(copy, MOST, 1000);
+        most_copies = copies[POPLINER_NEED_MOST];
     }
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t all =
+            most_of_all(most_bytes, num_tiles) + most_copies * most_of_all(most_copy, num_tiles);
+        uint64_t own = most_bytes[tile] + most_copies * most_copy[tile];
+        needs->bytes[POPLINER_NEED_MOST][tile] = own > all ? own : all;
+        num_own += own > all;
+        num_of_all += own < all;
+    }
+    free(most_bytes);
+    free(most_copy);
     pl_stage_memory_clear(&plain);
     free(live.whole);
     free(live.touched);
@@ -771,6 +859,7 @@ static void sums_have_what_no_operation_touches(void **state) {
 static void saw_every_effect(void **state) {
     (void)state;
     assert_true(num_laid_out > 5);
+    assert_true(num_apart > 5 && num_own > 5 && num_of_all > 5);
     assert_true(num_passed > 0);
     assert_true(num_buffered > 0);
     assert_true(num_accumulated > 0);

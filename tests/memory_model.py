@@ -15,7 +15,7 @@ import sqlite3
 import sys
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil, floor
+from math import ceil, floor, sqrt
 
 import profile_operations
 from profile_relations import runs, varints
@@ -33,9 +33,11 @@ GROUP_OF = {category: group for group, names in GROUPS.items() for category in n
 STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
 EXECUTABLE = 8  # in the bitset of a variable
 RESERVED = 16  # bytes at the beginning of each tile
-# factors of the estimates for at least so many tiles, the most first
-WIDTHS = [(128, Fraction(880, 1000), Fraction(1130, 1000)),
-          (0, Fraction(850, 1000), Fraction(1170, 1000))]
+# factors of the estimates for at least so many tiles, the most first: least, tile, mean, deviations
+WIDTHS = [(256, Fraction(880, 1000), Fraction(1040, 1000), 1.095, 1.9),
+          (128, Fraction(880, 1000), Fraction(1020, 1000), 1.130, 1.8),
+          (0, Fraction(850, 1000), Fraction(1020, 1000), 1.155, 1.5)]
+MORE_CODE = Fraction(117, 100)  # of a stage, at most
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
 BUFFERED_SCHEDULES = ("popart", "tf-grouped")
 LEAST_COPIES = {"popart": 2, "tf-grouped": 2, "tf-interleaved": 1}  # per stage after
@@ -243,15 +245,22 @@ class Model:
         # tile: {(touch, forward, backward, fed, the step it is complete, class): bytes}
         self.live = [{} for _ in zeros]
         self.by_tile = [[] for _ in zeros]
-        executable, of_groups = list(zeros), list(zeros)
+        executable, of_groups, end_of_code = list(zeros), list(zeros), list(zeros)
         lowest_data = [sys.maxsize] * self.num_tiles
-        for var, tile, size, number, category, unlowered, bitset, address in sql.execute(
+        # tile: (is it always live data, the places that must not share an element, its own), ...
+        placed = [[] for _ in zeros]
+        for var, tile, size, number, category, unlowered, bitset, address, apart in sql.execute(
                 "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id, "
-                "bitset, offset "
+                "bitset, offset, element_constraints "
                 "FROM vars_info WHERE bitset IS NULL OR bitset & 1 ORDER BY var_id"):
             category, name = categories.get(category, ""), names.get(unlowered, "")
-            if (bitset or 0) & EXECUTABLE:
+            is_data = not (bitset or 0) & EXECUTABLE
+            placed[tile].append((is_data and is_always[number],
+                                 varints(apart) if is_data and not is_always[number] else (),
+                                 size, address, self.touch.get(var, 0)))
+            if not is_data:
                 executable[tile] += size
+                end_of_code[tile] = max(end_of_code[tile], address + size)
             elif size:
                 lowest_data[tile] = min(lowest_data[tile], address)
             if is_always[number] and GROUP_OF.get(category) in LOW_GROUPS:
@@ -281,27 +290,42 @@ class Model:
         # executable bytes that are not of the groups; None if the tile does not follow the rule
         self.more_executable = [None] * self.num_tiles
         self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
-        self.live_bytes = [0] * self.num_tiles
+        self.apart = [[] for _ in zeros]  # (size, touch) of the variables that lie apart
         for tile, total, end, always, most in sql.execute(
                 "SELECT tile, total, total_including_gaps, always_live_bytes, "
                 "not_always_live_max_bytes FROM memory_by_tile"):
             live = always + (most or 0)
-            self.live_bytes[tile] = live
             if live > 0:
                 total = max(total, live)
-                holes = max(0, end - total)
-                self.layouts[tile] = (holes, Fraction(total - live, live))
-                left = self.left_by_code(executable[tile])
-                if self.elements and executable[tile] and holes >= left and (
-                        lowest_data[tile] >= executable[tile] + left):
-                    self.layouts[tile] = (holes - left, self.layouts[tile][1])
-                    self.more_executable[tile] = executable[tile] - of_groups[tile]
+                self.layouts[tile] = (max(0, end - total), Fraction(total - live, live))
+                code = executable[tile]
+                if end_of_code[tile] <= lowest_data[tile]:
+                    code = max(code, end_of_code[tile] - RESERVED)
+                left = self.left_by_code(code)
+                gap, self.apart[tile] = self.lying_apart(placed[tile])
+                holes = end - total - left - gap
+                if self.elements and code and holes >= 0 and lowest_data[tile] >= code + left:
+                    self.layouts[tile] = (holes, self.layouts[tile][1])
+                    self.more_executable[tile] = code - of_groups[tile]
+
+    @staticmethod
+    def lying_apart(placed):
+        """Of a tile: what is unused below the variables that lie apart, if they are the last, and
+        each one's size and touch."""
+        parts = ([], [])
+        for _, places, *row in placed:
+            parts[any(p < len(placed) and placed[p][0] for p in places)].append(row)
+        end = max((address + size for size, address, _ in parts[0]), default=0)
+        begin = min((address for _, address, _ in parts[1] if address >= end), default=end)
+        return begin - end, [(size, touch) for size, _, touch in parts[1]]
+
+    def element_from(self, address):
+        """The first address from this one on at which an element begins, or this one."""
+        return min((e for e in self.elements if e >= address), default=address)
 
     def left_by_code(self, executable):
         """Up to the first element without code, and the bytes that are reserved below the code."""
-        end = RESERVED + executable
-        begin = min((e for e in self.elements if e >= end), default=end)
-        return begin - executable if executable else 0
+        return self.element_from(RESERVED + executable) - executable if executable else 0
 
     def is_live(self, number, step, complete=None):
         return any(begin <= step < end and (complete is None or not begin <= complete < step)
@@ -471,6 +495,10 @@ class Model:
                 result["parameters"] += size if is_variable and touch & mask else 0
                 result["unexplained_always_live"] += size if not touch else 0
                 result["accumulators"] += share * size if is_variable and trained & mask else 0
+            result["lasting"] = result["always_live"] + result["accumulators"] + sum(
+                size for (touch, *_), size in self.always[tile].items() if not touch)
+            result["apart"] = max((size for size, touch in self.apart[tile] if touch & mask),
+                                  default=None)
             own, free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
             for (touch, forward, backward, _, complete, number), size in self.live[tile].items():
                 first, last = 0, self.num_steps
@@ -507,12 +535,19 @@ class Model:
             tiles.append(result)
         return tiles
 
-    def laid_out(self, tile, holes, ratio, factor=1):
-        """A tile of `measure` with what its layout wastes, and with a factor for both summands."""
-        once = tile["by_model"] + holes + ceil(tile["by_model"] * ratio)
-        copy = tile["copy"] + ceil(tile["copy"] * ratio)
-        total = ceil(once * factor) + tile["copies"] * ceil(copy * factor)
-        total += self.left_by_code(ceil(tile["executable"] * factor))
+    def once_and_copy(self, tile, holes, ratio, more_code=1):
+        """What a tile of `measure` needs once and for each copy, with a factor for its code."""
+        code = ceil(tile["executable"] * more_code)
+        data = code + self.left_by_code(code)  # where it begins
+        once = tile["by_model"] + data - tile["executable"] + holes + ceil(tile["by_model"] * ratio)
+        if code and tile["apart"] is not None:
+            once = max(once, self.element_from(data + tile["lasting"]) + tile["apart"])
+        return once, tile["copy"] + ceil(tile["copy"] * ratio)
+
+    def laid_out(self, tile, holes, ratio):
+        """A tile of `measure` with what its layout wastes."""
+        once, copy = self.once_and_copy(tile, holes, ratio)
+        total = once + tile["copies"] * copy
         return {**tile, "total": total, "layout": total - tile["total"]}
 
     def at_least(self, stages, schedule, recompute, effects, accumulators):
@@ -534,17 +569,22 @@ class Model:
         return least
 
     def at_most(self, stages, schedule, recompute, effects, accumulators):
-        """With buffers, and on each tile the worst layout of any, or what fragments of its own."""
-        known = [layout for layout in self.layouts if layout is not None]
-        holes = max((layout[0] for layout in known), default=0)
-        half = max(self.live_bytes) // 2
-        ratio = max((layout[1] for layout, live in zip(self.layouts, self.live_bytes)
-                     if layout is not None and live >= half), default=0)
+        """With buffers and more code: the fullest tile, or what all tiles tell of the fullest."""
+        _, factor, mean, deviations = self.width
         tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators,
                              restores=False)
-        own = [0 if layout is None else layout[1] for layout in self.layouts]
-        return max(self.laid_out(tile, holes, max(ratio, own[number]), self.width[1])["total"]
-                   for number, tile in enumerate(tiles))
+        needs = [[ceil(part * factor)
+                  for part in self.once_and_copy(tile, *(layout or (0, 0)), MORE_CODE)]
+                 for tile, layout in zip(tiles, self.layouts)]
+        copies = tiles[0]["copies"]
+
+        def spread(sizes):
+            middle = sum(sizes) / len(sizes)
+            squares = sum(((size + 32) // 64 * 64) ** 2 for size in sizes) / len(sizes)
+            return ceil(mean * (middle + deviations * sqrt(max(0, squares - middle * middle))))
+
+        once, copy = map(spread, zip(*needs))
+        return max(once + copies * copy, *(b + copies * k for b, k in needs))
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
             with_needs=True):

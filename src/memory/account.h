@@ -36,7 +36,6 @@ typedef struct pl_account {
     uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *fixed_bytes;
     pl_overhead *overheads;
-    pl_overhead worst_overhead; /* see pl_overhead_worst */
 
     /* [num_variables]: bits that say how a stage counts the variable. */
     uint8_t *variable_flags;
@@ -44,6 +43,11 @@ typedef struct pl_account {
     /* The not always-live variables that no operation touches, by tile. */
     uint64_t *unexplained_start; /* [num_tiles + 1] */
     uint32_t *unexplained;
+
+    /* The variables that lie apart, by tile: data that is not always live and must share no memory
+     * element with data that is (docs/internals/layout.md). Ascending. */
+    uint64_t *apart_start; /* [num_tiles + 1] */
+    uint32_t *apart;
 } pl_account;
 
 enum {
@@ -115,6 +119,16 @@ static inline size_t pl_account_unexplained(const pl_account *account, size_t ti
         return 0;
     *variables = account->unexplained + account->unexplained_start[tile];
     return (size_t)(account->unexplained_start[tile + 1] - account->unexplained_start[tile]);
+}
+
+/* Sets *variables to the variables of a tile that lie apart; returns their number. */
+static inline size_t pl_account_apart(const pl_account *account, size_t tile,
+                                      const uint32_t **variables) {
+    *variables = NULL;
+    if (account->apart == NULL)
+        return 0;
+    *variables = account->apart + account->apart_start[tile];
+    return (size_t)(account->apart_start[tile + 1] - account->apart_start[tile]);
 }
 
 /* Returns the bytes of a group on a tile in a stage that explains explained_bytes, without the

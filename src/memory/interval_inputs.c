@@ -392,7 +392,6 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     inputs->rule = (pl_need_rule){
         .has_needs = inputs->model->follows_account,
         .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
-        .worst = inputs->account->worst_overhead,
         .tiles_per_ipu = p->target.tiles_per_ipu,
         .scales = pipeline->calibration.earlier,
         .profile = p,

@@ -376,6 +376,8 @@ static popliner_status measure_tiles(const pl_interval_inputs *inputs,
         status =
             pl_fail(error, POPLINER_ERROR_STOPPED,
                     "measuring all stages was stopped at tile %zu of %zu", failed_tile, num_tiles);
+    if (status == POPLINER_OK && is_begun)
+        status = pl_tile_meter_finish(meter, error);
     if (status == POPLINER_OK)
         pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
     for (size_t i = 0; i < num_workers; i++)

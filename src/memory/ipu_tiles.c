@@ -13,6 +13,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/threads.h"
 #include "memory/stage_meter.h"
 #include "memory/tile_meter.h"
@@ -25,10 +26,10 @@ enum {
     CHANGES,  /* at the segment `what`, in such stages: the ends of pl_live_parts */
     SEGMENTS, /* of the unit `at`: the base, of which `what` bytes are touched by no operation */
     STASH,    /* of stages that begin at `at` or later and have the unit `what` */
-    UNITS,    /* OWN_STASH, SENT_FORWARD or SENT_BACKWARD of the unit `at` */
+    UNITS,    /* OWN_STASH, APART, SENT_FORWARD or SENT_BACKWARD of the unit `at` */
     NUM_LISTS
 };
-enum { OWN_STASH, SENT_FORWARD, SENT_BACKWARD };
+enum { OWN_STASH, APART, SENT_FORWARD, SENT_BACKWARD };
 
 typedef struct item {
     uint32_t at;
@@ -119,6 +120,8 @@ static bool append_kept(worker *w, tile_lists *lists) {
     for (size_t unit = 0; memory && unit < num_units; unit++) {
         if (m->unit_stash_bytes != NULL)
             memory = append(w, unit, OWN_STASH, m->unit_stash_bytes[unit]);
+        if (memory && m->unit_apart_bytes[unit] > 0)
+            memory = append(w, unit, APART, m->unit_apart_bytes[unit]);
         if (memory && m->sent_forward != NULL && unit + 1 < num_units)
             memory = append(w, unit, SENT_FORWARD, m->sent_forward[unit + 1]) &&
                      append(w, unit, SENT_BACKWARD, m->sent_backward[unit + 1]);
@@ -279,8 +282,17 @@ static uint64_t find_live(const ipu *q, const lists *l, size_t turn_segment) {
     return most_bytes - (q->need == POPLINER_NEED_LEAST ? unexplained_bytes : 0);
 }
 
+/* Returns the largest variable of the stages that lies apart. */
+static uint64_t find_apart(const ipu *q, const lists *l) {
+    uint64_t apart_bytes = 0;
+    for (const item *it = l->begin[UNITS]; it < l->begin[NUM_LISTS]; it++)
+        if (it->what == APART && q->tiles->has_unit[it->at] != 0)
+            apart_bytes = pl_larger(apart_bytes, it->bytes);
+    return apart_bytes;
+}
+
 /* Returns the need of a tile. */
-static uint64_t find_need(const ipu *q, size_t tile) {
+static pl_need_line find_need(const ipu *q, size_t tile) {
     const pl_ipu_tiles *t = q->tiles;
     const tile_lists *known = &t->tiles[tile];
     const item *items = t->workers[known->worker].items;
@@ -294,21 +306,23 @@ static uint64_t find_need(const ipu *q, size_t tile) {
         sum_bytes[it->what] += t->has_set[it->at] != 0 ? it->bytes : 0;
     uint64_t bytes = find_live(q, &l, known->turn_segment) + sum_bytes[PL_SUM_DATA] +
                      pl_account_fixed(account, tile);
-    pl_code_bytes code = {0, 0};
+    pl_placed_bytes placed = {.always = sum_bytes[PL_SUM_DATA] + sum_bytes[PL_SUM_ACCUMULATORS] +
+                                        pl_account_fixed(account, tile),
+                              .apart = find_apart(q, &l)};
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         uint64_t own_bytes = pl_account_limit(account, group, tile, sum_bytes[group]);
         bytes += own_bytes;
         own_bytes += pl_account_fixed_code(account, group, tile);
-        code.all += own_bytes;
-        code.state += group == PL_VERTEX_STATE ? own_bytes : 0;
+        placed.code += own_bytes;
+        placed.state += group == PL_VERTEX_STATE ? own_bytes : 0;
+        placed.always -= pl_account_fixed_code(account, group, tile);
     }
     bytes += q->need == POPLINER_NEED_LEAST ? 0 : sum_bytes[PL_SUM_ACCUMULATORS];
     const uint64_t copy_bytes = add_stash(q, &l, &freed_bytes);
     if (q->need == POPLINER_NEED_EXPECTED)
         bytes -= freed_bytes < bytes ? freed_bytes : bytes;
     const pl_overhead layout = pl_account_overhead(account, tile);
-    const pl_need_line line = pl_need_of(&q->rule, q->need, &layout, bytes, code, copy_bytes);
-    return line.bytes + line.copy_bytes;
+    return pl_need_of(&q->rule, q->need, &layout, bytes, placed, copy_bytes);
 }
 
 uint64_t pl_ipu_tiles_peak(pl_ipu_tiles *t, const popliner_pipeline *pipeline, popliner_need need,
@@ -331,9 +345,14 @@ uint64_t pl_ipu_tiles_peak(pl_ipu_tiles *t, const popliner_pipeline *pipeline, p
     mark_sets(t, &in->kind_sets);
     mark_sets(t, &in->pass_usage->usage.sets);
     uint64_t peak_bytes = 0;
+    pl_need_spread spread = {0};
     for (size_t tile = 0; tile < in->profile->target.num_tiles; tile++) {
-        const uint64_t bytes = find_need(&q, tile);
-        peak_bytes = bytes > peak_bytes ? bytes : peak_bytes;
+        const pl_need_line line = find_need(&q, tile);
+        pl_need_spread_add(&spread, &line);
+        peak_bytes = pl_larger(peak_bytes, line.bytes + line.copy_bytes);
     }
-    return peak_bytes;
+    if (need != POPLINER_NEED_MOST)
+        return peak_bytes;
+    const pl_need_line any = pl_need_spread_line(&spread, &q.rule, in->profile->target.num_tiles);
+    return pl_larger(peak_bytes, any.bytes + any.copy_bytes);
 }

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/needs.h"
 
+#include <math.h>
+
+#include "base/numbers.h"
 #include "memory/parts.h"
 #include "memory/placement.h"
 #include "profile/profile_data.h"
 
 enum { MILLION = 1000000 };
 
+/* A stage may have so much more code than was measured: that of stashes and of copies between IPUs
+ * is missing. */
+enum { MOST_CODE_PER_THOUSAND = 1170 };
+
 pl_need_width pl_need_width_for(size_t tiles_per_ipu) {
     static const pl_need_width widths[] = {
-        {0, 850, 1170},
-        {128, 880, 1130},
+        {0, 850, 1020, 1155, 1500},
+        {128, 880, 1020, 1130, 1800},
+        {256, 880, 1040, 1095, 1900},
     };
     size_t row = sizeof widths / sizeof *widths - 1;
     while (widths[row].min_tiles > tiles_per_ipu)
@@ -31,26 +39,57 @@ typedef struct tile_code {
     uint64_t executable_bytes;
     uint64_t group_bytes;         /* of the groups of code but vertex state */
     uint64_t lowest_data_address; /* UINT64_MAX: there is none */
+    uint64_t end;                 /* of what does not lie apart */
 } tile_code;
 
-static tile_code find_code(const popliner_profile *p, size_t tile) {
-    tile_code code = {0, 0, UINT64_MAX};
+static tile_code find_code(const popliner_profile *p, size_t tile, const uint32_t *apart,
+                           size_t num_apart) {
+    tile_code code = {0, 0, UINT64_MAX, 0};
+    uint64_t executable_end = 0;
     if (p->num_variables == 0)
         return code;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const int group = pl_code_group(p, p->variable_category[i]);
-        if ((p->variable_placing[i] & PL_PLACING_EXECUTABLE) != 0)
+        const uint64_t end = p->variable_offset[i] + p->variable_size_bytes[i];
+        if (num_apart > 0 && *apart == i) {
+            apart++;
+            num_apart--;
+        } else {
+            code.end = pl_larger(code.end, end);
+        }
+        const bool is_executable = (p->variable_placing[i] & PL_PLACING_EXECUTABLE) != 0;
+        if (is_executable) {
             code.executable_bytes += p->variable_size_bytes[i];
-        else if (p->variable_size_bytes[i] > 0 && p->variable_offset[i] < code.lowest_data_address)
+            executable_end = pl_larger(executable_end, end);
+        } else if (p->variable_size_bytes[i] > 0 &&
+                   p->variable_offset[i] < code.lowest_data_address) {
             code.lowest_data_address = p->variable_offset[i];
+        }
         if (group < PL_NUM_CODE_GROUPS && group != PL_VERTEX_STATE &&
             p->class_always_live[p->variable_class[i]])
             code.group_bytes += p->variable_size_bytes[i];
     }
+    /* with what alignment leaves between them */
+    const uint64_t extent_bytes = pl_placer_code_bytes(executable_end);
+    if (executable_end <= code.lowest_data_address && extent_bytes > code.executable_bytes)
+        code.executable_bytes = extent_bytes;
     return code;
 }
 
-pl_overhead pl_overhead_of_tile(const popliner_profile *p, size_t tile) {
+/* Returns what is unused below the variables that lie apart, if they are the last of the tile. */
+static uint64_t unused_below(const popliner_profile *p, uint64_t end, const uint32_t *apart,
+                             size_t num_apart) {
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i < num_apart; i++) {
+        const uint64_t offset = p->variable_offset[apart[i]];
+        if (offset >= end && offset < lowest)
+            lowest = offset;
+    }
+    return lowest == UINT64_MAX ? 0 : lowest - end;
+}
+
+pl_overhead pl_overhead_of_tile(const popliner_profile *p, size_t tile, const uint32_t *apart,
+                                size_t num_apart) {
     uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
     uint64_t live_bytes =
         p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
@@ -58,50 +97,20 @@ pl_overhead pl_overhead_of_tile(const popliner_profile *p, size_t tile) {
     uint64_t total_bytes =
         p->tile_total_bytes[tile] > live_bytes ? p->tile_total_bytes[tile] : live_bytes;
     uint64_t unused_bytes = end_bytes > total_bytes ? end_bytes - total_bytes : 0;
-    const tile_code code = find_code(p, tile);
+    const tile_code code = find_code(p, tile, apart, num_apart);
     const uint64_t left_bytes = left_by_code(p, code.executable_bytes);
+    const uint64_t below_bytes = unused_below(p, code.end, apart, num_apart);
     /* otherwise the tile is not laid out by the rule */
     const bool is_by_rule = code.executable_bytes > 0 && p->num_elements > 0 &&
-                            left_bytes <= unused_bytes &&
+                            left_bytes + below_bytes <= unused_bytes &&
                             code.lowest_data_address >= code.executable_bytes + left_bytes;
     return (pl_overhead){
-        .unused_bytes = is_by_rule ? unused_bytes - left_bytes : unused_bytes,
+        .unused_bytes = is_by_rule ? unused_bytes - left_bytes - below_bytes : unused_bytes,
         .fragmented_bytes = total_bytes - live_bytes,
         .live_bytes = live_bytes,
         .more_executable_bytes =
             is_by_rule ? (int64_t)code.executable_bytes - (int64_t)code.group_bytes : INT64_MIN,
     };
-}
-
-/* True if a larger share of the live bytes fragments. */
-static bool fragments_more(const pl_overhead *layout, const pl_overhead *other) {
-    if (layout->live_bytes == 0)
-        return false;
-    if (other->live_bytes == 0 || other->fragmented_bytes == 0)
-        return other->live_bytes == 0 || layout->fragmented_bytes > 0;
-    /* a tile has both less than 2^32 bytes, so the products fit 64 bits */
-    return layout->fragmented_bytes * other->live_bytes >
-           other->fragmented_bytes * layout->live_bytes;
-}
-
-pl_overhead pl_overhead_worst(const pl_overhead *overheads, size_t num_tiles) {
-    pl_overhead worst = {0};
-    uint64_t most_live_bytes = 0;
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t live_bytes = overheads[tile].live_bytes;
-        most_live_bytes = live_bytes > most_live_bytes ? live_bytes : most_live_bytes;
-    }
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        pl_overhead own = overheads[tile];
-        /* the layout overhead of an almost empty tile is not typical */
-        if (own.live_bytes >= most_live_bytes / 2 && fragments_more(&own, &worst)) {
-            worst.fragmented_bytes = own.fragmented_bytes;
-            worst.live_bytes = own.live_bytes;
-        }
-        if (own.live_bytes > 0 && own.unused_bytes > worst.unused_bytes)
-            worst.unused_bytes = own.unused_bytes;
-    }
-    return worst;
 }
 
 /* Returns bytes * part / whole, rounded up, also if the product exceeds 64 bits. */
@@ -148,36 +157,46 @@ static void lay_out(const pl_overhead *layout, uint64_t per_million, pl_need_lin
         share_of(pl_overhead_fragments(layout, line->copy_bytes), per_million, MILLION);
 }
 
-/* Returns the worst layout for a tile with its own layout, which may be worse if the tile is almost
- * empty. So NEED_MOST is never less than NEED_EXPECTED. */
-static pl_overhead worst_of_tile(const pl_overhead *worst, const pl_overhead *own) {
-    pl_overhead result = *worst;
-    if (fragments_more(own, worst)) {
-        result.fragmented_bytes = own->fragmented_bytes;
-        result.live_bytes = own->live_bytes;
-    }
-    return result;
-}
-
 bool pl_need_may_shrink(const pl_need_rule *rule) {
     return rule->scales.layout_per_million > MILLION;
 }
 
 /* Returns the executable bytes of a stage with this code. */
-static uint64_t executable_of(const pl_overhead *layout, pl_code_bytes code) {
+static uint64_t executable_of(const pl_overhead *layout, pl_placed_bytes placed) {
     /* with INT64_MIN negative for any code */
-    const int64_t bytes = (int64_t)(code.all - code.state) + layout->more_executable_bytes;
+    const int64_t bytes = (int64_t)(placed.code - placed.state) + layout->more_executable_bytes;
     return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
+/* Adds the layout of a tile with so many executable bytes, of which more_bytes are not in the line;
+ * a variable that lies apart begins in an element after the data that is always live. */
+static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
+                          uint64_t executable_bytes, uint64_t more_bytes, pl_placed_bytes placed,
+                          pl_need_line *line) {
+    const uint64_t per_million =
+        rule->scales.data_per_million == 0 ? MILLION : rule->scales.layout_per_million;
+    lay_out(layout, per_million, line);
+    if (layout->live_bytes == 0 || rule->profile == NULL || executable_bytes == 0)
+        return;
+    const uint64_t begin = pl_placer_data_begin(rule->profile, executable_bytes);
+    line->bytes += share_of(begin + more_bytes - executable_bytes, per_million, MILLION);
+    if (placed.apart == 0)
+        return;
+    const uint64_t apart = pl_placer_element_from(rule->profile, begin + placed.always);
+    if (apart + placed.apart > line->bytes)
+        line->bytes = apart + placed.apart;
+}
+
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
-                        uint64_t bytes, pl_code_bytes code, uint64_t copy_bytes) {
+                        uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes) {
     if (!rule->has_needs)
         return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
     const pl_need_width width = pl_need_width_for(rule->tiles_per_ipu);
     popliner_scales s = scales_of(rule, need);
-    const uint64_t code_bytes = code.all < bytes ? code.all : bytes;
-    uint64_t executable_bytes = share_of(executable_of(layout, code), s.code_per_million, MILLION);
+    const uint64_t code_bytes = placed.code < bytes ? placed.code : bytes;
+    const uint64_t executable_bytes =
+        share_of(executable_of(layout, placed), s.code_per_million, MILLION);
+    placed.always = share_of(placed.always, s.data_per_million, MILLION);
     pl_need_line line = {
         .bytes = share_of(code_bytes, s.code_per_million, MILLION) +
                  share_of(bytes - code_bytes, s.data_per_million, MILLION),
@@ -190,18 +209,54 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
     line.live_bytes = line.bytes;
     line.live_copy_bytes = line.copy_bytes;
     if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
-        lay_out(layout, s.layout_per_million, &line);
-        if (layout->live_bytes > 0)
-            line.bytes += share_of(left_by_code(rule->profile, executable_bytes),
-                                   s.layout_per_million, MILLION);
+        lay_out_stage(rule, layout, executable_bytes, 0, placed, &line);
     } else if (need == POPLINER_NEED_MOST) {
-        const pl_overhead worst = worst_of_tile(&rule->worst, layout);
-        lay_out(&worst, s.layout_per_million, &line);
+        const uint64_t most_bytes = share_of(executable_bytes, MOST_CODE_PER_THOUSAND, 1000);
+        lay_out_stage(rule, layout, most_bytes, most_bytes - executable_bytes, placed, &line);
         line.bytes = share_of(line.bytes, width.most_per_thousand, 1000);
         line.copy_bytes = share_of(line.copy_bytes, width.most_per_thousand, 1000);
-        executable_bytes = share_of(executable_bytes, width.most_per_thousand, 1000);
-        line.bytes +=
-            share_of(left_by_code(rule->profile, executable_bytes), s.layout_per_million, MILLION);
     }
+    return line;
+}
+
+/* The unit of squares, so that their sum over the tiles of an IPU fits 64 bits. */
+enum { SQUARE_UNIT = 64 };
+
+void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line) {
+    /* to the nearest: rounded down, the mean would exceed them, and hide small deviations */
+    const uint64_t bytes = (line->bytes + SQUARE_UNIT / 2) / SQUARE_UNIT;
+    const uint64_t copy_bytes = (line->copy_bytes + SQUARE_UNIT / 2) / SQUARE_UNIT;
+    spread->bytes += line->bytes;
+    spread->copy_bytes += line->copy_bytes;
+    spread->squares += bytes * bytes;
+    spread->copy_squares += copy_bytes * copy_bytes;
+}
+
+void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other) {
+    spread->bytes += other->bytes;
+    spread->copy_bytes += other->copy_bytes;
+    spread->squares += other->squares;
+    spread->copy_squares += other->copy_squares;
+}
+
+/* Returns what the fullest tile of any mapping has, of a sum over the tiles and its squares. */
+static uint64_t most_of(const pl_need_width *width, uint64_t sum, uint64_t squares,
+                        size_t num_tiles) {
+    const double mean = (double)sum / (double)num_tiles;
+    const double units = mean / SQUARE_UNIT;
+    const double variance = (double)squares / (double)num_tiles - units * units;
+    const double deviation = variance > 0 ? sqrt(variance) * SQUARE_UNIT : 0;
+    return (uint64_t)ceil((mean + deviation * (double)width->deviations_per_thousand / 1000) *
+                          (double)width->mean_per_thousand / 1000);
+}
+
+pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rule *rule,
+                                 size_t num_tiles) {
+    const pl_need_width width = pl_need_width_for(rule->tiles_per_ipu);
+    pl_need_line line = {0};
+    if (!rule->has_needs || num_tiles == 0)
+        return line;
+    line.bytes = most_of(&width, spread->bytes, spread->squares, num_tiles);
+    line.copy_bytes = most_of(&width, spread->copy_bytes, spread->copy_squares, num_tiles);
     return line;
 }

@@ -23,14 +23,11 @@ typedef struct pl_overhead {
     int64_t more_executable_bytes;
 } pl_overhead;
 
-/* Returns the overhead of a tile of the profile, by the compiler's account. O(variables of the
- * tile), which need not be loaded. */
-pl_overhead pl_overhead_of_tile(const popliner_profile *profile, size_t tile);
-
-/* Returns the largest unused_bytes of any tile with live bytes, and the largest share of
- * fragmentation of any tile with at least half of the largest live bytes, rounded down, of
- * overheads[num_tiles]. O(tiles). */
-pl_overhead pl_overhead_worst(const pl_overhead *overheads, size_t num_tiles);
+/* Returns the overhead of a tile of the profile, by the compiler's account. apart[num_apart] are its
+ * variables that lie apart (memory/account.h), ascending. O(variables of the tile), which need not
+ * be loaded. */
+pl_overhead pl_overhead_of_tile(const popliner_profile *profile, size_t tile, const uint32_t *apart,
+                                size_t num_apart);
 
 /* Returns the fragmentation of live_bytes in a layout, rounded up. */
 uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes);
@@ -40,7 +37,10 @@ uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes);
 typedef struct pl_need_width {
     size_t min_tiles;
     uint64_t least_per_thousand;
-    uint64_t most_per_thousand;
+    uint64_t most_per_thousand; /* of each tile */
+    /* of the mean of all tiles, plus this number of standard deviations */
+    uint64_t mean_per_thousand;
+    uint64_t deviations_per_thousand;
 } pl_need_width;
 
 /* Returns the factors for IPUs of this number of tiles. */
@@ -50,23 +50,24 @@ pl_need_width pl_need_width_for(size_t tiles_per_ipu);
 typedef struct pl_need_rule {
     bool has_needs;  /* false: all three are what was measured, in a memory model without effects */
     bool has_layout; /* the expected estimate includes layout overhead */
-    pl_overhead worst;
     size_t tiles_per_ipu;            /* decide the widths */
     popliner_scales scales;          /* of a calibration, or all 0 */
     const popliner_profile *profile; /* its memory elements count; NULL: none */
 } pl_need_rule;
 
-/* Code that was measured on a tile: that of all groups, and the part that is vertex state. */
-typedef struct pl_code_bytes {
-    uint64_t all;
-    uint64_t state;
-} pl_code_bytes;
+/* Bytes that were measured on a tile, and decide where others begin. */
+typedef struct pl_placed_bytes {
+    uint64_t code;   /* of all groups */
+    uint64_t state;  /* the part of it that is vertex state */
+    uint64_t always; /* data that is always live */
+    uint64_t apart;  /* the largest variable that lies apart from such data; 0: there is none */
+} pl_placed_bytes;
 
 /* An estimate as a linear function of the number of copies. */
 typedef struct pl_need_line {
     uint64_t bytes;      /* without copies */
     uint64_t copy_bytes; /* for each copy */
-    /* without layout and without the worst case: what was measured, calibrated */
+    /* without layout: what was measured, calibrated */
     uint64_t live_bytes;
     uint64_t live_copy_bytes;
 } pl_need_line;
@@ -75,10 +76,30 @@ typedef struct pl_need_line {
  * with a calibration that scales this up. */
 bool pl_need_may_shrink(const pl_need_rule *rule);
 
-/* Returns an estimate for a tile with this layout, where `bytes` were measured, `code` of them in
- * the groups of code, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for.
- * O(memory elements). */
+/* Returns an estimate for a tile with this layout, where `bytes` were measured, `placed` among
+ * them, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for. NEED_MOST is that
+ * of the tile alone: see pl_need_spread. O(memory elements). */
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
-                        uint64_t bytes, pl_code_bytes code, uint64_t copy_bytes);
+                        uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes);
+
+/* Sums of NEED_MOST over the tiles of a stage. The compiler chooses anew which of its data share a
+ * tile. So the mean and the deviation of all tiles predict its fullest tile better than the tile
+ * that happens to be the fullest. Zero-initialise. */
+typedef struct pl_need_spread {
+    uint64_t bytes;
+    uint64_t copy_bytes;
+    uint64_t squares; /* in units of 64 * 64 */
+    uint64_t copy_squares;
+} pl_need_spread;
+
+/* Adds the estimate of a tile, or the sums of other tiles. Every tile has less than 2^32 bytes. */
+void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line);
+void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other);
+
+/* Returns what the fullest of num_tiles tiles needs at most, by their sums: NEED_MOST of a stage is
+ * this, or that of a tile alone if it is larger. With copies it is an upper bound, as deviations of
+ * sums are at most the sums of deviations. O(1). */
+pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rule *rule,
+                                 size_t num_tiles);
 
 #endif

@@ -312,12 +312,19 @@ bool pl_placer_place(pl_placer *placer, size_t tile, const pl_lives *lives, pl_i
 }
 
 uint64_t pl_placer_data_begin(const popliner_profile *p, uint64_t executable_bytes) {
-    const uint64_t end = RESERVED_BYTES + executable_bytes;
+    return pl_placer_element_from(p, RESERVED_BYTES + executable_bytes);
+}
+
+uint64_t pl_placer_code_bytes(uint64_t end) {
+    return end > RESERVED_BYTES ? end - RESERVED_BYTES : 0;
+}
+
+uint64_t pl_placer_element_from(const popliner_profile *p, uint64_t address) {
     for (size_t i = 0; i < p->num_elements; i++) {
-        if (p->element_offset[i] >= end)
+        if (p->element_offset[i] >= address)
             return p->element_offset[i];
     }
-    return end;
+    return address;
 }
 
 void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *gap_bytes) {

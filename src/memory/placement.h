@@ -46,6 +46,13 @@ bool pl_placer_place(pl_placer *placer, size_t tile, const pl_lives *lives, pl_i
  * the end of the code if there is none. O(elements). */
 uint64_t pl_placer_data_begin(const popliner_profile *profile, uint64_t executable_bytes);
 
+/* Returns the bytes of code that ends at this address, with what lies between it. */
+uint64_t pl_placer_code_bytes(uint64_t end);
+
+/* Returns the first address from this one on at which a memory element begins; the address if there
+ * is none. O(elements). */
+uint64_t pl_placer_element_from(const popliner_profile *profile, uint64_t address);
+
 /* Adds the bytes below the end of what was placed last to gap_bytes[POPLINER_NUM_GAPS], but for
  * live_bytes, which are live at the step with most. O(gaps). */
 void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *gap_bytes);

@@ -333,20 +333,41 @@ uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_m
            pl_account_fixed_code(&meter->account, group, tile);
 }
 
+/* Returns what decides where the data of the stage lies on a tile. */
+static pl_placed_bytes find_placed(const pl_stage_meter *meter, const popliner_stage_memory *memory,
+                                   size_t tile) {
+    pl_placed_bytes placed = {
+        .state = pl_stage_code_bytes(meter, memory, PL_VERTEX_STATE, tile),
+        .always = memory->always_live_bytes[tile] +
+                  memory->part_bytes[POPLINER_PART_ACCUMULATORS][tile] +
+                  memory->part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE][tile],
+    };
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        placed.code += pl_stage_code_bytes(meter, memory, group, tile);
+        placed.always -= pl_account_fixed_code(&meter->account, group, tile);
+    }
+    const uint32_t *apart;
+    const size_t num_apart = pl_account_apart(&meter->account, tile, &apart);
+    for (size_t i = 0; i < num_apart; i++)
+        if (meter->variable_seen[apart[i]] == meter->variable_mark)
+            placed.apart = pl_larger(placed.apart, meter->profile->variable_size_bytes[apart[i]]);
+    return placed;
+}
+
 /* Completes an estimate from what was measured. */
 static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
                      size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
                      popliner_stage_memory *memory) {
+    pl_need_spread spread = {0};
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         pl_overhead layout = pl_account_overhead(&meter->account, tile);
         uint64_t *bytes = &memory->need_bytes[need][tile];
-        pl_code_bytes code = {0, pl_stage_code_bytes(meter, memory, PL_VERTEX_STATE, tile)};
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            code.all += pl_stage_code_bytes(meter, memory, group, tile);
+        const pl_placed_bytes placed = find_placed(meter, memory, tile);
         uint64_t base = *bytes;
         if (need == POPLINER_NEED_EXPECTED)
             base -= freed_bytes[tile] < base ? freed_bytes[tile] : base;
-        pl_need_line line = pl_need_of(rule, need, &layout, base, code, copy_bytes[tile]);
+        pl_need_line line = pl_need_of(rule, need, &layout, base, placed, copy_bytes[tile]);
+        pl_need_spread_add(&spread, &line);
         if (need == POPLINER_NEED_EXPECTED) {
             uint64_t counted_bytes = base + copies * copy_bytes[tile];
             uint64_t live_bytes = line.live_bytes + copies * line.live_copy_bytes;
@@ -357,6 +378,12 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
         }
         *bytes = line.bytes + copies * line.copy_bytes;
     }
+    if (need != POPLINER_NEED_MOST)
+        return;
+    const pl_need_line any = pl_need_spread_line(&spread, rule, memory->num_tiles);
+    for (size_t tile = 0; tile < memory->num_tiles; tile++)
+        memory->need_bytes[need][tile] =
+            pl_larger(memory->need_bytes[need][tile], any.bytes + copies * any.copy_bytes);
 }
 
 /* Adds what is not live itself if copies of it are stored. */
@@ -395,7 +422,6 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     const pl_need_rule rule = {
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
-        .worst = meter->account.worst_overhead,
         .tiles_per_ipu = meter->profile->target.tiles_per_ipu,
         .scales = pl_stage_scales(meter->chain, pipeline, stages, num_stages),
         .profile = meter->profile,

@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "profile/profile_data.h"
 
 /* ---- Variables that one set of units touches, with one live range ---- */
@@ -298,6 +299,20 @@ static void find_unit_stashes(pl_tile_meter *meter) {
     }
 }
 
+/* Finds the largest variable of each unit that lies apart. */
+static void find_apart(pl_tile_meter *meter, size_t tile) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    const pl_unit_sets *sets = &inputs->passing.sets;
+    const uint32_t *apart;
+    const size_t num_apart = pl_account_apart(inputs->account, tile, &apart);
+    memset(meter->unit_apart_bytes, 0, inputs->chain->num_units * sizeof(uint64_t));
+    for (size_t i = 0; i < num_apart; i++)
+        for (uint32_t set = pl_units_touching(inputs, apart[i]); set != 0; set = sets->rest[set]) {
+            uint64_t *bytes = &meter->unit_apart_bytes[sets->last_unit[set]];
+            *bytes = pl_larger(*bytes, inputs->profile->variable_size_bytes[apart[i]]);
+        }
+}
+
 bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
     const popliner_profile *p = meter->inputs->profile;
     const pl_passing *passing = &meter->inputs->passing;
@@ -330,6 +345,7 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
     if (meter->unit_stash_bytes != NULL)
         find_unit_stashes(meter);
+    find_apart(meter, tile);
     return memory && sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
            list_arriving(meter);
 }

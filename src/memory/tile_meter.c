@@ -25,6 +25,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/triangle.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -63,6 +64,9 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     meter->inputs = inputs;
     if (inputs->frees_originals)
         meter->unit_stash_bytes = pl_arrays_new(own, num_units, sizeof *meter->unit_stash_bytes);
+    meter->unit_apart_bytes = pl_arrays_new(own, num_units, sizeof *meter->unit_apart_bytes);
+    if (inputs->wants_need[POPLINER_NEED_MOST] && inputs->rule.has_needs)
+        meter->spreads = pl_arrays_new(own, pl_triangle_size(num_units), sizeof *meter->spreads);
     if (inputs->has_buffers) {
         meter->sent_forward = pl_arrays_new(own, num_units + 1, sizeof *meter->sent_forward);
         meter->sent_backward = pl_arrays_new(own, num_units + 1, sizeof *meter->sent_backward);
@@ -237,11 +241,11 @@ typedef struct steady_bytes {
     size_t tile;
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
-    pl_code_bytes counted_code; /* including unattributed code */
-    uint64_t data_bytes;        /* always live */
-    uint64_t fixed_bytes;       /* unattributed */
-    uint64_t stash_bytes;       /* one copy */
-    uint64_t freed_bytes;       /* part of it that is not live itself if there are copies */
+    pl_placed_bytes placed; /* including unattributed code and data */
+    uint64_t data_bytes;    /* always live */
+    uint64_t fixed_bytes;   /* unattributed */
+    uint64_t stash_bytes;   /* one copy */
+    uint64_t freed_bytes;   /* part of it that is not live itself if there are copies */
     uint64_t accumulator_bytes;
 } steady_bytes;
 
@@ -251,7 +255,7 @@ static uint64_t steady_sum(const steady_bytes *s) {
 
 static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
                             const steady_bytes *s) {
-    return pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code, s->stash_bytes);
+    return pl_need_of(s->rule, need, &meter->layout, bytes, s->placed, s->stash_bytes);
 }
 
 /* Adds the estimate of a tile to that of a stage. */
@@ -276,7 +280,7 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak 
 }
 
 static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
-                                const uint64_t *sum_bytes) {
+                                const uint64_t *sum_bytes, uint64_t apart_bytes) {
     const pl_account *account = meter->inputs->account;
     bool is_last = unit + 1 == meter->inputs->chain->num_units;
     steady_bytes s = {
@@ -287,13 +291,17 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
         .fixed_bytes = pl_account_fixed(account, tile),
         .stash_bytes = sum_bytes[PL_SUM_STASH],
         .accumulator_bytes = sum_bytes[PL_SUM_ACCUMULATORS],
+        .placed.apart = apart_bytes,
     };
+    s.placed.always = s.data_bytes + s.accumulator_bytes + s.fixed_bytes;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        const uint64_t fixed_code_bytes = pl_account_fixed_code(account, group, tile);
         s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
         s.all_code_bytes += s.code_bytes[group];
-        s.counted_code.all += s.code_bytes[group] + pl_account_fixed_code(account, group, tile);
+        s.placed.code += s.code_bytes[group] + fixed_code_bytes;
+        s.placed.always -= fixed_code_bytes;
     }
-    s.counted_code.state =
+    s.placed.state =
         s.code_bytes[PL_VERTEX_STATE] + pl_account_fixed_code(account, PL_VERTEX_STATE, tile);
     return s;
 }
@@ -332,8 +340,7 @@ static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
         return false;
     uint64_t bytes = plain->bytes + steady_sum(s) + (has_all ? s->accumulator_bytes : 0);
     return need_of(meter, need, bytes, s).bytes > inputs->options->max_bytes &&
-           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->counted_code,
-                      s->stash_bytes)
+           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->placed, s->stash_bytes)
                    .bytes > inputs->options->max_bytes;
 }
 
@@ -358,15 +365,16 @@ static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, steady_by
         meter->tile_needs[s->tile * pl_triangle_size(meter->inputs->chain->num_units) +
                           s->interval] =
             (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes, s->all_code_bytes};
-    if (!is_wanted || !add_need(meter, POPLINER_NEED_EXPECTED, peak, s, left))
-        return !is_wanted;
-    if (s->freed_bytes == 0)
+    if (!is_wanted)
         return true;
-    /* without copies all of it is live: a separate line, below the other one with any copies */
+    /* without copies all of it is live: a separate line, below the other one with any copies; the
+     * first of equals counts */
     steady_bytes level = *s;
     level.stash_bytes = level.freed_bytes = 0;
-    return add_need(meter, POPLINER_NEED_EXPECTED, peak, &level,
-                    need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level));
+    return (s->freed_bytes == 0 ||
+            add_need(meter, POPLINER_NEED_EXPECTED, peak, &level,
+                     need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level))) &&
+           add_need(meter, POPLINER_NEED_EXPECTED, peak, s, left);
 }
 
 /* Adds a tile to the stage that ends with `unit`; false if memory is short. *is_end becomes true if
@@ -392,9 +400,12 @@ static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *s
         return false;
     uint64_t most_bytes =
         buffered.bytes + buffered.buffer_bytes + s->accumulator_bytes + steady_sum(s);
-    return !wants[POPLINER_NEED_MOST] ||
-           add_need(meter, POPLINER_NEED_MOST, &buffered, s,
-                    need_of(meter, POPLINER_NEED_MOST, most_bytes, s));
+    if (!wants[POPLINER_NEED_MOST])
+        return true;
+    const pl_need_line most = need_of(meter, POPLINER_NEED_MOST, most_bytes, s);
+    if (meter->spreads != NULL)
+        pl_need_spread_add(&meter->spreads[s->interval], &most);
+    return add_need(meter, POPLINER_NEED_MOST, &buffered, s, most);
 }
 
 /* Adds a tile to the stages that begin at `start`. */
@@ -403,7 +414,8 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     size_t num_sums = pl_tile_count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
-    uint64_t unit_stash_bytes = 0; /* the largest one of its units */
+    uint64_t unit_stash_bytes = 0; /* the largest one of its units, as is the next */
+    uint64_t apart_bytes = 0;
     begin_start(meter, start);
     if (meter->allowed_end[start] == start)
         return true;
@@ -416,7 +428,8 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
         if (meter->unit_stash_bytes != NULL && meter->unit_stash_bytes[unit] > unit_stash_bytes)
             unit_stash_bytes = meter->unit_stash_bytes[unit];
-        steady_bytes s = find_steady(meter, tile, start, unit, sum_bytes);
+        apart_bytes = pl_larger(apart_bytes, meter->unit_apart_bytes[unit]);
+        steady_bytes s = find_steady(meter, tile, start, unit, sum_bytes, apart_bytes);
         bool is_end;
         if (!add_to_stage(meter, unit, &steps, &s, unit_stash_bytes, &is_end))
             return false;
@@ -448,9 +461,26 @@ popliner_status pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *o
     if (meter->sums != NULL)
         pl_detail_sums_add(meter->sums, other->sums,
                            pl_triangle_size(meter->inputs->chain->num_units));
+    for (size_t i = 0;
+         meter->spreads != NULL && i < pl_triangle_size(meter->inputs->chain->num_units); i++)
+        pl_need_spread_join(&meter->spreads[i], &other->spreads[i]);
     bool memory = true;
     for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++)
         memory = !meter->inputs->wants_need[need] ||
                  pl_peak_envelope_merge(&meter->largest[need], &other->largest[need]);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the intervals");
+}
+
+popliner_status pl_tile_meter_finish(pl_tile_meter *meter, popliner_error *error) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    const size_t num_units = inputs->chain->num_units;
+    bool memory = true;
+    for (size_t i = 0; meter->spreads != NULL && memory && i < pl_triangle_size(num_units); i++) {
+        /* the rules of the last stages have the same widths */
+        const pl_need_line any = pl_need_spread_line(&meter->spreads[i], &inputs->rule,
+                                                     inputs->profile->target.num_tiles);
+        const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
+        memory = pl_peak_envelope_add(&meter->largest[POPLINER_NEED_MOST], i, &piece);
+    }
     return memory ? POPLINER_OK : pl_fail_memory(error, "the intervals");
 }

@@ -59,6 +59,7 @@ typedef struct pl_tile_meter {
     /* Results for the measured tiles, by stage; owned. */
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the wanted needs */
     pl_detail_sums *sums;                         /* only with details */
+    pl_need_spread *spreads;                      /* only if NEED_MOST is wanted */
     /* [num_tiles][num_intervals], of all threads; NULL: not wanted */
     pl_tile_need *tile_needs;
     /* By first unit: stages that reach this unit exceed max_bytes. Owned. Only without details,
@@ -75,6 +76,7 @@ typedef struct pl_tile_meter {
     uint64_t *sent_backward;
     pl_overhead layout;
     uint64_t *unit_stash_bytes; /* [num_units] stash of the unit alone as a stage; may be NULL */
+    uint64_t *unit_apart_bytes; /* [num_units] its largest variable that lies apart */
     /* The bytes of each sum but the stash, by set of units (pl_tile_set): parts whose first step is
      * the number of the sum. Only if is_by_set. */
     bool is_by_set;
@@ -140,5 +142,8 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
 /* Adds the tiles of another meter with the same inputs. Errors: MEMORY. */
 popliner_status pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *other,
                                     popliner_error *error);
+
+/* Completes what all tiles together tell, once they were added. Errors: MEMORY. */
+popliner_status pl_tile_meter_finish(pl_tile_meter *meter, popliner_error *error);
 
 #endif

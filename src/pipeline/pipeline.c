@@ -134,7 +134,7 @@ bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need 
         pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES &&
         (need == POPLINER_NEED_MOST || (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0);
     return pipeline->recompute == POPLINER_RECOMPUTE_NONE && !has_buffers &&
-           !pl_is_calibrated(&pipeline->calibration) && need != POPLINER_NEED_LEAST;
+           !pl_is_calibrated(&pipeline->calibration) && need == POPLINER_NEED_EXPECTED;
 }
 
 bool pl_is_calibrated(const popliner_calibration *calibration) {
