@@ -60,10 +60,11 @@ typedef enum popliner_named {
     POPLINER_NAMED_GROWTH,      /* popliner_growth: "largest-tile", "tiles", ... */
     POPLINER_NAMED_VERDICT,     /* popliner_verdict: "fits", "likely fits", ... */
     POPLINER_NAMED_PART,        /* popliner_part, as columns: "variables_bytes", ... */
+    POPLINER_NAMED_MEANING,     /* popliner_objective: "the peak memory of a tile", ... */
 } popliner_named;
 
-/* Returns the name of an enumerator in the command and the documents, from value 0 on; NULL if it
- * is out of range. Static. */
+/* Returns the name, or the meaning, of an enumerator in the command and the documents, from value 0
+ * on; NULL if it is out of range. Static. */
 const char *popliner_name_of(popliner_named kind, size_t value);
 
 #ifdef __cplusplus

@@ -267,6 +267,9 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
     switch (kind) {
     case POPLINER_NAMED_OBJECTIVE:
         return pl_objective_name((popliner_objective)value);
+    case POPLINER_NAMED_MEANING:
+        return value < POPLINER_NUM_OBJECTIVES ? pl_objective_of((popliner_objective)value)->meaning
+                                               : NULL;
     case POPLINER_NAMED_SECTION:
         return pl_section_name((popliner_section)value);
     case POPLINER_NAMED_EMIT_FORMAT:

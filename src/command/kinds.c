@@ -168,20 +168,10 @@ static bool parse_names(const char *text, const option *row, void *field, proble
 }
 
 static bool compromise_at(int i, kind_word *word) {
-    static const char *const helps[] = {
-        [POPLINER_OBJECTIVE_MEMORY] = "the peak memory of a tile",
-        [POPLINER_OBJECTIVE_CYCLES] = "the cycles of the slowest IPU",
-        [POPLINER_OBJECTIVE_TRAFFIC] = "the bytes that cross the cuts",
-        [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
-        [POPLINER_OBJECTIVE_BALANCE] =
-            "fullest minus emptiest IPU; with cycles before it, their times",
-        [POPLINER_OBJECTIVE_HEADROOM] =
-            "the least free memory of an IPU: made as large as possible",
-    };
-    _Static_assert(sizeof helps / sizeof *helps == POPLINER_NUM_OBJECTIVES, "one for each");
     if (i >= POPLINER_NUM_OBJECTIVES)
         return false;
-    *word = (kind_word){popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i), i, helps[i], NULL};
+    *word = (kind_word){popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i), i,
+                        popliner_name_of(POPLINER_NAMED_MEANING, (size_t)i), NULL};
     return true;
 }
 

@@ -49,6 +49,8 @@ function categoriesOf(tiles) {
 // How costs of a file call time, and how many cycles are one of it; null for a profile.
 let costUnits = null;
 
+let objectiveWords = null; // by objective, from its row in src/solve/objective.c
+
 // A text of the page in the words of what it was made of: costs have devices without tiles.
 function named(text) {
     return costUnits === null ? text
@@ -60,6 +62,7 @@ const timeUnit = () => costUnits === null ? 'cycles' : costUnits.time_unit;
 // All that the page was made of.
 function readData(text) {
     const data = JSON.parse(text);
+    objectiveWords = data.wishes.objective_words;
     if (data.costs) {
         costUnits = data.costs;
         return { data, model: Model.read(data) };

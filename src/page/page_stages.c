@@ -360,6 +360,20 @@ static void put_cut_rules(pl_json *json, const popliner_solver_options *o, size_
     pl_put_close(json);
 }
 
+/* Puts what the page calls each objective, what no better split has, and if it is a count. */
+static void put_objective_words(pl_json *json) {
+    pl_put_open(json, "objective_words", '{');
+    for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
+        const pl_objective *own = pl_objective_of((popliner_objective)i);
+        pl_put_open(json, own->name, '{');
+        pl_put_text(json, "title", own->title);
+        pl_put_text(json, "better", own->better);
+        pl_put_flag(json, "is_count", own->unit == PL_UNIT_COUNT);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
 void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wishes,
                         size_t num_units) {
     const popliner_solver_options *options = wishes->options;
@@ -373,6 +387,7 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
         pl_put_number(json, "limit_bytes", wishes->limit_bytes);
     else
         pl_put_null(json, "limit_bytes");
+    put_objective_words(json);
     pl_put_text(json, "leading_objective", pl_objective_name(leading[0]));
     pl_put_text(json, "need", need_names[wishes->need]);
     pl_put_flag(json, "is_calibrated", wishes->is_calibrated);

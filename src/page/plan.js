@@ -2,20 +2,20 @@
 // The chain with its cuts as handles, what the split on screen needs, and the best one.
 
 const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
-const OBJECTIVE_TEXTS = { memory: 'fullest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
-    ipus: 'IPUs', balance: 'imbalance of the IPUs', headroom: 'least free memory' };
 const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycles,balance ' +
     'cycles,traffic traffic,memory ipus,memory,traffic headroom,traffic').split(' ');
+
+const titleOf = (name) => named(objectiveWords[name].title);
 
 // Adds the unit, unless the values have it.
 function objectiveTitle(name, spreadIsOfCycles) {
     const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
-    return named(OBJECTIVE_TEXTS[name]) + (isOfCycles ? ` (${timeUnit()})` : '');
+    return titleOf(name) + (isOfCycles ? ` (${timeUnit()})` : '');
 }
 
 function shownObjective(name, value, spreadIsOfCycles) {
     const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
-    return value === null ? '–' : name === 'ipus' ? grouped(value)
+    return value === null ? '–' : objectiveWords[name].is_count ? grouped(value)
         : isOfCycles ? shownTime(value) : bytes(value);
 }
 
@@ -178,7 +178,7 @@ class PlanView {
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
                     () => this.set({ need }), { 'aria-pressed': `${need === settings.need}` })))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
-                order.split(',').map((name) => named(OBJECTIVE_TEXTS[name])).join(', then ')]), own,
+                order.split(',').map((name) => titleOf(name)).join(', then ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
             this.moreSettings(canSolve),
             el('span', { class: 'buttons' }, canSolve ? [button('Add a cut', () => this.addCut()),
@@ -573,7 +573,7 @@ class PlanView {
         const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
             `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
         const short = second === 'traffic' ? kib : shownTime;
-        return smallChart(`Best compromises of memory and ${named(OBJECTIVE_TEXTS[second])}`,
+        return smallChart(`Best compromises of memory and ${titleOf(second)}`,
         yAxis(ys.ends, y, left, width - 8, tickText),
         xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,
             i === 0 ? 'tick' : 'tick end', short(value))),

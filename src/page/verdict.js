@@ -36,11 +36,6 @@ const tickText = (value) =>
 
 const ipus = (number) => named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs`);
 
-// The end of "No other split ...", where the first objective is at its best.
-const BETTER_TEXTS = { memory: 'has a lower peak', cycles: 'has a faster slowest IPU',
-    traffic: 'sends less over its cuts', ipus: 'uses fewer', balance: 'is more even',
-    headroom: 'leaves more free' };
-
 class Verdict {
     constructor(plan) {
         this.plan = plan;
@@ -166,7 +161,8 @@ class Verdict {
         const show = (value) => ['memory', 'traffic', 'headroom'].includes(first) ? kib(value)
             : first === 'ipus' ? ipus(value) : shownObjective(first, value, isOfCycles);
         if (isBest)
-            return `Best plan, proven: no split over ${most} ${named(BETTER_TEXTS[first])}.`;
+            return `Best plan, proven: no split over ${most} has ` +
+                `${objectiveWords[first].better}.`;
         const gain = split.values[first] - best.values[first];
         if (first === 'headroom' && gain < 0)
             return `Not the best plan: that leaves ${show(best.values[first])} ` +

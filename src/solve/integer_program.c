@@ -291,9 +291,8 @@ uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measur
     uint64_t peak_bytes =
         popliner_costs_peak(costs, c->first_unit, c->last_unit,
                             pl_costs_place(costs, at->stage + at->to_end, at->stage));
-    return measure == PL_MEASURE_PEAK
-               ? peak_bytes
-               : pl_problem_load(s->problem, at->stage, peak_bytes, 0).shortfall_bytes;
+    const pl_load load = pl_problem_load(s->problem, at->stage, peak_bytes, 0);
+    return pl_load_value(&load, measure);
 }
 
 /* ---- units of coefficients ---- */

@@ -10,6 +10,8 @@
 
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_MEMORY] = {.name = "memory",
+                                   .meaning = "the peak memory of a tile",
+                                   .title = "fullest tile",
                                    .words = "peak %/",
                                    .better = "a lower peak",
                                    .kind = PL_OBJECTIVE_LARGEST,
@@ -18,15 +20,20 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    .is_everywhere = true,
                                    OF(peak_bytes, max_peak_bytes)},
     [POPLINER_OBJECTIVE_CYCLES] = {.name = "cycles",
+                                   .meaning = "the cycles of the slowest IPU",
+                                   .title = "slowest IPU",
                                    .words = "slowest IPU %",
                                    .better = "less time on the slowest one",
                                    .kind = PL_OBJECTIVE_LARGEST,
                                    .unit = PL_UNIT_CYCLES,
+                                   .measure = PL_MEASURE_CYCLES,
                                    .needs_cycles = true,
                                    .may_lead = true,
                                    .is_everywhere = true,
                                    OF(cycles, max_cycles)},
     [POPLINER_OBJECTIVE_TRAFFIC] = {.name = "traffic",
+                                    .meaning = "the bytes that cross the cuts",
+                                    .title = "bytes cut",
                                     .words = "% over the cuts",
                                     .better = "fewer bytes over its cuts",
                                     .kind = PL_OBJECTIVE_SUM,
@@ -36,6 +43,8 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                     .is_everywhere = true,
                                     OF(cut_bytes, max_cut_bytes)},
     [POPLINER_OBJECTIVE_IPUS] = {.name = "ipus",
+                                 .meaning = "the number of IPUs",
+                                 .title = "IPUs",
                                  .words = "%",
                                  .better = "fewer in use",
                                  .kind = PL_OBJECTIVE_SUM,
@@ -46,18 +55,25 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                  .is_everywhere = true,
                                  OF(num_ipus, max_ipus)},
     /* must not lead: a single IPU has no spread */
-    [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",
-                                    .words = "imbalance %",
-                                    .better = "a smaller imbalance",
-                                    .kind = PL_OBJECTIVE_SPREAD,
-                                    .unit = PL_UNIT_BYTES},
-    [POPLINER_OBJECTIVE_HEADROOM] = {.name = "headroom",
-                                     .words = "at least % free",
-                                     .better = "more free memory",
-                                     .kind = PL_OBJECTIVE_LARGEST,
-                                     .unit = PL_UNIT_BYTES,
-                                     .may_lead = true,
-                                     OF(shortfall_bytes, max_shortfall_bytes)},
+    [POPLINER_OBJECTIVE_BALANCE] =
+        {.name = "balance",
+         .meaning = "fullest minus emptiest IPU; with cycles before it, their times",
+         .title = "imbalance of the IPUs",
+         .words = "imbalance %",
+         .better = "a smaller imbalance",
+         .kind = PL_OBJECTIVE_SPREAD,
+         .unit = PL_UNIT_BYTES},
+    [POPLINER_OBJECTIVE_HEADROOM] =
+        {.name = "headroom",
+         .meaning = "the least free memory of an IPU: made as large as possible",
+         .title = "least free memory",
+         .words = "at least % free",
+         .better = "more free memory",
+         .kind = PL_OBJECTIVE_LARGEST,
+         .unit = PL_UNIT_BYTES,
+         .measure = PL_MEASURE_SHORTFALL,
+         .may_lead = true,
+         OF(shortfall_bytes, max_shortfall_bytes)},
 };
 
 const pl_objective *pl_objective_of(popliner_objective objective) {
@@ -131,9 +147,9 @@ bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_c
 }
 
 pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles) {
-    return objective == POPLINER_OBJECTIVE_HEADROOM
-               ? PL_MEASURE_SHORTFALL
-               : pl_measure_of_spread(pl_objective_is_of_cycles(objective, spread_is_of_cycles));
+    return objectives[objective].kind == PL_OBJECTIVE_SPREAD
+               ? pl_measure_of_spread(spread_is_of_cycles)
+               : objectives[objective].measure;
 }
 
 /* ---- values ---- */

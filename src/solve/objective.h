@@ -20,6 +20,30 @@ typedef enum pl_goal {
 
 /* ---- the table ---- */
 
+/* The peak and cycles of an IPU with all of its stages. */
+typedef struct pl_load {
+    uint64_t peak_bytes;
+    uint64_t cycles;
+    /* how far its free memory falls short of the largest limit of any IPU. A smallest headroom is
+     * this largest limit less the largest shortfall, which is minimised in its place */
+    uint64_t shortfall_bytes;
+} pl_load;
+
+/* The value by which programs compare IPUs: its offset in pl_load. */
+typedef enum pl_measure {
+    PL_MEASURE_PEAK = offsetof(pl_load, peak_bytes),
+    PL_MEASURE_CYCLES = offsetof(pl_load, cycles),
+    PL_MEASURE_SHORTFALL = offsetof(pl_load, shortfall_bytes),
+} pl_measure;
+
+static inline uint64_t pl_load_value(const pl_load *load, pl_measure measure) {
+    return *(const uint64_t *)(const void *)((const char *)load + measure);
+}
+
+static inline pl_measure pl_measure_of_spread(bool is_of_cycles) {
+    return is_of_cycles ? PL_MEASURE_CYCLES : PL_MEASURE_PEAK;
+}
+
 typedef enum pl_objective_kind {
     PL_OBJECTIVE_LARGEST, /* of a value that each IPU has; minimised by halving a limit */
     PL_OBJECTIVE_SUM,     /* minimised by a search with this goal */
@@ -36,11 +60,14 @@ typedef enum pl_objective_unit {
 
 typedef struct pl_objective {
     const char *name;
-    const char *words;  /* its value in texts; % is the value with its unit, / is " per tile" */
-    const char *better; /* what no split over these IPUs has, where it is proven */
+    const char *meaning; /* in the help of the command */
+    const char *title;   /* in tables of pages */
+    const char *words;   /* its value in texts; % is the value with its unit, / is " per tile" */
+    const char *better;  /* what no split over these IPUs has, where it is proven */
     pl_objective_kind kind;
     pl_objective_unit unit;
     pl_goal goal;       /* of a SUM */
+    pl_measure measure; /* of a LARGEST */
     bool needs_cycles;  /* of costs */
     bool is_mapped;     /* fixed by a device map */
     bool may_lead;      /* it may come first where the number of IPUs is not limited */
@@ -57,13 +84,6 @@ bool pl_objectives_include(const popliner_solver_options *options, popliner_obje
 
 /* True if IPUs are compared by their cycles, not their peaks. */
 bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_cycles);
-
-/* The value by which programs compare IPUs. */
-typedef enum pl_measure { PL_MEASURE_PEAK, PL_MEASURE_CYCLES, PL_MEASURE_SHORTFALL } pl_measure;
-
-static inline pl_measure pl_measure_of_spread(bool is_of_cycles) {
-    return is_of_cycles ? PL_MEASURE_CYCLES : PL_MEASURE_PEAK;
-}
 
 /* Returns the measure of an objective that is no sum. */
 pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles);
@@ -96,15 +116,6 @@ typedef struct pl_objective_values {
 /* Values before any IPU is added. */
 #define PL_OBJECTIVE_VALUES_INIT                                                                   \
     { .min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX }
-
-/* The peak and cycles of an IPU with all of its stages. */
-typedef struct pl_load {
-    uint64_t peak_bytes;
-    uint64_t cycles;
-    /* how far its free memory falls short of the largest limit of any IPU. A smallest headroom is
-     * this largest limit less the largest shortfall, which is minimised in its place */
-    uint64_t shortfall_bytes;
-} pl_load;
 
 /* Adds the load of an IPU. */
 static inline void pl_objective_values_add(pl_objective_values *values, pl_load load) {
