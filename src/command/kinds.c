@@ -83,10 +83,17 @@ static bool no_word(const option *row, const char *name, size_t length, problem 
                       kind->expected == NULL ? kind_words(kind, words) : "");
 }
 
-static bool parse_word(const char *text, const option *row, void *field, problem *why) {
-    const int number = kind_find(row->kind, text, strlen(text));
+int option_word(const option *row, const char *name, size_t length, problem *why) {
+    const int number = kind_find(row->kind, name, length);
     if (number < 0)
-        return no_word(row, text, strlen(text), why);
+        no_word(row, name, length, why);
+    return number;
+}
+
+static bool parse_word(const char *text, const option *row, void *field, problem *why) {
+    const int number = option_word(row, text, strlen(text), why);
+    if (number < 0)
+        return false;
     memcpy(field, &number, sizeof number);
     return true;
 }
@@ -416,9 +423,9 @@ static bool parse_effects(const char *text, const option *row, void *field, prob
     for (const char *name = text; name != NULL;) {
         const size_t length = strcspn(name, ",=");
         const size_t whole = strcspn(name, ",");
-        const int effect = kind_find(row->kind, name, length);
+        const int effect = option_word(row, name, length, why);
         if (effect < 0)
-            return no_word(row, name, length, why);
+            return false;
         if (effect == 0 && strlen(text) != length)
             return problem_is(why, "none is given alone");
         if (whole > length && effect != EFFECTS_OF_ACCUMULATORS)
@@ -558,9 +565,9 @@ static bool parse_failures(const char *text, const option *row, void *field, pro
         double percent = 0;
         const size_t length = strcspn(part, ",");
         const size_t name = strcspn(part, "=,");
-        const int of = kind_find(row->kind, part, name);
+        const int of = option_word(row, part, name, why);
         if (of < 0)
-            return no_word(row, part, name, why);
+            return false;
         if (name < length && length - name < sizeof number)
             memcpy(number, part + name + 1, length - name - 1);
         if (of == FAIL_ON_CONTRADICTION ? name < length : !percent_take(number, &percent))
@@ -651,115 +658,6 @@ static bool parse_modules(const char *text, const option *row, void *field, prob
 const value_kind kind_modules = {
     .parse = parse_modules,
     .expected = "one member with {}, the layer's name, like embed,model.layers.{},norm"};
-
-/* ---- rules ---- */
-
-/* "A..B", "A..", "..B" or "A"; a number that is left out stays as it is. */
-static bool parse_layers(const char *text, asked_rules *rules) {
-    enum { MOST = 1000000 };
-    const char *dots = strstr(text, "..");
-    const char *end = text;
-    uint64_t number = 0;
-    if (dots != text) {
-        if (!number_take(text, MOST, &number, &end))
-            return false;
-        rules->min_layers = (size_t)number;
-    }
-    if (dots == NULL && *end == '\0') {
-        rules->max_layers = rules->min_layers;
-        return rules->max_layers > 0;
-    }
-    if (end != dots || (dots == text && dots[2] == '\0'))
-        return false;
-    if (dots[2] == '\0')
-        return true;
-    if (!number_take(dots + 2, MOST, &number, &end) || *end != '\0' || number == 0)
-        return false;
-    rules->max_layers = (size_t)number;
-    return true;
-}
-
-/* The IPU of "LAYER=IPU"; the name is what is before the last '='. */
-static bool parse_place(const char *text, size_t length, asked_rule *rule, problem *why) {
-    uint64_t ipu = 0;
-    const char *end = NULL;
-    size_t name = length;
-    while (name > 0 && text[name] != '=')
-        name--;
-    rule->lengths[0] = name;
-    if (name > 0 && number_take(text + name + 1, POPLINER_MAX_IPU, &ipu, &end) &&
-        end == text + length) {
-        rule->ipu = (size_t)ipu;
-        return true;
-    }
-    const size_t colon = value_span(text, ":,");
-    const bool is_meant = text[colon] == ':' && colon > 0 && colon + 1 < length;
-    return problem_is(why,
-                      is_meant ? "expected LAYER=IPU; did you mean place:%.*s=%.*s?"
-                               : "expected LAYER=IPU, like place:3=0,5=1",
-                      (int)colon, text, (int)(length - colon - 1), text + colon + 1);
-}
-
-/* Adds a rule, unless it says the contrary of another. */
-static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
-    for (size_t i = 0; rule->kind <= RULE_NO_CUT && i < rules->count; i++) {
-        const asked_rule *other = &rules->items[i];
-        if (other->kind <= RULE_NO_CUT && other->kind != rule->kind &&
-            other->lengths[0] == rule->lengths[0] &&
-            memcmp(other->names[0], rule->names[0], rule->lengths[0]) == 0)
-            return problem_is(why, "contradicts --require %s", other->value);
-    }
-    asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
-    if (items == NULL)
-        return lacks_memory(why);
-    items[rules->count++] = *rule;
-    rules->items = items;
-    return true;
-}
-
-static bool parse_rules(const char *text, const option *row, void *field, problem *why) {
-    const size_t length = strcspn(text, ":");
-    const int kind = kind_find(row->kind, text, length);
-    asked_rules *rules = field;
-    asked_rule rule = {.value = text};
-    if (kind < 0)
-        return no_word(row, text, length, why);
-    if (text[length] == '\0' || text[length + 1] == '\0')
-        return false;
-    rule.kind = (rule_kind)kind;
-    if (rule.kind == RULE_LAYERS)
-        return parse_layers(text + length + 1, rules) ||
-               problem_is(why, "expected layers:A..B, like layers:1..4, layers:2.. or layers:..4");
-    size_t num_members = 0;
-    for (const char *member = text + length + 1; member != NULL; num_members++) {
-        const size_t size = value_span(member, ",");
-        const size_t name = rule.kind == RULE_TOGETHER && num_members > 0;
-        rule.names[name] = member;
-        rule.lengths[name] = size;
-        if (size == 0)
-            return problem_is(why, "expected the name of a layer before and after each ','");
-        if (rule.kind == RULE_PLACE && !parse_place(member, size, &rule, why))
-            return false;
-        if ((rule.kind != RULE_TOGETHER || num_members > 0) && !add_rule(rules, &rule, why))
-            return false;
-        member = member[size] == ',' ? member + size + 1 : NULL;
-    }
-    return (rule.kind != RULE_TOGETHER || num_members > 1) ||
-           problem_is(why, "expected the names of two layers or more, like together:0,5");
-}
-
-const value_kind kind_rules = {
-    .parse = parse_rules,
-    .is_list = true,
-    .expected = "a rule: cut:3, no-cut:3, together:1,3, place:3=0 or layers:1..4",
-    .words = (const kind_word[]){
-        {"cut", RULE_CUT, "a cut after each of these layers", "cut:L,..."},
-        {"no-cut", RULE_NO_CUT, "no cut after any of them", "no-cut:L,..."},
-        {"together", RULE_TOGETHER, "all of them on one IPU", "together:L,L,..."},
-        {"place", RULE_PLACE, "a layer on IPU I", "place:L=I,..."},
-        {"layers", RULE_LAYERS, "how many layers each stage has; 0.. allows Head or Tail alone",
-         "layers:A..B"},
-        {.name = NULL}}};
 
 /* ---- outputs ---- */
 

@@ -110,6 +110,9 @@ typedef struct option_relation {
 extern const option_relation option_relations[];
 extern const size_t num_option_relations;
 
+/* Returns the number of a word of the option; -1 if it has no such word, which *why then says. */
+int option_word(const option *row, const char *name, size_t length, problem *why);
+
 /* Fills *word with that at a place; false after the last. */
 bool kind_word_at(const value_kind *kind, int i, kind_word *word);
 

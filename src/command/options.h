@@ -178,9 +178,8 @@ typedef struct overridden {
 } overridden;
 
 /* A rule of --require for one layer, or for two. */
-typedef enum rule_kind { RULE_CUT, RULE_NO_CUT, RULE_TOGETHER, RULE_PLACE, RULE_LAYERS } rule_kind;
 typedef struct asked_rule {
-    rule_kind kind;
+    int kind;             /* a row of rules.c */
     const char *value;    /* the option's */
     const char *names[2]; /* parts of it, see value_is */
     size_t lengths[2];

@@ -387,89 +387,6 @@ popliner_status request_no_unit(const request *r, const char *option, const char
                       *near == '\0' ? "; " : near, *near == '\0' ? list_units(r, all) : "");
 }
 
-/* ---- rules ---- */
-
-static popliner_status add_cut(request *r, const asked_rule *rule, size_t unit,
-                               popliner_error *error) {
-    const popliner_cut_rule own =
-        rule->kind == RULE_CUT ? POPLINER_CUT_REQUIRED : POPLINER_CUT_FORBIDDEN;
-    if (unit + 1 == r->num_units)
-        return fail_usage(error, "--require %s: nothing comes after layer %.*s", rule->value,
-                          (int)rule->lengths[0], rule->names[0]);
-    popliner_cut_rule *place = &r->cut_rules[unit + 1];
-    if (*place != POPLINER_CUT_FREE && *place != own)
-        return fail_usage(error, "--require %s: contradicts --require %s:%.*s", rule->value,
-                          own == POPLINER_CUT_REQUIRED ? "no-cut" : "cut", (int)rule->lengths[0],
-                          rule->names[0]);
-    *place = own;
-    return POPLINER_OK;
-}
-
-/* Whether two pairs are of the same units. */
-static bool is_same_pair(const popliner_pair *a, const popliner_pair *b) {
-    return (a->first_unit == b->first_unit && a->second_unit == b->second_unit) ||
-           (a->first_unit == b->second_unit && a->second_unit == b->first_unit);
-}
-
-static popliner_status add_pair(request *r, const asked_rule *rule, popliner_pair pair,
-                                popliner_error *error) {
-    for (size_t k = 0; k < r->solver.num_pairs; k++)
-        if (is_same_pair(&r->pairs[k], &pair))
-            return fail_usage(error, "--require %s: %.*s and %.*s are together already",
-                              rule->value, (int)rule->lengths[0], rule->names[0],
-                              (int)rule->lengths[1], rule->names[1]);
-    r->pairs[r->solver.num_pairs++] = pair;
-    return POPLINER_OK;
-}
-
-/* Refuses to place a unit where no stage can run. */
-static popliner_status add_place(request *r, const options *o, const asked_rule *rule, size_t unit,
-                                 popliner_error *error) {
-    const char *map = options_map_name(o);
-    for (size_t i = 0; i < r->solver.num_placements; i++)
-        if (r->placements[i].unit == unit)
-            return fail_usage(error, "--require %s: layer %.*s has an IPU already", rule->value,
-                              (int)rule->lengths[0], rule->names[0]);
-    if ((o->sweep == NULL || !o->sweep->of_ipus) && !request_has_ipu(r, rule->ipu))
-        return fail_usage(error, "--require %s: no stage can run on IPU %zu; see %s", rule->value,
-                          rule->ipu,
-                          map != NULL         ? map
-                          : o->total_ipus > 0 ? "--total-ipus"
-                                              : "--num-ipus");
-    r->placements[r->solver.num_placements++] = (popliner_placement){unit, rule->ipu};
-    return POPLINER_OK;
-}
-
-/* Puts the rules in terms of units. */
-static popliner_status take_rules(request *r, const options *o, popliner_error *error) {
-    const asked_rules *rules = &o->require;
-    popliner_status status = POPLINER_OK;
-    r->cut_rules = new_array(r->num_units, sizeof *r->cut_rules);
-    r->pairs = new_array(rules->count, sizeof *r->pairs);
-    r->placements = new_array(rules->count, sizeof *r->placements);
-    if (r->cut_rules == NULL || r->pairs == NULL || r->placements == NULL)
-        return fail_memory(error, "the constraints");
-    r->solver.cut_rules = r->cut_rules;
-    r->solver.pairs = r->pairs;
-    r->solver.placements = r->placements;
-    for (size_t i = 0; status == POPLINER_OK && i < rules->count; i++) {
-        const asked_rule *rule = &rules->items[i];
-        size_t units[2] = {0, 0};
-        const size_t num_names = rule->kind == RULE_TOGETHER ? 2 : 1;
-        for (size_t k = 0; k < num_names; k++) {
-            units[k] = request_find_unit(r, rule->names[k], rule->lengths[k]);
-            if (units[k] == SIZE_MAX)
-                return request_no_unit(r, "require", rule->value, rule->names[k], rule->lengths[k],
-                                       error);
-        }
-        status = rule->kind == RULE_TOGETHER
-                     ? add_pair(r, rule, (popliner_pair){units[0], units[1]}, error)
-                 : rule->kind == RULE_PLACE ? add_place(r, o, rule, units[0], error)
-                                            : add_cut(r, rule, units[0], error);
-    }
-    return status;
-}
-
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
@@ -547,7 +464,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         r->solver.objectives = r->objectives;
     }
     if (status == POPLINER_OK)
-        status = take_rules(r, o, error);
+        status = request_take_rules(r, o, error);
     if (status == POPLINER_OK && options_fix_cuts(o))
         status = split_fix(r, o, file, error);
     if (status == POPLINER_OK)

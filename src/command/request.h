@@ -78,6 +78,9 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
                                  const popliner_costs_file *file, popliner_error *error);
 
+/* Puts the rules of --require in terms of units. Errors: USAGE, MEMORY. */
+popliner_status request_take_rules(request *r, const options *o, popliner_error *error);
+
 /* Whether a stage can run there. */
 bool request_has_ipu(const request *r, size_t ipu);
 

@@ -1,0 +1,201 @@
+/* The rules of --require: their words, how each is read, and what becomes of it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/option_table.h"
+#include "command/request.h"
+
+enum { RULE_CUT, RULE_NO_CUT, RULE_TOGETHER, RULE_PLACE, RULE_LAYERS };
+
+/* ---- texts ---- */
+
+/* "A..B", "A..", "..B" or "A"; a number that is left out stays as it is. */
+static bool parse_layers(const char *text, asked_rules *rules) {
+    enum { MOST = 1000000 };
+    const char *dots = strstr(text, "..");
+    const char *end = text;
+    uint64_t number = 0;
+    if (dots != text) {
+        if (!number_take(text, MOST, &number, &end))
+            return false;
+        rules->min_layers = (size_t)number;
+    }
+    if (dots == NULL && *end == '\0') {
+        rules->max_layers = rules->min_layers;
+        return rules->max_layers > 0;
+    }
+    if (end != dots || (dots == text && dots[2] == '\0'))
+        return false;
+    if (dots[2] == '\0')
+        return true;
+    if (!number_take(dots + 2, MOST, &number, &end) || *end != '\0' || number == 0)
+        return false;
+    rules->max_layers = (size_t)number;
+    return true;
+}
+
+/* The IPU of "LAYER=IPU"; the name is what is before the last '='. */
+static bool parse_place(const char *text, size_t length, asked_rule *rule, problem *why) {
+    uint64_t ipu = 0;
+    const char *end = NULL;
+    size_t name = length;
+    while (name > 0 && text[name] != '=')
+        name--;
+    rule->lengths[0] = name;
+    if (name > 0 && number_take(text + name + 1, POPLINER_MAX_IPU, &ipu, &end) &&
+        end == text + length) {
+        rule->ipu = (size_t)ipu;
+        return true;
+    }
+    const size_t colon = value_span(text, ":,");
+    const bool is_meant = text[colon] == ':' && colon > 0 && colon + 1 < length;
+    return problem_is(why,
+                      is_meant ? "expected LAYER=IPU; did you mean place:%.*s=%.*s?"
+                               : "expected LAYER=IPU, like place:3=0,5=1",
+                      (int)colon, text, (int)(length - colon - 1), text + colon + 1);
+}
+
+/* Adds a rule, unless it says the contrary of another. */
+static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
+    for (size_t i = 0; rule->kind <= RULE_NO_CUT && i < rules->count; i++) {
+        const asked_rule *other = &rules->items[i];
+        if (other->kind <= RULE_NO_CUT && other->kind != rule->kind &&
+            other->lengths[0] == rule->lengths[0] &&
+            memcmp(other->names[0], rule->names[0], rule->lengths[0]) == 0)
+            return problem_is(why, "contradicts --require %s", other->value);
+    }
+    asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
+    if (items == NULL) {
+        why->lacks_memory = true;
+        return false;
+    }
+    items[rules->count++] = *rule;
+    rules->items = items;
+    return true;
+}
+
+static bool parse_rules(const char *text, const option *row, void *field, problem *why) {
+    const size_t length = strcspn(text, ":");
+    asked_rules *rules = field;
+    asked_rule rule = {option_word(row, text, length, why), .value = text};
+    if (rule.kind < 0)
+        return false;
+    if (text[length] == '\0' || text[length + 1] == '\0')
+        return false;
+    if (rule.kind == RULE_LAYERS)
+        return parse_layers(text + length + 1, rules) ||
+               problem_is(why, "expected layers:A..B, like layers:1..4, layers:2.. or layers:..4");
+    size_t num_members = 0;
+    for (const char *member = text + length + 1; member != NULL; num_members++) {
+        const size_t size = value_span(member, ",");
+        const size_t name = rule.kind == RULE_TOGETHER && num_members > 0;
+        rule.names[name] = member;
+        rule.lengths[name] = size;
+        if (size == 0)
+            return problem_is(why, "expected the name of a layer before and after each ','");
+        if (rule.kind == RULE_PLACE && !parse_place(member, size, &rule, why))
+            return false;
+        if ((rule.kind != RULE_TOGETHER || num_members > 0) && !add_rule(rules, &rule, why))
+            return false;
+        member = member[size] == ',' ? member + size + 1 : NULL;
+    }
+    return (rule.kind != RULE_TOGETHER || num_members > 1) ||
+           problem_is(why, "expected the names of two layers or more, like together:0,5");
+}
+
+const value_kind kind_rules = {
+    .parse = parse_rules,
+    .is_list = true,
+    .expected = "a rule: cut:3, no-cut:3, together:1,3, place:3=0 or layers:1..4",
+    .words = (const kind_word[]){
+        {"cut", RULE_CUT, "a cut after each of these layers", "cut:L,..."},
+        {"no-cut", RULE_NO_CUT, "no cut after any of them", "no-cut:L,..."},
+        {"together", RULE_TOGETHER, "all of them on one IPU", "together:L,L,..."},
+        {"place", RULE_PLACE, "a layer on IPU I", "place:L=I,..."},
+        {"layers", RULE_LAYERS, "how many layers each stage has; 0.. allows Head or Tail alone",
+         "layers:A..B"},
+        {.name = NULL}}};
+
+/* ---- units ---- */
+
+static popliner_status add_cut(request *r, const asked_rule *rule, size_t unit,
+                               popliner_error *error) {
+    const popliner_cut_rule own =
+        rule->kind == RULE_CUT ? POPLINER_CUT_REQUIRED : POPLINER_CUT_FORBIDDEN;
+    if (unit + 1 == r->num_units)
+        return fail_usage(error, "--require %s: nothing comes after layer %.*s", rule->value,
+                          (int)rule->lengths[0], rule->names[0]);
+    popliner_cut_rule *place = &r->cut_rules[unit + 1];
+    if (*place != POPLINER_CUT_FREE && *place != own)
+        return fail_usage(error, "--require %s: contradicts --require %s:%.*s", rule->value,
+                          own == POPLINER_CUT_REQUIRED ? "no-cut" : "cut", (int)rule->lengths[0],
+                          rule->names[0]);
+    *place = own;
+    return POPLINER_OK;
+}
+
+/* Whether two pairs are of the same units. */
+static bool is_same_pair(const popliner_pair *a, const popliner_pair *b) {
+    return (a->first_unit == b->first_unit && a->second_unit == b->second_unit) ||
+           (a->first_unit == b->second_unit && a->second_unit == b->first_unit);
+}
+
+static popliner_status add_pair(request *r, const asked_rule *rule, popliner_pair pair,
+                                popliner_error *error) {
+    for (size_t k = 0; k < r->solver.num_pairs; k++)
+        if (is_same_pair(&r->pairs[k], &pair))
+            return fail_usage(error, "--require %s: %.*s and %.*s are together already",
+                              rule->value, (int)rule->lengths[0], rule->names[0],
+                              (int)rule->lengths[1], rule->names[1]);
+    r->pairs[r->solver.num_pairs++] = pair;
+    return POPLINER_OK;
+}
+
+/* Refuses to place a unit where no stage can run. */
+static popliner_status add_place(request *r, const options *o, const asked_rule *rule, size_t unit,
+                                 popliner_error *error) {
+    const char *map = options_map_name(o);
+    for (size_t i = 0; i < r->solver.num_placements; i++)
+        if (r->placements[i].unit == unit)
+            return fail_usage(error, "--require %s: layer %.*s has an IPU already", rule->value,
+                              (int)rule->lengths[0], rule->names[0]);
+    if ((o->sweep == NULL || !o->sweep->of_ipus) && !request_has_ipu(r, rule->ipu))
+        return fail_usage(error, "--require %s: no stage can run on IPU %zu; see %s", rule->value,
+                          rule->ipu,
+                          map != NULL         ? map
+                          : o->total_ipus > 0 ? "--total-ipus"
+                                              : "--num-ipus");
+    r->placements[r->solver.num_placements++] = (popliner_placement){unit, rule->ipu};
+    return POPLINER_OK;
+}
+
+popliner_status request_take_rules(request *r, const options *o, popliner_error *error) {
+    const asked_rules *rules = &o->require;
+    popliner_status status = POPLINER_OK;
+    r->cut_rules = calloc(r->num_units + 1, sizeof *r->cut_rules);
+    r->pairs = calloc(rules->count + 1, sizeof *r->pairs);
+    r->placements = calloc(rules->count + 1, sizeof *r->placements);
+    if (r->cut_rules == NULL || r->pairs == NULL || r->placements == NULL)
+        return fail_memory(error, "the constraints");
+    r->solver.cut_rules = r->cut_rules;
+    r->solver.pairs = r->pairs;
+    r->solver.placements = r->placements;
+    for (size_t i = 0; status == POPLINER_OK && i < rules->count; i++) {
+        const asked_rule *rule = &rules->items[i];
+        size_t units[2] = {0, 0};
+        const size_t num_names = rule->kind == RULE_TOGETHER ? 2 : 1;
+        for (size_t k = 0; k < num_names; k++) {
+            units[k] = request_find_unit(r, rule->names[k], rule->lengths[k]);
+            if (units[k] == SIZE_MAX)
+                return request_no_unit(r, "require", rule->value, rule->names[k], rule->lengths[k],
+                                       error);
+        }
+        status = rule->kind == RULE_TOGETHER
+                     ? add_pair(r, rule, (popliner_pair){units[0], units[1]}, error)
+                 : rule->kind == RULE_PLACE ? add_place(r, o, rule, units[0], error)
+                                            : add_cut(r, rule, units[0], error);
+    }
+    return status;
+}
