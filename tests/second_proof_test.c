@@ -8,7 +8,7 @@
 #include "cases.h"
 #include "random_instance.h"
 #include "solve/glpk_session.h"
-#include "solve/second_proof.h"
+#include "solve/search.h"
 
 #include <stdbool.h>
 #include <string.h>

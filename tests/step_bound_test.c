@@ -7,7 +7,7 @@
 
 #include "cases.h"
 #include "costs/costs.h"
-#include "solve/step_bound.h"
+#include "solve/step_search.h"
 
 enum { MOST_UNITS = 9, NUM_QUESTIONS = 6000, QUICK_QUESTIONS = 600 };
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analysis/analysis_data.h"
-#include "answer/calibration_data.h"
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"

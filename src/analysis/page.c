@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analysis/analysis_data.h"
-#include "analysis/task.h"
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"

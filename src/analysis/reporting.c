@@ -6,9 +6,9 @@
 
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
-#include "base/columns.h"
 #include "base/failure.h"
 #include "base/layout.h"
+#include "base/sheet.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "emit/emit_data.h"

@@ -1,7 +1,7 @@
 /* Solves and evaluates a request, also for replicas, and finds out why nothing fits.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analysis/task.h"
+#include "analysis/analysis_data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analysis/task.h"
+#include "analysis/analysis_data.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "answer/calibration_data.h"
 #include "answer/certificate_data.h"
 #include "base/layout.h"
 #include "base/text.h"

@@ -11,7 +11,9 @@
 #include "base/json_writer.h"
 #include "base/layout.h"
 #include "memory/stage_details.h"
+#include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
+#include "popliner/changes.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"
@@ -239,5 +241,21 @@ double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_byt
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */
 void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layout);
+
+/* ---- comparisons with compiled pipelines ---- */
+
+typedef struct pl_comparison {
+    popliner_comparison info; /* first: it is what the caller has */
+    size_t num_stages;
+    popliner_compared_stage *stages; /* owned, as are the next three */
+    pl_fit_stage *learnt;            /* [num_stages] */
+    char **names;                    /* [2 * num_stages]: of the first and the last unit */
+    char *poplar_version;            /* of what was compiled */
+    popliner_request request;        /* complete, without a solver; with the given calibration */
+    size_t num_tiles;
+    bool counts_layout;
+    bool has_correction;
+    popliner_calibration correction;
+} pl_comparison;
 
 #endif

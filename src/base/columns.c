@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/columns.h"
+#include "base/sheet.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

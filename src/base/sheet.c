@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/failure.h"
 #include "base/packed.h"
 #include "base/text.h"

@@ -9,7 +9,7 @@
  *   TSV   a line of names, lines end in LF; in a text \t, \n, \r and \\ are a tab, an end of line
  *         and a backslash
  *   JSON  {"section": NAME, "rows": [...]} with an object for each row, on its own line
- *   text  as TSV, in columns that are aligned by base/columns.h
+ *   text  as TSV, in columns that are aligned by pl_columns_align
  *
  * A missing value is an empty field, or null. Invalid UTF-8 becomes U+FFFD; so does, in CSV and
  * TSV, a character that a terminal would obey. JSON escapes it.
@@ -134,5 +134,24 @@ void pl_sheet_clear(pl_sheet *sheet);
  * complete. */
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
                                 popliner_error *error);
+
+/* ---- tables in text ---- */
+
+/* Aligns the columns of `text`, which `delimiter` separates: texts to the left, numbers to the
+ * right and with commas between thousands, two blanks between columns. Lines without a delimiter
+ * stay unchanged. A new table, whose first line has the names, begins after such a line, and after an
+ * empty line if the number of columns changes. O(length of the text). */
+void pl_columns_align(pl_text *text, char delimiter);
+
+/* The name of a table, and its columns of numbers. */
+typedef struct pl_columns_shape {
+    const char *name;
+    size_t first_number;
+    size_t end_number; /* the column after the last one; SIZE_MAX: all after first_number */
+} pl_columns_shape;
+
+/* Replaces `text` by {"section": NAME, "rows": [...]}, with an object for each row below the line
+ * of names. Texts may hold line ends, except for the last text of a row. O(length of the text). */
+void pl_columns_to_json(pl_text *text, char delimiter, const pl_columns_shape *shape);
 
 #endif

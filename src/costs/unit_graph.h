@@ -109,7 +109,7 @@ bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_
 
 /* ---- A file's graph --------------------------------------------------------------------------- */
 
-/* Findings about the whole graph, for one question: see solve/graph.h. */
+/* Findings about the whole graph, for one question: see solve/down_sets.h. */
 typedef struct pl_graph_claim {
     uint64_t question; /* 0: nothing was */
     popliner_graph_proof proof;

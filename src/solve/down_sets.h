@@ -14,6 +14,7 @@
 
 #include "costs/unit_graph.h"
 #include "popliner/solver.h"
+#include "solve/plan.h"
 #include "solve/stop.h"
 
 /* A place in the pipeline. */
@@ -73,5 +74,19 @@ typedef struct pl_graph_values {
 popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,
                                   size_t num_stages, pl_graph_values *values,
                                   popliner_error *error);
+
+/* ---- the question that is asked of a graph ---- */
+
+/* Returns the unit at each place of the chain, for free(); NULL when memory is short. */
+uint32_t *pl_graph_units_at(const pl_graph_chain *graph);
+
+/* Returns a number that two questions of one graph share if they ask the same, however its units
+ * are put in order; 0 if the search over down-sets cannot answer it. `options` are complete. */
+uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_options *options);
+
+/* Says in the plan, which popliner_solve makes of these costs, what is known of their graph. Errors:
+ * INTERNAL if that contradicts the plan. */
+popliner_status pl_graph_tell(const popliner_costs *costs, const popliner_solver_options *options,
+                              popliner_plan *plan, popliner_error *error);
 
 #endif

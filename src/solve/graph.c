@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/graph.h"
+#include "solve/down_sets.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,6 @@
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "solve/down_sets.h"
-#include "solve/graph.h"
 #include "solve/options.h"
 
 enum {

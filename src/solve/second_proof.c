@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/second_proof.h"
+/* A second method for one answer: GLPK chooses the split once more.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/search.h"
 
 #include "base/failure.h"
 #include "solve/glpk_session.h"

@@ -2,14 +2,13 @@
 #include "popliner/solver.h"
 
 #include "base/failure.h"
+#include "solve/down_sets.h"
 #include "solve/glpk_session.h"
-#include "solve/graph.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program.h"
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/search.h"
-#include "solve/second_proof.h"
 
 #include <math.h>
 #include <stdlib.h>

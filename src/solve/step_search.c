@@ -8,7 +8,6 @@
 #include "base/numbers.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
-#include "solve/step_bound.h"
 
 /* Larger tables of bounds would take too much memory. */
 enum { MAX_BOUNDS = 1 << 22 };
