@@ -226,10 +226,4 @@ popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
  * trains and has none of a forward pass; MEMORY. O(steps). */
 popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error *error);
 
-/* Lists the recomputations to measure, of those that stages choose from (bits; 0: all), in
- * measured[PL_NUM_RECOMPUTES]; returns their number. With NONE, STANDARD is not measured: it never
- * needs less, and takes as many cycles. If the pipeline stores nothing, one is enough. */
-size_t pl_recomputing_ways(const popliner_pipeline *pipeline, unsigned ways,
-                           popliner_recompute *measured);
-
 #endif

@@ -509,16 +509,3 @@ popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error
     free(cycles);
     return status;
 }
-
-size_t pl_recomputing_ways(const popliner_pipeline *pipeline, unsigned ways,
-                           popliner_recompute *measured) {
-    size_t count = 0;
-    if (ways == 0)
-        ways = (1u << PL_NUM_RECOMPUTES) - 1;
-    if ((ways & 1u << POPLINER_RECOMPUTE_NONE) != 0)
-        ways &= ~(1u << POPLINER_RECOMPUTE_STANDARD);
-    for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
-        if ((ways >> way & 1) != 0 && (count == 0 || pl_pipeline_keeps(pipeline)))
-            measured[count++] = (popliner_recompute)way;
-    return count;
-}

@@ -624,20 +624,6 @@ void popliner_certificate_free(popliner_certificate *callers) {
     free(c);
 }
 
-const char *pl_certificate_layer(const pl_certificate *certificate, size_t unit) {
-    return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
-                                    : certificate->input.unit_names[unit];
-}
-
-size_t pl_certificate_last_layer(const pl_certificate *certificate,
-                                 const popliner_plan_stage *stage) {
-    bool has_tail =
-        certificate->is_measured &&
-        pl_chain_unit_at(certificate->input.chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
-    return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
-                                                            : stage->last_unit;
-}
-
 const char *pl_certificate_status(const popliner_plan *plan) {
     static const char *const states[] = {"optimal", "feasible", "infeasible"};
     return states[plan->status];

@@ -145,13 +145,6 @@ size_t pl_certificate_tightest(const pl_certificate *certificate);
 /* Makes the list of all that is to be said. Errors: MEMORY. */
 popliner_status pl_certificate_make_messages(pl_certificate *certificate, popliner_error *error);
 
-/* The name of a stage's first or last unit; NULL for what is in no layer. */
-const char *pl_certificate_layer(const pl_certificate *certificate, size_t unit);
-
-/* Returns the last unit of a stage for layer_to: not the tail after it. */
-size_t pl_certificate_last_layer(const pl_certificate *certificate,
-                                 const popliner_plan_stage *stage);
-
 /* A number of an objective in the unit in which it is shown: cycles and the spread of cycles in the
  * time unit. *divisor becomes 1 if it is a whole number of these. */
 uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_objective objective);

@@ -129,12 +129,27 @@ void pl_certificate_put_fit(pl_fit fit, pl_json *json) {
         pl_put_flag(json, "fits", fit == PL_FITS);
 }
 
+/* The name of a stage's first or last unit; NULL for what is in no layer. */
+static const char *layer_of(const pl_certificate *certificate, size_t unit) {
+    return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
+                                    : certificate->input.unit_names[unit];
+}
+
+/* Returns the last unit of a stage for layer_to: not the tail after it. */
+static size_t last_layer_of(const pl_certificate *certificate, const popliner_plan_stage *stage) {
+    bool has_tail =
+        certificate->is_measured &&
+        pl_chain_unit_at(certificate->input.chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
+    return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
+                                                            : stage->last_unit;
+}
+
 /* Adds layer_from, layer_to and mem, and head and tail if the chain can have them. */
 static void put_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_chain *chain = c->input.chain;
-    pl_put_text(json, "layer_from", pl_certificate_layer(c, stage->first_unit));
-    pl_put_text(json, "layer_to", pl_certificate_layer(c, pl_certificate_last_layer(c, stage)));
+    pl_put_text(json, "layer_from", layer_of(c, stage->first_unit));
+    pl_put_text(json, "layer_to", layer_of(c, last_layer_of(c, stage)));
     if (!c->is_measured) {
         pl_put_open(json, "mem", '{');
         pl_put_number(json, "max_tile_mem", stage->peak_bytes);
@@ -196,7 +211,7 @@ static void put_layers(const pl_certificate *c, const popliner_plan_stage *stage
     const uint8_t *counted = c->input.options->counted_units;
     pl_put_open(json, "layers", '[');
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
-        const char *name = pl_certificate_layer(c, unit);
+        const char *name = layer_of(c, unit);
         if (name != NULL && (counted == NULL || counted[unit] != 0))
             pl_put_text(json, NULL, name);
     }

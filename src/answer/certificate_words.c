@@ -571,6 +571,13 @@ static popliner_status tell_messages(pl_certificate *c, popliner_error *error) {
     return c->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
 }
 
+static void messages_add_all(pl_messages *messages, const pl_messages *others) {
+    for (size_t i = 0; i < others->count; i++)
+        pl_messages_add(messages, others->items[i].level, others->items[i].text,
+                        others->items[i].is_told);
+    messages->failed = messages->failed || others->failed;
+}
+
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
         add_order,    add_obstacle, add_proof,      add_bottleneck, add_replicas,
@@ -580,7 +587,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
     for (size_t i = 0; i < 2; i++)
         if (c->input.warnings[i] != NULL)
-            pl_messages_add_all(&c->messages, c->input.warnings[i]);
+            messages_add_all(&c->messages, c->input.warnings[i]);
     c->input.warnings[0] = c->input.warnings[1] = NULL; /* the caller's */
     c->first_own_message = c->messages.count;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

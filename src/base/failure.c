@@ -151,13 +151,6 @@ void pl_messages_add_lines(pl_messages *messages, popliner_level level, const ch
     }
 }
 
-void pl_messages_add_all(pl_messages *messages, const pl_messages *others) {
-    for (size_t i = 0; i < others->count; i++)
-        pl_messages_add(messages, others->items[i].level, others->items[i].text,
-                        others->items[i].is_told);
-    messages->failed = messages->failed || others->failed;
-}
-
 void pl_messages_clear(pl_messages *messages) {
     for (size_t i = 0; i < messages->count; i++)
         free((void *)messages->items[i].text);

@@ -68,8 +68,6 @@ void pl_messages_add(pl_messages *messages, popliner_level level, const char *te
 /* Adds each line of a text. */
 void pl_messages_add_lines(pl_messages *messages, popliner_level level, const char *lines);
 
-void pl_messages_add_all(pl_messages *messages, const pl_messages *others);
-
 /* Returns "debug", "info", "warning" or "error". */
 const char *pl_level_name(popliner_level level);
 

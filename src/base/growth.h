@@ -95,10 +95,6 @@ enum { PL_MAX_FIELDS = 96 };
 void *pl_field_items(const pl_field *field);
 void pl_field_set_items(const pl_field *field, void *items);
 
-/* Grows the arrays of all fields, which have space for *capacity items each, to at least `needed`
- * items, like pl_grow. False if memory is short. */
-bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capacity, size_t needed);
-
 /* Allocates the arrays that are NULL, all 0. False if memory is short. */
 bool pl_fields_allocate(const pl_field *fields, size_t num_fields);
 

@@ -320,6 +320,29 @@ static void log_messages(session *s, const popliner_certificate *certificate) {
                         certificate->messages[i].text);
 }
 
+static popliner_status say_warnings(const session *s, popliner_certificate *certificate,
+                                    popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    char *copy = s->warnings == NULL ? NULL : calloc(strlen(s->warnings) + 1, 1);
+    if (s->warnings == NULL && !s->lacks_warnings)
+        return POPLINER_OK;
+    if (copy == NULL || s->lacks_warnings) {
+        free(copy);
+        copy = NULL;
+    }
+    if (copy == NULL)
+        return fail_memory(error, "the log");
+    strcpy(copy, s->warnings);
+    for (char *line = copy; status == POPLINER_OK && *line != '\0';) {
+        char *end = strchr(line, '\n');
+        *end = '\0';
+        status = popliner_certificate_add_message(certificate, POPLINER_LEVEL_WARNING, line, error);
+        line = end + 1;
+    }
+    free(copy);
+    return status;
+}
+
 static popliner_status tell_plan(session *s, const request *r, popliner_certificate *certificate,
                                  popliner_error *error) {
     enum { MAX_UNEXPLAINED_PERCENT = 20 };
@@ -346,7 +369,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     s->failed_softly = s->failed_softly || is_infeasible ||
                        hints_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
     log_messages(s, certificate);
-    status = session_say_warnings(s, certificate, error);
+    status = say_warnings(s, certificate, error);
     if (status == POPLINER_OK && !is_infeasible)
         status = tell_unused_ipus(s, r, certificate, error);
     if (status == POPLINER_OK && share * 100 > MAX_UNEXPLAINED_PERCENT)

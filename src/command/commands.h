@@ -84,9 +84,6 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 
 /* ---- ranges: the best split for each of several limits ---- */
 
-/* The most IPUs that a range asks for, or num_ipus if these are more. */
-size_t sweep_max_ipus(const session *s, size_t num_ipus);
-
 /* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
  * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value
  * fits. Memory is that before --reserve. `names` tells how units and numbers are called. */

@@ -282,6 +282,15 @@ static bool parse_bytes(const char *text, const option *row, void *field, proble
     return is_above_sizes(text, strlen(text)) && problem_is(why, LARGEST_SIZE);
 }
 
+/* Reads a percentage from 0 to 100, with or without its sign. False for anything else. */
+static bool percent_take(const char *text, double *percent) {
+    char *end = NULL;
+    const size_t length = strspn(text, "0123456789.");
+    *percent = strtod(text, &end);
+    return length > 0 && end == text + length && (*end == '\0' || strcmp(end, "%") == 0) &&
+           *percent <= 100;
+}
+
 static bool parse_percent(const char *text, const option *row, void *field, problem *why) {
     (void)row;
     (void)why;

@@ -195,23 +195,6 @@ const option_path *options_path_at(const options *o, size_t i, option_path *path
     return NULL;
 }
 
-void options_copy(const options *o, copied words,
-                  void (*add)(void *user, const char *name, const char *value), void *user) {
-    for (size_t i = 0; i < num_options; i++) {
-        const option *own = &option_table[i];
-        const repeated *list = &o->given.texts[i];
-        const bool is_usual =
-            own->kind != NULL && own->kind->size > 0 &&
-            memcmp((const char *)o + own->offset, (const char *)&options_usual + own->offset,
-                   own->kind->size) == 0;
-        if (own->copied != words || list->count == 0 || is_usual)
-            continue;
-        for (size_t k = own->kind->is_list ? 0 : list->count - 1; k < list->count; k++)
-            add(user, own->name,
-                own->kind->is_path ? options_shown_path(o, list->texts[k]) : list->texts[k]);
-    }
-}
-
 /* ---- Former options ---- */
 
 static const struct {

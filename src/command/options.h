@@ -320,11 +320,6 @@ typedef enum copied {
     COPIED_CONSTRAINT
 } copied;
 
-/* Calls `add` for each option of these words that is not as usual, in the order of the help.
- * `value` is NULL for flags. */
-void options_copy(const options *o, copied words,
-                  void (*add)(void *user, const char *name, const char *value), void *user);
-
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);
 

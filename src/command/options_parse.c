@@ -495,6 +495,15 @@ static popliner_status in_config(const char *path, popliner_error *error) {
     return fail(error, told.status, "%s: %s", path, told.message);
 }
 
+/* Offers each of the names that a separator stands between. */
+static void nearest_offer_list(nearest *n, const char *names, char separator) {
+    while (names != NULL) {
+        const char *end = strchr(names, separator);
+        nearest_offer(n, names, end == NULL ? strlen(names) : (size_t)(end - names));
+        names = end == NULL ? NULL : end + 1;
+    }
+}
+
 /* Says which option a key of the file may have been meant to be. */
 static popliner_status fail_key(popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];

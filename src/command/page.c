@@ -1,6 +1,7 @@
 /* --output page: the page of a profile or of costs, and of a plan of them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/option_table.h"
 #include "command/outputs.h"
 
 #include <stdio.h>
@@ -49,6 +50,25 @@ static void add_quoted(growing_text *w, const char *text) {
         }
     }
     text_add(w, "'");
+}
+
+/* Calls `add` for each option of these words that is not as usual, in the order of the help.
+ * `value` is NULL for flags. */
+static void options_copy(const options *o, copied words,
+                         void (*add)(void *user, const char *name, const char *value), void *user) {
+    for (size_t i = 0; i < num_options; i++) {
+        const option *own = &option_table[i];
+        const repeated *list = &o->given.texts[i];
+        const bool is_usual =
+            own->kind != NULL && own->kind->size > 0 &&
+            memcmp((const char *)o + own->offset, (const char *)&options_usual + own->offset,
+                   own->kind->size) == 0;
+        if (own->copied != words || list->count == 0 || is_usual)
+            continue;
+        for (size_t k = own->kind->is_list ? 0 : list->count - 1; k < list->count; k++)
+            add(user, own->name,
+                own->kind->is_path ? options_shown_path(o, list->texts[k]) : list->texts[k]);
+    }
 }
 
 /* A file, which is no option even if it begins with a dash. */

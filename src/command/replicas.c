@@ -128,6 +128,25 @@ static double find_gap(const popliner_replicas *summary) {
     return gap;
 }
 
+/* Writes cycles, "538,757,285", or a time in a unit of so many cycles, "1,250.5". */
+static void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t cycles_per_unit) {
+    char fraction[24]; /* six digits that are not leading zeros */
+    const uint64_t rest = cycles % cycles_per_unit;
+    int decimals = 6;
+    for (uint64_t tenth = cycles_per_unit / 10; rest > 0 && rest < tenth; tenth /= 10)
+        decimals++;
+    snprintf(fraction, sizeof fraction, "%.*f", decimals, (double)rest / (double)cycles_per_unit);
+    for (size_t end = strlen(fraction) - 1; fraction[end] == '0' || fraction[end] == '.'; end--) {
+        const bool is_point = fraction[end] == '.';
+        fraction[end] = '\0';
+        if (is_point)
+            break;
+    }
+    words_number(result,
+                 cycles / cycles_per_unit + (fraction[0] == '1')); /* it may be rounded up */
+    snprintf(result + strlen(result), WORDS_NUMBER_SIZE - strlen(result), "%s", fraction + 1);
+}
+
 /* Writes the throughput of the best number of stages and replicas. */
 static void write_headline(const session *s, const popliner_replicas *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {

@@ -38,6 +38,28 @@ static const char *take_speed(const char *text, popliner_bandwidth *amount) {
     return *millionths >= POPLINER_LEAST_SPEED && *millionths <= POPLINER_MOST_SPEED ? end : NULL;
 }
 
+/* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
+ * after the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
+ * 0. */
+static const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
+    enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
+    const char *end = popliner_size_take(text, bytes);
+    size_t before = strspn(text, "0123456789");
+    size_t behind = text[before] == '.' ? strspn(text + before + 1, "0123456789") : 0;
+    *times = 1;
+    if (end != NULL)
+        return *bytes > 0 ? end : NULL;
+    end = text + before + 1 + behind;
+    if (before == 0 || behind == 0 || behind > MOST_DIGITS || end - text > MOST_CHARACTERS)
+        return NULL;
+    *bytes = 0;
+    for (const char *c = text; c < end; c++)
+        *bytes = *c == '.' ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
+    for (size_t i = 0; i < behind; i++)
+        *times *= 10;
+    return *bytes > 0 ? end : NULL;
+}
+
 static const char *take_bandwidth(const char *text, popliner_bandwidth *amount) {
     return bandwidth_take(text, &amount->bytes, &amount->cycles);
 }

@@ -235,29 +235,6 @@ void session_warn(session *s, const char *format, ...) {
     sprintf(s->warnings + before, "%s\n", text);
 }
 
-popliner_status session_say_warnings(const session *s, popliner_certificate *certificate,
-                                     popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    char *copy = s->warnings == NULL ? NULL : calloc(strlen(s->warnings) + 1, 1);
-    if (s->warnings == NULL && !s->lacks_warnings)
-        return POPLINER_OK;
-    if (copy == NULL || s->lacks_warnings) {
-        free(copy);
-        copy = NULL;
-    }
-    if (copy == NULL)
-        return fail_memory(error, "the log");
-    strcpy(copy, s->warnings);
-    for (char *line = copy; status == POPLINER_OK && *line != '\0';) {
-        char *end = strchr(line, '\n');
-        *end = '\0';
-        status = popliner_certificate_add_message(certificate, POPLINER_LEVEL_WARNING, line, error);
-        line = end + 1;
-    }
-    free(copy);
-    return status;
-}
-
 popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
                             popliner_level level, const char *format, ...) {
     va_list arguments;

@@ -101,8 +101,6 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
 /* Warns of the request, before there is an answer: in the log, and later by
  * session_say_warnings in all that is made of the certificate. */
 void session_warn(session *s, const char *format, ...);
-popliner_status session_say_warnings(const session *s, popliner_certificate *certificate,
-                                     popliner_error *error);
 
 /* Says something of an answer: in the log, and in all that is made of the certificate. Errors:
  * MEMORY. */

@@ -14,11 +14,6 @@
 
 /* ---- ranges ---- */
 
-size_t sweep_max_ipus(const session *s, size_t num_ipus) {
-    const value_range *range = s->options.sweep;
-    return range->of_ipus && range->last > num_ipus ? (size_t)range->last : num_ipus;
-}
-
 /* The parts of a table of several answers. */
 typedef struct several {
     const popliner_sweep *sweep;

@@ -530,6 +530,12 @@ static popliner_status solve_once(session *s, const request *r, popliner_error *
     return status;
 }
 
+/* The most IPUs that a range asks for, or num_ipus if these are more. */
+static size_t sweep_max_ipus(const session *s, size_t num_ipus) {
+    const value_range *range = s->options.sweep;
+    return range->of_ipus && range->last > num_ipus ? (size_t)range->last : num_ipus;
+}
+
 /* Measures once, for the most IPUs, and solves for every value of a range, or for --pareto. */
 static popliner_status solve_several(session *s, const request *r, popliner_error *error) {
     popliner_costs *costs = NULL;

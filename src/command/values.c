@@ -116,14 +116,6 @@ void nearest_offer(nearest *n, const char *name, size_t length) {
     n->too_far = found; /* of those that are as near the first is as good */
 }
 
-void nearest_offer_list(nearest *n, const char *names, char separator) {
-    while (names != NULL) {
-        const char *end = strchr(names, separator);
-        nearest_offer(n, names, end == NULL ? strlen(names) : (size_t)(end - names));
-        names = end == NULL ? NULL : end + 1;
-    }
-}
-
 const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
                          char hint[NEAREST_HINT_BYTES]) {
     if (n->best == NULL)
@@ -181,33 +173,6 @@ bool number_take(const char *text, uint64_t most, uint64_t *number, const char *
         *number = 10 * *number + digit;
     }
     return *end > text;
-}
-
-bool percent_take(const char *text, double *percent) {
-    char *end = NULL;
-    const size_t length = strspn(text, "0123456789.");
-    *percent = strtod(text, &end);
-    return length > 0 && end == text + length && (*end == '\0' || strcmp(end, "%") == 0) &&
-           *percent <= 100;
-}
-
-const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
-    enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
-    const char *end = popliner_size_take(text, bytes);
-    size_t before = strspn(text, "0123456789");
-    size_t behind = text[before] == '.' ? strspn(text + before + 1, "0123456789") : 0;
-    *times = 1;
-    if (end != NULL)
-        return *bytes > 0 ? end : NULL;
-    end = text + before + 1 + behind;
-    if (before == 0 || behind == 0 || behind > MOST_DIGITS || end - text > MOST_CHARACTERS)
-        return NULL;
-    *bytes = 0;
-    for (const char *c = text; c < end; c++)
-        *bytes = *c == '.' ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
-    for (size_t i = 0; i < behind; i++)
-        *times *= 10;
-    return *bytes > 0 ? end : NULL;
 }
 
 /* ---- ranges ---- */

@@ -56,9 +56,6 @@ nearest nearest_begin(const char *text, size_t length);
  * O(1). */
 void nearest_offer(nearest *n, const char *name, size_t length);
 
-/* Offers each of the names that a separator stands between. */
-void nearest_offer_list(nearest *n, const char *names, char separator);
-
 /* "; did you mean --solve?" with "--" as prefix, or `otherwise` if nothing is near. Valid until the
  * memory `hint` is used again. */
 enum { NEAREST_HINT_BYTES = 160 };
@@ -91,14 +88,6 @@ bool is_above_sizes(const char *text, size_t length);
 /* Reads the whole number that a text begins with; *end is what follows. False if there is none, or
  * it is above `most`. */
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end);
-
-/* Reads a percentage from 0 to 100, with or without its sign. False for anything else. */
-bool percent_take(const char *text, double *percent);
-
-/* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
- * after the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
- * 0. */
-const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times);
 
 /* ---- ranges ---- */
 

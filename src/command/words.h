@@ -20,9 +20,6 @@ void words_fit(char *result, size_t size, const char *text, size_t columns, bool
 enum { WORDS_NUMBER_SIZE = 28 };
 void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number);
 
-/* Writes cycles, "538,757,285", or a time in a unit of so many cycles, "1,250.5". */
-void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t cycles_per_unit);
-
 /* ---- Lines of a log ---- */
 
 enum { WORDS_LINE_COLUMNS = 100 };

@@ -312,26 +312,6 @@ popliner_status pl_costs_json_bytes(const pl_costs_json *r, const pl_json_place 
     return POPLINER_OK;
 }
 
-popliner_status pl_costs_json_additive_bytes(pl_costs_json *r, const pl_json_place *owner,
-                                             const json_t *object, const char *key,
-                                             uint64_t *bytes) {
-    const json_t *value = json_object_get(object, key);
-    pl_json_place place = pl_place("%s.%s", owner->text, key);
-    if (value == NULL)
-        return POPLINER_OK;
-    popliner_status status = pl_costs_json_bytes(r, &place, value, bytes);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0; i < r->num_regions; ++i) {
-        r->sum_bytes[i] += bytes[i];
-        if (r->sum_bytes[i] > PL_MAX_BYTES)
-            return pl_json_refuse(&r->json, &place,
-                                  "with this, the bytes of %s add up to more than %" PRIu64,
-                                  r->regions.items[i], PL_MAX_BYTES);
-    }
-    return POPLINER_OK;
-}
-
 popliner_status pl_costs_json_cycles(const pl_costs_json *r, const pl_json_place *place,
                                      const json_t *value, uint64_t *cycles) {
     return pl_json_scaled(&r->json, place, value, r->scale, POPLINER_MAX_CYCLES, cycles);

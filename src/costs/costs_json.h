@@ -69,11 +69,6 @@ popliner_status pl_costs_json_check_keys(const pl_costs_json *r, int keys,
 popliner_status pl_costs_json_bytes(const pl_costs_json *r, const pl_json_place *place,
                                     const json_t *value, uint64_t *bytes);
 
-/* Reads the bytes of an optional key, which are added to others of the same stage. */
-popliner_status pl_costs_json_additive_bytes(pl_costs_json *r, const pl_json_place *owner,
-                                             const json_t *object, const char *key,
-                                             uint64_t *bytes);
-
 popliner_status pl_costs_json_cycles(const pl_costs_json *r, const pl_json_place *place,
                                      const json_t *value, uint64_t *cycles);
 /* Adds to the sum of all cycles, which is limited. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,26 @@ static pl_variant with_working_sets(const pl_costs_json *r, pl_variant variant) 
     return variant;
 }
 
+/* Reads the bytes of an optional key, which are added to others of the same stage. */
+static popliner_status additive_bytes(pl_costs_json *r, const pl_json_place *owner,
+                                      const json_t *object, const char *key, uint64_t *bytes) {
+    const json_t *value = json_object_get(object, key);
+    pl_json_place place = pl_place("%s.%s", owner->text, key);
+    if (value == NULL)
+        return POPLINER_OK;
+    popliner_status status = pl_costs_json_bytes(r, &place, value, bytes);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < r->num_regions; ++i) {
+        r->sum_bytes[i] += bytes[i];
+        if (r->sum_bytes[i] > PL_MAX_BYTES)
+            return pl_json_refuse(&r->json, &place,
+                                  "with this, the bytes of %s add up to more than %" PRIu64,
+                                  r->regions.items[i], PL_MAX_BYTES);
+    }
+    return POPLINER_OK;
+}
+
 /* Reads a variant. It has the costs in `variant` except for the keys it gives. */
 static popliner_status read_variant(pl_costs_json *r, const pl_json_place *place,
                                     const json_t *value, size_t interval, pl_variant variant) {
@@ -41,7 +62,7 @@ static popliner_status read_variant(pl_costs_json *r, const pl_json_place *place
         status = pl_json_text(&r->json, &name_place, json_object_get(value, "name"), &name);
     for (size_t k = 0; status == POPLINER_OK && k < 2; ++k)
         if (json_object_get(value, keys[k]) != NULL)
-            status = pl_costs_json_additive_bytes(r, place, value, keys[k], bytes[k]);
+            status = additive_bytes(r, place, value, keys[k], bytes[k]);
     if (status == POPLINER_OK && cycles != NULL)
         status = pl_costs_json_cycles(r, &cycles_place, cycles, &variant.cycles);
     if (status == POPLINER_OK)
@@ -426,12 +447,11 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
             return pl_json_refuse(&r->json, &place,
                                   "\"%s\" conflicts with \"intervals\"; remove one of them",
                                   own_costs[i]);
-    status = pl_costs_json_additive_bytes(r, &place, value, "memory", r->memory + row);
+    status = additive_bytes(r, &place, value, "memory", r->memory + row);
     if (status == POPLINER_OK)
-        status = pl_costs_json_additive_bytes(r, &place, value, "stash", r->stash + row);
+        status = additive_bytes(r, &place, value, "stash", r->stash + row);
     if (status == POPLINER_OK)
-        status = pl_costs_json_additive_bytes(r, &place, value, "inputs",
-                                              r->file->additive.inputs + row);
+        status = additive_bytes(r, &place, value, "inputs", r->file->additive.inputs + row);
     if (status == POPLINER_OK)
         status = read_numbers(r, unit, "parameters", value, &r->file->parameters);
     if (status == POPLINER_OK)
@@ -542,7 +562,7 @@ popliner_status pl_costs_json_read_shared(pl_costs_json *r) {
         if (status == POPLINER_OK)
             status = read_shared_units(r, i, json_object_get(value, "units"), shared);
         if (status == POPLINER_OK)
-            status = pl_costs_json_additive_bytes(r, &place, value, "memory", shared->bytes);
+            status = additive_bytes(r, &place, value, "memory", shared->bytes);
         if (status != POPLINER_OK)
             return status;
         if (!pl_interval_sums_add(&r->sums, shared->units, shared->num_units, shared->bytes))

@@ -687,27 +687,6 @@ popliner_status pl_variants_refine(const pl_variants *variants, const popliner_i
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
-popliner_status pl_ways_check(const pl_ways *ways, popliner_error *error) {
-    if (ways->count == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "ways: none are given; give at least one");
-    const popliner_costs *first = ways->costs[0];
-    for (size_t i = 1; i < ways->count; ++i)
-        if (popliner_costs_num_units(ways->costs[i]) != popliner_costs_num_units(first) ||
-            popliner_costs_has_cycles(ways->costs[i]) != popliner_costs_has_cycles(first))
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "ways %s and %s: their costs have different numbers of units, or only "
-                           "one has cycles",
-                           ways->names[0], ways->names[i]);
-    for (size_t i = 0; i < ways->count; ++i)
-        for (size_t k = 0; k < i; ++k)
-            if (ways->costs[i]->follows_split != ways->costs[k]->follows_split &&
-                ways->costs[i]->max_stages_to_end > 1 && ways->costs[k]->max_stages_to_end > 1)
-                return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "ways %s and %s: the costs are of pipelines with different copies",
-                               ways->names[k], ways->names[i]);
-    return POPLINER_OK;
-}
-
 static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *stage) {
     return popliner_costs_has_cycles(costs)
                ? popliner_costs_cycles(costs, stage->first_unit, stage->last_unit)

@@ -112,9 +112,6 @@ typedef struct pl_ways {
     size_t count;
 } pl_ways;
 
-/* Errors: USAGE if the tables do not match, or if there are none. */
-popliner_status pl_ways_check(const pl_ways *ways, popliner_error *error);
-
 /* Like pl_variants_costs, for at most the first max_stages places from the end. Ignores max_bytes,
  * so an interval is forbidden in all places or in none. Errors: MEMORY. O(n^2 * places * ways). */
 popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,

@@ -194,12 +194,6 @@ void pl_emit_note(pl_emission *e, const char *words, ...) {
     pl_text_format(&e->notes, "%s\n", text);
 }
 
-void pl_emit_note_lacking(pl_emission *e, const char *list) {
-    if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
-        pl_emit_note(e, "%s may lack modules: give those before and after the layers (%s).", list,
-                     e->names.modules);
-}
-
 /* Appends the inside of a string. */
 static void add_quoted(pl_text *text, const char *bytes, size_t length) {
     for (size_t i = 0; i < length;) {
@@ -238,13 +232,6 @@ void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
     add_quoted(text, name, strlen(name));
     add_quoted(text, place + HOLE_LENGTH, strlen(place + HOLE_LENGTH));
     pl_text_add(text, "\"");
-}
-
-void pl_emit_ipus(const pl_emission *e, pl_text *text) {
-    pl_text_add(text, "[");
-    for (size_t i = 0; i < e->num_stages; i++)
-        pl_text_format(text, "%s%zu", i > 0 ? ", " : "", e->stages[i].ipu);
-    pl_text_add(text, "]");
 }
 
 size_t pl_emit_reserved_ipus(size_t num_ipus) {

@@ -67,14 +67,8 @@ void pl_emit_note(pl_emission *e, const char *words, ...);
 /* Appends a Python string: in double quotes, in ASCII. */
 void pl_emit_quote(pl_text *text, const char *string);
 
-/* Warns that a list of all modules may lack some, if head or tail modules were not given. */
-void pl_emit_note_lacking(pl_emission *e, const char *list);
-
 /* Appends the quoted path of a layer's module; its name if the options have no path. */
 void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer);
-
-/* Appends "[0, 1, 2]": the IPU of each stage. */
-void pl_emit_ipus(const pl_emission *e, pl_text *text);
 
 /* Returns how many IPUs PopTorch reserves: a power of two, or a multiple of 64. */
 size_t pl_emit_reserved_ipus(size_t num_ipus);

@@ -72,6 +72,13 @@ popliner_status pl_emit_torch(pl_emission *e, pl_text *text, popliner_error *err
     return POPLINER_OK;
 }
 
+/* Warns that a list of all modules may lack some, if head or tail modules were not given. */
+static void note_lacking(pl_emission *e, const char *list) {
+    if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
+        pl_emit_note(e, "%s may lack modules: give those before and after the layers (%s).", list,
+                     e->names.modules);
+}
+
 popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
     const popliner_emit_options *o = &e->options;
     popliner_status status = check_beginnings(e, error);
@@ -102,7 +109,7 @@ popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error
         pl_text_format(text, ": %zu,\n", e->stages[e->num_stages - 1].ipu);
     }
     pl_text_add(text, "}\n");
-    pl_emit_note_lacking(e, "device_map");
+    note_lacking(e, "device_map");
     return POPLINER_OK;
 }
 
@@ -267,7 +274,7 @@ popliner_status pl_emit_mindspore(pl_emission *e, pl_text *text, popliner_error 
     add_stages_of_modules(e, text);
     pl_text_add(text, "}\n");
     if (o->num_head_modules == 0 || o->num_tail_modules == 0)
-        pl_emit_note_lacking(e, "stage_config");
+        note_lacking(e, "stage_config");
     return POPLINER_OK;
 }
 
@@ -326,12 +333,20 @@ static popliner_status check_named(const pl_emission *e, popliner_error *error) 
                           lacks_head ? 0 : e->num_stages - 1, e->names.modules);
 }
 
+/* Appends "[0, 1, 2]": the IPU of each stage. */
+static void ipus_of(const pl_emission *e, pl_text *text) {
+    pl_text_add(text, "[");
+    for (size_t i = 0; i < e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? ", " : "", e->stages[i].ipu);
+    pl_text_add(text, "]");
+}
+
 popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error *error) {
     popliner_status status = check_named(e, error);
     if (status != POPLINER_OK)
         return status;
     pl_text_add(text, "device_mapping = ");
-    pl_emit_ipus(e, text);
+    ipus_of(e, text);
     pl_text_add(text, "\n");
     if (e->num_replicas > 1)
         pl_text_format(text, "num_ipus = %zu\n", (e->max_ipu + 1) * e->num_replicas);
@@ -341,7 +356,7 @@ popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error
         add_layers_of_stages(e, text);
     else {
         add_assignment(e, text);
-        pl_emit_note_lacking(e, "stage_of_layer");
+        note_lacking(e, "stage_of_layer");
     }
     if (e->num_replicas > 1)
         pl_emit_note(e, "There are %zu replicas: select num_ipus IPUs.", e->num_replicas);

@@ -201,16 +201,6 @@ size_t pl_chain_fields(popliner_chain *c, pl_field *fields) {
     return 3;
 }
 
-bool pl_chain_is_same(const popliner_chain *chain, const popliner_chain *other) {
-    bool is_same =
-        chain->num_units == other->num_units && chain->num_operations == other->num_operations;
-    for (size_t i = 0; is_same && i < chain->num_units; i++)
-        is_same = chain->kind[i] == other->kind[i] && chain->layer[i] == other->layer[i];
-    for (size_t i = 0; is_same && i < chain->num_operations; i++)
-        is_same = chain->unit_of_operation[i] == other->unit_of_operation[i];
-    return is_same;
-}
-
 popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
                                   const popliner_operations *operations,
                                   const popliner_layers *layers, bool *is_right,

@@ -71,9 +71,6 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile 
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error);
 
-/* True if both have the same units with the same operations. Cost: O(operations). */
-bool pl_chain_is_same(const popliner_chain *chain, const popliner_chain *other);
-
 /* Returns the first unit whose data counts: unit 0, unless it holds the operations in no layer. */
 static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
     return chain->kind[0] == POPLINER_UNIT_UNLAYERED ? 1 : 0;

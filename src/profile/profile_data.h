@@ -437,9 +437,6 @@ bool pl_profile_reserve(popliner_profile *profile, const size_t *count, size_t *
 /* Sets the counts of the arrays of pl_profile_variable_fields. */
 void pl_profile_count_variables(popliner_profile *profile, size_t count);
 
-/* Frees these arrays, so that the profile has no variables; false if memory is short. */
-bool pl_profile_leave_variables_out(popliner_profile *profile);
-
 /* Fails with USAGE if the variables have been left out. For every public function that would
  * otherwise return wrong results. */
 popliner_status pl_profile_require_variables(const popliner_profile *profile,

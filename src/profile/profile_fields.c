@@ -267,13 +267,29 @@ bool pl_profile_allocate(popliner_profile *p, const size_t *count) {
     return pl_fields_allocate(fields, pl_profile_fields_by(p, count, fields));
 }
 
+/* Grows the arrays of all fields, which have space for *capacity items each, to at least `needed`
+ * items, like pl_grow. False if memory is short. */
+static bool reserve_fields(const pl_field *fields, size_t num_fields, size_t *capacity,
+                           size_t needed) {
+    size_t grown = *capacity;
+    for (size_t i = 0; i < num_fields && needed > *capacity; i++) {
+        void *items = pl_field_items(&fields[i]);
+        grown = *capacity;
+        if (!pl_grow(&items, &grown, needed, fields[i].item_size))
+            return false;
+        pl_field_set_items(&fields[i], items);
+    }
+    *capacity = grown;
+    return true;
+}
+
 bool pl_profile_reserve(popliner_profile *p, const size_t *count, size_t *capacity) {
     pl_field fields[PL_MAX_FIELDS];
     size_t before = *capacity;
     if (*count < before)
         return true;
     size_t num_fields = pl_profile_fields_by(p, count, fields);
-    if (*count >= PL_NONE - 1 || !pl_fields_reserve(fields, num_fields, capacity, *count + 1))
+    if (*count >= PL_NONE - 1 || !reserve_fields(fields, num_fields, capacity, *count + 1))
         return false;
     for (size_t i = 0; i < num_fields; i++)
         memset((char *)pl_field_items(&fields[i]) + before * fields[i].item_size, 0,
@@ -284,15 +300,6 @@ bool pl_profile_reserve(popliner_profile *p, const size_t *count, size_t *capaci
 void pl_profile_count_variables(popliner_profile *p, size_t count) {
     p->num_lists = p->num_list_variables = p->num_program_lists = count;
     p->num_fed_lists = p->num_variables = p->num_apart = p->num_ordered = count;
-}
-
-bool pl_profile_leave_variables_out(popliner_profile *p) {
-    pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_variable_fields(p, fields);
-    pl_fields_free(fields, num_fields);
-    p->lacks_variables = true;
-    pl_profile_count_variables(p, 0);
-    return pl_fields_allocate(fields, num_fields);
 }
 
 void pl_profile_free(popliner_profile *profile) {

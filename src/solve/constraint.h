@@ -6,7 +6,7 @@
 
 #include "solve/options.h"
 
-enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
+enum { PL_ANY_IPU = -1 };
 
 /* The constraints of a problem, merged. */
 typedef struct pl_rules {

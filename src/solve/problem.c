@@ -336,8 +336,3 @@ uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size
     }
     return within(limits, most);
 }
-
-bool pl_limits_exclude(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
-    return limits->max_shortfall_bytes < UINT64_MAX &&
-           limits->max_shortfall_bytes < pl_problem_lack(problem, ipu);
-}

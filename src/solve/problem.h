@@ -110,7 +110,4 @@ pl_filter pl_filter_without_memory(const pl_problem *problem);
 /* Returns the largest allowed peak of an IPU. */
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu);
 
-/* True if the IPU may not have any stage, however small. */
-bool pl_limits_exclude(const pl_problem *problem, const pl_limits *limits, size_t ipu);
-
 #endif

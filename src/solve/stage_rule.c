@@ -17,6 +17,12 @@ static bool is_alone(const pl_problem *p, size_t stage) {
     return true;
 }
 
+/* True if the IPU may not have any stage, however small. */
+static bool limits_exclude(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
+    return limits->max_shortfall_bytes < UINT64_MAX &&
+           limits->max_shortfall_bytes < pl_problem_lack(problem, ipu);
+}
+
 pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end) {
     size_t ipu = pl_problem_ipu(problem, stage);
@@ -28,7 +34,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     bool is_limited = limits->min_cycles > 0 || limits->max_cycles < UINT64_MAX;
     bool has_links = is_limited && problem->links.cycles != NULL;
     /* a peak of 0 is also too much then */
-    uint64_t least_bytes = pl_limits_exclude(problem, limits, ipu) ? 1 : 0;
+    uint64_t least_bytes = limits_exclude(problem, limits, ipu) ? 1 : 0;
     if (has_minimum && limits->min_peak_bytes > least_bytes)
         least_bytes = limits->min_peak_bytes;
     return (pl_stage_rule){
@@ -176,8 +182,8 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no particular IPU */
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
-        if (ipu >= count && (pl_limits_peak(problem, limits, ipu) != plain ||
-                             pl_limits_exclude(problem, limits, ipu)))
+        if (ipu >= count &&
+            (pl_limits_peak(problem, limits, ipu) != plain || limits_exclude(problem, limits, ipu)))
             count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
     bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;

@@ -433,6 +433,28 @@ popliner_status popliner_variants_solve(const popliner_costs_file *callers,
     return solve(&s, options, answer, error);
 }
 
+/* Errors: USAGE if the tables do not match, or if there are none. */
+static popliner_status check_ways(const pl_ways *ways, popliner_error *error) {
+    if (ways->count == 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "ways: none are given; give at least one");
+    const popliner_costs *first = ways->costs[0];
+    for (size_t i = 1; i < ways->count; ++i)
+        if (popliner_costs_num_units(ways->costs[i]) != popliner_costs_num_units(first) ||
+            popliner_costs_has_cycles(ways->costs[i]) != popliner_costs_has_cycles(first))
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "ways %s and %s: their costs have different numbers of units, or only "
+                           "one has cycles",
+                           ways->names[0], ways->names[i]);
+    for (size_t i = 0; i < ways->count; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (ways->costs[i]->follows_split != ways->costs[k]->follows_split &&
+                ways->costs[i]->max_stages_to_end > 1 && ways->costs[k]->max_stages_to_end > 1)
+                return pl_fail(error, POPLINER_ERROR_USAGE,
+                               "ways %s and %s: the costs are of pipelines with different copies",
+                               ways->names[k], ways->names[i]);
+    return POPLINER_OK;
+}
+
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
                                               const char *const *names, size_t num_ways,
                                               const popliner_solver_options *options,
@@ -440,7 +462,7 @@ popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs
                                               popliner_error *error) {
     search s = {.ways = {costs, names, num_ways}};
     *answer = NULL;
-    popliner_status status = pl_ways_check(&s.ways, error);
+    popliner_status status = check_ways(&s.ways, error);
     if (status != POPLINER_OK)
         return status;
     s.costs = costs[0];

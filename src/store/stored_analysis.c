@@ -170,6 +170,17 @@ static void take(record *r, pl_measured_stages *stages) {
     r->details = NULL;
 }
 
+/* True if both have the same units with the same operations. Cost: O(operations). */
+static bool chain_is_same(const popliner_chain *chain, const popliner_chain *other) {
+    bool is_same =
+        chain->num_units == other->num_units && chain->num_operations == other->num_operations;
+    for (size_t i = 0; is_same && i < chain->num_units; i++)
+        is_same = chain->kind[i] == other->kind[i] && chain->layer[i] == other->layer[i];
+    for (size_t i = 0; is_same && i < chain->num_operations; i++)
+        is_same = chain->unit_of_operation[i] == other->unit_of_operation[i];
+    return is_same;
+}
+
 /* Loads the stages of this number if they are wanted; else *stages stays zero. *is_last becomes
  * true if the file has no stages of this number. Errors: INPUT if they are damaged, MEMORY. */
 static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
@@ -212,7 +223,7 @@ static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
     if (status == POPLINER_OK)
         status = pl_chain_complete(r.chain, analysis->profile, operations, wanted->layers,
                                    &is_right, error);
-    is_right = is_right && (wanted->chain == NULL || pl_chain_is_same(r.chain, wanted->chain));
+    is_right = is_right && (wanted->chain == NULL || chain_is_same(r.chain, wanted->chain));
     if (status == POPLINER_OK && (!is_right || !is_consistent(&r, analysis->profile)))
         status = pl_array_reader_fail(reader, "its stages", error);
     if (status == POPLINER_OK)
@@ -445,6 +456,16 @@ void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
     p->num_notes = 0;
 }
 
+/* Frees the arrays of variables, so that the profile has none; false if memory is short. */
+static bool leave_variables_out(popliner_profile *p) {
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_variable_fields(p, fields);
+    pl_fields_free(fields, num_fields);
+    p->lacks_variables = true;
+    pl_profile_count_variables(p, 0);
+    return pl_fields_allocate(fields, num_fields);
+}
+
 /* Loads everything except the variables. */
 static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error) {
     pl_field fields[2 * PL_MAX_FIELDS];
@@ -458,7 +479,7 @@ static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error)
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
         status = pl_array_reader_load(&a->reader, "", &fields[i], error);
-    if (status == POPLINER_OK && !pl_profile_leave_variables_out(a->profile))
+    if (status == POPLINER_OK && !leave_variables_out(a->profile))
         status = pl_fail_memory(error, "the stored analysis");
     if (status == POPLINER_OK)
         status = pl_profile_check(a->profile, a->reader.database.path, error);
@@ -492,7 +513,7 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
         status = pl_profile_check(p, analysis->reader.database.path, error);
     status = pl_database_end_reading(&analysis->reader.database, status, error);
     p->lacks_variables = false;
-    if (status != POPLINER_OK && !pl_profile_leave_variables_out(p))
+    if (status != POPLINER_OK && !leave_variables_out(p))
         return pl_fail_memory(error, "the stored analysis");
     return status;
 }

@@ -20,6 +20,7 @@
 #include "solve/integer_program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The number of near ties, beyond GLPK's tolerance, that are tried one by one. */
 enum { MAX_EXCLUDED_SPLITS = 100 };
@@ -38,13 +39,29 @@ typedef struct measured {
     pl_objective_values values;
 } measured;
 
+/* Adds the peak of an IPU. stages[width] are all stages of the device map; first_stage_on_ipu tells
+ * which of them count. Errors: MEMORY. */
+static popliner_status shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
+                                  size_t first_stage_on_ipu, uint64_t peak_bytes,
+                                  popliner_error *error) {
+    const pl_column_room columns[] = {{&shared->intervals, width * sizeof *shared->intervals},
+                                      PL_COLUMN_ROOM(shared->first_stage),
+                                      PL_COLUMN_ROOM(shared->peak_bytes)};
+    if (!pl_grow_columns(columns, 3, &shared->capacity, shared->count + 1))
+        return pl_fail_memory(error, "the stages that share an IPU");
+    memcpy(shared->intervals + shared->count * width, stages, width * sizeof *stages);
+    shared->first_stage[shared->count] = first_stage_on_ipu;
+    shared->peak_bytes[shared->count++] = peak_bytes;
+    return POPLINER_OK;
+}
+
 /* Stores stages that need more together than is allowed. */
 static popliner_status add_no_good(const pl_integer_program *s, const pl_split *split, size_t stage,
                                    const measured *m, pl_shared *shared, popliner_error *error) {
     for (size_t other = 0; other < split->num_stages; ++other)
         m->stages[other] = pl_split_interval(s->problem, split, other);
-    return pl_shared_add(shared, s->problem->options->num_mapped_stages, m->stages, stage,
-                         m->peaks_bytes[stage], error);
+    return shared_add(shared, s->problem->options->num_mapped_stages, m->stages, stage,
+                      m->peaks_bytes[stage], error);
 }
 
 /* Appends the stages of an IPU to `count` conditions; returns the new count. */

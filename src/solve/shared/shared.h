@@ -94,12 +94,6 @@ typedef struct pl_shared {
 
 void pl_shared_free(pl_shared *shared);
 
-/* Adds the peak of an IPU. stages[width] are all stages of the device map; first_stage_on_ipu tells
- * which of them count. Errors: MEMORY. */
-popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
-                              size_t first_stage_on_ipu, uint64_t peak_bytes,
-                              popliner_error *error);
-
 /* Sets *peak_bytes to the peak of an IPU. together[count], ascending, are all of its stages;
  * `first_stage` is the first. Calls the shared-peak function only for stages that were not
  * measured. Errors: MEMORY, those of the shared peaks. */
