@@ -8,6 +8,7 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+#include "popliner/utilities.h"
 #include "solve/objective.h"
 #include "solve/plan.h"
 
@@ -305,6 +306,9 @@ static void has_no_names_of_what_there_is_not(void **state) {
         assert_null(pl_proof_name((popliner_proof)far[i]));
     }
     assert_null(pl_objective_name(POPLINER_NUM_OBJECTIVES));
+    assert_null(popliner_name_of(POPLINER_NAMED_MEANING, POPLINER_NUM_OBJECTIVES));
+    for (size_t i = 0; i < POPLINER_NUM_OBJECTIVES; ++i)
+        assert_non_null(popliner_name_of(POPLINER_NAMED_MEANING, i));
     assert_null(pl_proof_name(POPLINER_NUM_PROOFS));
 }
 
