@@ -192,12 +192,10 @@ static void stages_choose_what_they_recompute(void **state) {
         const char *message;
     } cases[] = {
         {{"--num-ipus", "1..2"}, "a range of --num-ipus: not with --recompute auto, which"},
-        {{"--slack", "1"}, "--slack: not with --recompute auto"},
         {{"--pareto", "memory,cycles"}, "--pareto: not with --recompute auto"},
         {{"--objective", "balance"}, "--objective balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
          "--recompute auto: not with --device-map 0,1,0, whose stages share IPUs"},
-        {{"--bandwidth", "3"}, "--bandwidth: not with --recompute auto"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],

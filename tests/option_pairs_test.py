@@ -18,6 +18,7 @@ import difflib
 import io
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -843,7 +844,7 @@ class Check:
 
     def choices(self, split):
         """(memory, cycles) that each stage may have: with --recompute auto those with the fewest
-        cycles within its limit, and the fullest tile if memory was asked for."""
+        cycles within its limit, and within memory and headroom, with their slack, if asked for."""
         request = self.request
         if request.recompute != "auto":
             return [{(s.memory, s.cycles)} for s in split.stages]
@@ -852,8 +853,13 @@ class Check:
         for k, stage in enumerate(split.stages):
             most = request.limit(stage.device)
             most = float("inf") if most is None else most
-            if "memory" in request.objectives:
-                most = min(most, split.value("memory"))
+            for i, (objective, bound) in enumerate(zip(request.objectives, self.best[2])):
+                slack = request.slack if i + 1 < len(request.objectives) else 0
+                allowed = math.floor(abs(bound) * slack / 100)
+                if objective == "memory":
+                    most = min(most, bound + allowed)
+                elif objective == "headroom":
+                    most = min(most, request.limit(stage.device) + bound + allowed)
             own = {(w.stages[k].memory, w.stages[k].cycles) for w in ways
                    if w.stages[k].memory <= most}
             fewest = min(cycles for _, cycles in own)

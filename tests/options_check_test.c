@@ -242,7 +242,7 @@ static void refuses_each_fault_by_name_at_each_entry(void **state) {
             bool is_mapped = o.num_mapped_stages > 0 || o.slack_percent != 0.0;
             popliner_status status = entries[i](costs, &o, &error);
             assert_int_equal(status, POPLINER_ERROR_USAGE);
-            /* replicas have no map and no slack, and ways no links */
+            /* replicas have no map and no slack */
             if (strstr(error.message, name) == NULL && !(entries[i] == by_replicas && is_mapped))
                 fail_msg("entry %zu: %s: %s", i, name, error.message);
             if (o.method == POPLINER_METHOD_AUTO && entries[i] == by_solve) {

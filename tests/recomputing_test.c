@@ -398,9 +398,6 @@ static void refuses_what_cannot_be_chosen(void **state) {
     assert_refused(&s, "balance");
     s.options.num_objectives = 0;
     s.options.objectives = NULL;
-    s.options.slack_percent = 1;
-    assert_refused(&s, "slack");
-    s.options.slack_percent = 0;
     s.options.device_map = map;
     s.options.num_mapped_stages = 3;
     assert_refused(&s, "share an IPU");

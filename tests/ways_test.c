@@ -19,8 +19,10 @@ typedef struct question {
     size_t num_places;
     popliner_costs *costs[MOST_WAYS];
     popliner_solver_options options;
-    popliner_objective objectives[4];
+    popliner_objective objectives[5];
     popliner_ipu_limit limit;
+    popliner_ipu_speed speeds[2];
+    popliner_ipu_link link;
     popliner_cut_rule cut_rules[MOST_UNITS];
 } question;
 
@@ -64,15 +66,45 @@ static void draw_costs(question *q, uint64_t *random) {
     }
 }
 
+static bool has_objective(const question *q, popliner_objective objective) {
+    for (size_t i = 0; i < q->options.num_objectives; i++)
+        if (q->objectives[i] == objective)
+            return true;
+    return false;
+}
+
+/* Slack, and IPUs that differ in their speeds and links. */
+static void draw_ipus(question *q, uint64_t *random) {
+    if (test_below(random, 3) == 0)
+        q->options.slack_percent = 10.0 * (double)(1 + test_below(random, 5));
+    if (test_below(random, 3) == 0) {
+        for (size_t i = 0; i < 2; i++)
+            q->speeds[i] = (popliner_ipu_speed){2 * i + test_below(random, 2),
+                                                250000 * (1 + test_below(random, 8))};
+        q->options.ipu_speeds = q->speeds;
+        q->options.num_ipu_speeds = 1 + test_below(random, 2);
+    }
+    if (test_below(random, 3) == 0)
+        q->options.link_bandwidth =
+            (popliner_bandwidth){1 + test_below(random, 3), 1 + test_below(random, 4)};
+    if (test_below(random, 3) == 0) {
+        size_t ipu = test_below(random, 3);
+        q->link = (popliner_ipu_link){ipu, ipu + 1, {1, 1 + test_below(random, 9)}};
+        q->options.ipu_links = &q->link;
+        q->options.num_ipu_links = 1;
+    }
+}
+
 static void draw_question(question *q, uint64_t *random) {
     static const popliner_objective all[] = {POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_CYCLES,
-                                             POPLINER_OBJECTIVE_TRAFFIC, POPLINER_OBJECTIVE_IPUS};
+                                             POPLINER_OBJECTIVE_TRAFFIC, POPLINER_OBJECTIVE_IPUS,
+                                             POPLINER_OBJECTIVE_HEADROOM};
     *q = (question){.num_units = 1 + test_below(random, MOST_UNITS),
                     .num_ways = 1 + test_below(random, MOST_WAYS)};
     q->num_places = test_below(random, 3) == 0 ? 1 : q->num_units;
     draw_costs(q, random);
     memcpy(q->objectives, all, sizeof all);
-    for (size_t i = 3; i > 0; i--) {
+    for (size_t i = 4; i > 0; i--) {
         size_t k = test_below(random, i + 1);
         popliner_objective kept = q->objectives[i];
         q->objectives[i] = q->objectives[k];
@@ -83,9 +115,10 @@ static void draw_question(question *q, uint64_t *random) {
                             ? POPLINER_METHOD_ILP
                             : POPLINER_METHOD_AUTO;
     q->options.objectives = q->objectives;
-    q->options.num_objectives = 1 + test_below(random, 4);
+    q->options.num_objectives = 1 + test_below(random, 5);
     q->options.num_ipus = 1 + test_below(random, MOST_UNITS);
-    if (test_below(random, 2) == 0)
+    /* what is free is known for limits alone */
+    if (test_below(random, 2) == 0 || has_objective(q, POPLINER_OBJECTIVE_HEADROOM))
         q->options.mem_per_tile = test_below(random, 50);
     if (test_below(random, 4) == 0) {
         q->limit = (popliner_ipu_limit){test_below(random, 3), test_below(random, 50)};
@@ -96,6 +129,7 @@ static void draw_question(question *q, uint64_t *random) {
         q->cut_rules[unit] =
             test_below(random, 6) == 0 ? POPLINER_CUT_FORBIDDEN : POPLINER_CUT_FREE;
     q->options.cut_rules = q->cut_rules;
+    draw_ipus(q, random);
 }
 
 static uint64_t limit_of(const question *q, size_t ipu) {
@@ -103,33 +137,46 @@ static uint64_t limit_of(const question *q, size_t ipu) {
     return has_own ? q->limit.bytes : q->options.mem_per_tile;
 }
 
-static bool has_objective(const question *q, popliner_objective objective) {
-    for (size_t i = 0; i < q->options.num_objectives; i++)
-        if (q->objectives[i] == objective)
-            return true;
-    return false;
+static uint64_t up(uint64_t amount, uint64_t of, uint64_t by) {
+    return (amount * of + by - 1) / by;
 }
 
-static bool is_better(const question *q, const answer *a, const answer *b) {
-    if (!a->exists || !b->exists)
-        return a->exists;
-    for (size_t i = 0; i < q->options.num_objectives; i++) {
-        popliner_objective objective = q->objectives[i];
-        if (a->of[objective] != b->of[objective])
-            return a->of[objective] < b->of[objective];
-    }
-    return false;
+/* What the cut before a unit takes between the IPU of a stage and that of the one before. */
+static uint64_t link_cycles(const question *q, size_t stage, size_t unit) {
+    popliner_bandwidth bandwidth = q->options.link_bandwidth;
+    if (unit == 0 || unit == q->num_units)
+        return 0;
+    if (q->options.num_ipu_links > 0 && q->link.first_ipu + 1 == stage)
+        bandwidth = q->link.bandwidth;
+    return bandwidth.bytes == 0
+               ? 0
+               : up(popliner_costs_cut(q->costs[0], unit), bandwidth.cycles, bandwidth.bytes);
 }
 
-static uint64_t cycles_of(const question *q, size_t way, size_t first, size_t last) {
-    return popliner_costs_has_cycles(q->costs[way])
-               ? popliner_costs_cycles(q->costs[way], first, last)
-               : 0;
+/* The cycles of a stage on its IPU. */
+static uint64_t cycles_of(const question *q, size_t way, size_t stage, size_t first, size_t last) {
+    uint64_t millionths = 1000000;
+    for (size_t i = 0; i < q->options.num_ipu_speeds; i++)
+        if (q->speeds[i].ipu == stage)
+            millionths = q->speeds[i].millionths;
+    uint64_t own = popliner_costs_has_cycles(q->costs[way])
+                       ? up(popliner_costs_cycles(q->costs[way], first, last), 1000000, millionths)
+                       : 0;
+    return own + link_cycles(q, stage, first) + link_cycles(q, stage + 1, last + 1);
 }
 
-/* One split with one choice of each stage: digits of `choices`. */
+static uint64_t largest_limit(const question *q) {
+    bool counts =
+        q->options.num_ipu_limits > 0 &&
+        q->limit.ipu < (q->options.num_ipus < q->num_units ? q->options.num_ipus : q->num_units);
+    return counts && q->limit.bytes > q->options.mem_per_tile ? q->limit.bytes
+                                                              : q->options.mem_per_tile;
+}
+
+/* One split with one choice of each stage: digits of `choices`. Its headroom is the bytes that the
+ * largest limit has more. */
 static answer value_of(const question *q, unsigned begins, size_t choices) {
-    answer a = {.exists = true};
+    answer a = {.exists = true, .of = {[POPLINER_OBJECTIVE_HEADROOM] = 0}};
     for (size_t unit = 0; unit < q->num_units; unit++)
         if (unit == 0 || (begins >> unit & 1) != 0) {
             a.exists = a.exists && (unit == 0 || q->cut_rules[unit] != POPLINER_CUT_FORBIDDEN);
@@ -139,43 +186,93 @@ static answer value_of(const question *q, unsigned begins, size_t choices) {
         }
     a.of[POPLINER_OBJECTIVE_IPUS] = a.num_stages;
     a.exists = a.exists && a.num_stages <= q->options.num_ipus;
-    for (size_t i = 0; i < a.num_stages; i++, choices /= q->num_ways) {
+    for (size_t i = 0; a.exists && i < a.num_stages; i++, choices /= q->num_ways) {
         size_t last = (i + 1 < a.num_stages ? a.first[i + 1] : q->num_units) - 1;
         size_t way = choices % q->num_ways;
         uint64_t peak = popliner_costs_peak(q->costs[way], a.first[i], last, a.num_stages - i);
-        uint64_t cycles = cycles_of(q, way, a.first[i], last);
-        a.exists = a.exists && peak != POPLINER_PEAK_FORBIDDEN && peak <= limit_of(q, i);
+        uint64_t cycles = cycles_of(q, way, i, a.first[i], last);
+        a.exists = peak != POPLINER_PEAK_FORBIDDEN && peak <= limit_of(q, i);
+        if (!a.exists)
+            break;
+        uint64_t taken = largest_limit(q) - (limit_of(q, i) - peak);
         if (peak > a.of[POPLINER_OBJECTIVE_MEMORY])
             a.of[POPLINER_OBJECTIVE_MEMORY] = peak;
         if (cycles > a.of[POPLINER_OBJECTIVE_CYCLES])
             a.of[POPLINER_OBJECTIVE_CYCLES] = cycles;
+        if (taken > a.of[POPLINER_OBJECTIVE_HEADROOM])
+            a.of[POPLINER_OBJECTIVE_HEADROOM] = taken;
     }
     return a;
 }
 
-static answer best_of_all(const question *q) {
-    answer best = {0};
+/* True if the cuts of a come before those of b. */
+static bool is_earlier(const answer *a, const answer *b) {
+    for (size_t i = 1; i < a->num_stages && i < b->num_stages; i++)
+        if (a->first[i] != b->first[i])
+            return a->first[i] < b->first[i];
+    return a->num_stages < b->num_stages;
+}
+
+/* What the best answer has: its split, the least values of the objectives one after another, and
+ * the largest ones with slack. */
+typedef struct truth {
+    answer best;
+    uint64_t least[5];
+    uint64_t most[5];
+} truth;
+
+static truth best_of_all(const question *q) {
+    enum { MOST_ANSWERS = 1 << 11 };
+    static answer all[MOST_ANSWERS];
+    size_t count = 0;
+    truth t = {.best = {.exists = false}};
     for (unsigned begins = 0; begins < 1u << q->num_units; begins += 2) {
         size_t num_choices = q->num_ways;
         for (unsigned rest = begins; rest > 0; rest &= rest - 1)
             num_choices *= q->num_ways;
         for (size_t choices = 0; choices < num_choices; choices++) {
             answer own = value_of(q, begins, choices);
-            if (is_better(q, &own, &best))
-                best = own;
+            if (own.exists)
+                all[count++] = own;
         }
     }
-    return best;
+    for (size_t i = 0; count > 0 && i < q->options.num_objectives; i++) {
+        popliner_objective objective = q->objectives[i];
+        size_t kept = 0;
+        t.least[i] = UINT64_MAX;
+        for (size_t k = 0; k < count; k++)
+            if (all[k].of[objective] < t.least[i])
+                t.least[i] = all[k].of[objective];
+        uint64_t of =
+            objective == POPLINER_OBJECTIVE_HEADROOM ? largest_limit(q) - t.least[i] : t.least[i];
+        bool has_slack = i + 1 < q->options.num_objectives;
+        t.most[i] = t.least[i] + (has_slack ? of * (uint64_t)q->options.slack_percent / 100 : 0);
+        for (size_t k = 0; k < count; k++)
+            if (all[k].of[objective] <= t.most[i])
+                all[kept++] = all[k];
+        count = kept;
+    }
+    for (size_t k = 0; k < count; k++)
+        if (k == 0 || is_earlier(&all[k], &t.best))
+            t.best = all[k];
+    return t;
 }
 
 /* The stages have the peaks and cycles of the ways that are told, which are the fastest within what
  * is left to them. */
 static void check_choices(const question *q, const popliner_plan *plan, const char *const *texts,
-                          uint64_t most_bytes) {
+                          const truth *t) {
     bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        uint64_t limit = limit_of(q, i) < most_bytes ? limit_of(q, i) : most_bytes;
+        uint64_t limit = limit_of(q, i);
+        for (size_t k = 0; !is_infeasible && k < q->options.num_objectives; k++) {
+            uint64_t most = q->objectives[k] == POPLINER_OBJECTIVE_MEMORY ? t->most[k]
+                            : q->objectives[k] == POPLINER_OBJECTIVE_HEADROOM
+                                ? t->most[k] + limit_of(q, i) - largest_limit(q)
+                                : limit;
+            limit = most < limit ? most : limit;
+        }
         size_t to_end = plan->num_stages - i;
         size_t chosen = q->num_ways;
         for (size_t way = 0; way < q->num_ways; way++)
@@ -184,18 +281,21 @@ static void check_choices(const question *q, const popliner_plan *plan, const ch
         assert_true(chosen < q->num_ways);
         assert_int_equal(stage->peak_bytes, popliner_costs_peak(q->costs[chosen], stage->first_unit,
                                                                 stage->last_unit, to_end));
-        assert_int_equal(stage->cycles, cycles_of(q, chosen, stage->first_unit, stage->last_unit));
+        assert_int_equal(stage->cycles,
+                         cycles_of(q, chosen, i, stage->first_unit, stage->last_unit));
+        /* before the speed of its IPU rounds them */
+        uint64_t fewest =
+            popliner_costs_cycles(q->costs[chosen], stage->first_unit, stage->last_unit);
         for (size_t way = 0; way < q->num_ways; way++) {
             uint64_t peak =
                 popliner_costs_peak(q->costs[way], stage->first_unit, stage->last_unit, to_end);
-            uint64_t cycles = cycles_of(q, way, stage->first_unit, stage->last_unit);
+            uint64_t cycles =
+                popliner_costs_cycles(q->costs[way], stage->first_unit, stage->last_unit);
             if (is_infeasible) {
                 assert_true(peak >= stage->peak_bytes);
             } else if (peak != POPLINER_PEAK_FORBIDDEN && peak <= limit) {
-                assert_true(
-                    cycles > stage->cycles ||
-                    (cycles == stage->cycles && peak > stage->peak_bytes) ||
-                    (cycles == stage->cycles && peak == stage->peak_bytes && way >= chosen));
+                assert_true(cycles > fewest || (cycles == fewest && peak > stage->peak_bytes) ||
+                            (cycles == fewest && peak == stage->peak_bytes && way >= chosen));
             }
         }
     }
@@ -207,10 +307,14 @@ static size_t num_without_recomputing; /* all stages have the first way */
 static void check_answer(const question *q) {
     popliner_variants_answer *found = NULL;
     popliner_error error = {.message = ""};
-    answer best = best_of_all(q);
+    const truth t = best_of_all(q);
+    const answer best = t.best;
     popliner_status status = popliner_variants_solve_costs(
         (const popliner_costs *const *)q->costs, names, q->num_ways, &q->options, &found, &error);
-    if (has_objective(q, POPLINER_OBJECTIVE_CYCLES) && !popliner_costs_has_cycles(q->costs[0])) {
+    bool needs_cycles = has_objective(q, POPLINER_OBJECTIVE_CYCLES) ||
+                        q->options.num_ipu_speeds > 0 || q->options.num_ipu_links > 0 ||
+                        q->options.link_bandwidth.bytes > 0;
+    if (needs_cycles && !popliner_costs_has_cycles(q->costs[0])) {
         assert_int_equal(status, POPLINER_ERROR_USAGE);
         assert_null(found);
         return;
@@ -222,13 +326,20 @@ static void check_answer(const question *q) {
     assert_int_equal(plan->status, best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     for (size_t i = 0; best.exists && i < q->options.num_objectives; i++) {
         const popliner_plan_value *value = &plan->values[i];
-        assert_int_equal(value->value, best.of[q->objectives[i]]);
-        assert_int_equal(value->bound, value->value);
+        bool is_free = value->objective == POPLINER_OBJECTIVE_HEADROOM;
+        uint64_t told = is_free ? largest_limit(q) - value->value : value->value;
+        assert_int_equal(is_free ? largest_limit(q) - value->bound : value->bound, t.least[i]);
+        assert_in_range(told, t.least[i], t.most[i]);
+        if (value->objective == POPLINER_OBJECTIVE_MEMORY)
+            assert_int_equal(told, plan->peak_bytes);
+        if (value->objective == POPLINER_OBJECTIVE_CYCLES)
+            assert_int_equal(told, plan->cycles);
     }
-    uint64_t most_bytes = has_objective(q, POPLINER_OBJECTIVE_MEMORY)
-                              ? best.of[POPLINER_OBJECTIVE_MEMORY]
-                              : POPLINER_PEAK_FORBIDDEN - 1;
-    check_choices(q, plan, popliner_variants_texts(found), most_bytes);
+    if (best.exists)
+        assert_int_equal(plan->num_stages, best.num_stages);
+    for (size_t i = 0; best.exists && i < best.num_stages; i++)
+        assert_int_equal(plan->stages[i].first_unit, best.first[i]);
+    check_choices(q, plan, popliner_variants_texts(found), &t);
     num_feasible += best.exists;
     bool is_plain = true;
     for (size_t i = 0; i < plan->num_stages; i++)

@@ -154,9 +154,7 @@ const option_relation option_relations[] = {
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT,
-     "objective=balance objective=headroom slack ipu-speed bandwidth " RANGES
-     " pareto output=lp output=mps total-ipus",
+    {"recompute=auto", NOT, "objective=balance " RANGES " pareto output=lp output=mps total-ipus",
      "which chooses without it; give one way"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},

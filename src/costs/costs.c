@@ -94,6 +94,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->unit_kinds);
     free(costs->passes);
     free(costs->owned_user);
+    free(costs->kinds);
     forget_items(costs);
     free(costs);
 }
@@ -788,7 +789,8 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
             order->peaks_never_shrink &&
             never_shrinks(costs, peaks_at(costs, stages), order->first_ends);
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
-    order->peaks_grow_to_front = peaks_grow_to_front(costs, max_stages);
+    order->peaks_grow_to_front = costs->kinds == NULL && peaks_grow_to_front(costs, max_stages);
+    order->peaks_never_shrink = order->peaks_never_shrink && costs->kinds == NULL;
     return order->cycles_never_shrink || costs->added_cycles.ends == NULL
                ? POPLINER_OK
                : find_least_cycles(costs, &order->least_cycles, error);

@@ -96,6 +96,9 @@ struct popliner_costs {
     /* True if `stages_to_end` everywhere is the number of all stages of the split instead. More
      * stages never need less. */
     bool follows_split;
+    /* NULL, or the `stages_to_end` of stage s of n, of which one is at n * (n - 1) / 2 + s: places
+     * then are kinds of stages, in no order. Owned. */
+    size_t *kinds;
     const popliner_costs *whole; /* the table that this one is a part of, and whose arrays it
                                   * borrows; or NULL */
     size_t num_stages;           /* of a part: the number of stages of its splits */
@@ -168,6 +171,8 @@ static inline const popliner_costs *pl_costs_of_any_split(const popliner_costs *
 
 /* Returns the stages_to_end that peaks and intervals have for stage `stage` of num_stages. */
 static inline size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
+    if (costs->kinds != NULL)
+        return costs->kinds[num_stages * (num_stages - 1) / 2 + stage];
     return costs->follows_split ? num_stages : num_stages - stage;
 }
 

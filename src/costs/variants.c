@@ -89,12 +89,20 @@ static uint64_t cut_cycles(const frame *f) {
     return f->variants->cut_cycles[f->first_unit] + f->variants->cut_cycles[f->end];
 }
 
+/* Sets *cycles to the limit of a stage at a place of a table; false if it may not be there. */
+static bool limit_cycles(const pl_variant_limits *limits, size_t place, size_t first_unit,
+                         size_t end_unit, uint64_t *cycles) {
+    *cycles = limits->max_cycles;
+    return limits->kinds == NULL ||
+           limits->kinds->most_cycles(limits->kinds->user, place, first_unit, end_unit, cycles);
+}
+
 /* Returns the choice of recomputing all units, if there is one within the limits. */
-static pl_variant_choice full_choice(const frame *f, const pl_variant_limits *limits) {
+static pl_variant_choice full_choice(const frame *f, uint64_t max_cycles, uint64_t max_bytes) {
     const uint64_t bytes = f->full_bytes + f->shared_bytes;
     const uint64_t cycles = f->full_cycles + cut_cycles(f);
-    const bool exists = f->variants->has_full && bytes <= limits->max_bytes &&
-                        bytes <= f->variants->capacity_bytes && cycles <= limits->max_cycles;
+    const bool exists = f->variants->has_full && bytes <= max_bytes &&
+                        bytes <= f->variants->capacity_bytes && cycles <= max_cycles;
     return (pl_variant_choice){exists, bytes, cycles};
 }
 
@@ -460,12 +468,14 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
 
 /* Fills the peaks of the intervals that begin with a unit, in one place of the pipeline, with
  * bounds. From the first interval on whose longer ones also need too much, they are forbidden. */
-static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t to_end,
+static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t place,
                         const pl_variant_limits *limits, popliner_costs *costs) {
     const size_t first = f.first_unit;
     const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
     amount fast = {v->cut_cycles[first], 0, 0};
-    bool is_over = false;
+    uint64_t most_cycles; /* whatever the end */
+    uint64_t own_cycles;
+    bool is_over = !limit_cycles(limits, place, first, v->num_units, &most_cycles);
     memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
     memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
     for (size_t last = first; last < v->num_units; ++last) {
@@ -475,33 +485,37 @@ static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t to_
             fast.cycles += x->fastest[last]->cycles;
             fast.bytes += bytes_of(x->fastest[last], f.copies);
             count_unit(x, last);
-            const pl_variant_choice full = full_choice(&f, limits);
+            const bool can = limit_cycles(limits, place, first, f.end, &own_cycles);
+            const pl_variant_choice full = full_choice(&f, own_cycles, limits->max_bytes);
             const uint64_t cycles = fast.cycles + v->cut_cycles[f.end];
-            const uint64_t bytes =
-                cycles > limits->max_cycles
-                    ? UINT64_MAX
-                    : f.shared_bytes + fast.bytes - most_saved(x, limits->max_cycles - cycles);
-            if (bytes <= most)
+            const uint64_t bytes = cycles > own_cycles ? UINT64_MAX
+                                                       : f.shared_bytes + fast.bytes -
+                                                             most_saved(x, own_cycles - cycles);
+            if (can && bytes <= most)
                 least_bytes = bytes;
-            if (full.exists && full.peak_bytes < least_bytes)
+            if (can && full.exists && full.peak_bytes < least_bytes)
                 least_bytes = full.peak_bytes;
             is_over =
                 least_bytes == POPLINER_PEAK_FORBIDDEN &&
-                (fast.cycles > limits->max_cycles ||
-                 f.shared_bytes + fast.bytes - most_saved(x, limits->max_cycles - fast.cycles) >
-                     most) &&
+                (fast.cycles > most_cycles ||
+                 f.shared_bytes + fast.bytes - most_saved(x, most_cycles - fast.cycles) > most) &&
                 (!v->has_full || f.full_bytes + f.shared_bytes > most ||
-                 f.full_cycles + v->cut_cycles[first] > limits->max_cycles);
+                 f.full_cycles + v->cut_cycles[first] > most_cycles);
         }
-        pl_costs_set_peak(costs, first, last, to_end, least_bytes);
+        pl_costs_set_peak(costs, first, last, place, least_bytes);
     }
 }
 
-/* Fills the peaks of one place of the pipeline; not all of them if *is_stopped. */
-static popliner_status fill_place(const pl_variants *v, size_t to_end,
+/* Returns the place in the pipeline of a place of a table. */
+static size_t to_end_of(const pl_variant_limits *limits, size_t place) {
+    return limits->kinds != NULL ? limits->kinds->to_end[place - 1] : place;
+}
+
+/* Fills the peaks of a place; not all of them if *is_stopped. */
+static popliner_status fill_place(const pl_variants *v, size_t place,
                                   const pl_variant_limits *limits, popliner_costs *costs,
                                   bool *is_stopped, popliner_error *error) {
-    const size_t copies = pl_pipeline_copies(&v->pipeline, to_end);
+    const size_t copies = pl_pipeline_copies(&v->pipeline, to_end_of(limits, place));
     relaxation x = {0};
     popliner_status status =
         v->is_listed ? POPLINER_OK : relax(&x, v, copies, 0, v->num_units, error);
@@ -511,14 +525,16 @@ static popliner_status fill_place(const pl_variants *v, size_t to_end,
         if (*is_stopped)
             break;
         if (!v->is_listed)
-            fill_bounds(v, &x, begin_frame(v, copies, first), to_end, limits, costs);
+            fill_bounds(v, &x, begin_frame(v, copies, first), place, limits, costs);
         for (size_t last = first; v->is_listed && last < v->num_units; ++last) {
-            const popliner_interval stage = {first, last, to_end};
-            size_t place;
-            const pl_variant_choice choice = choose_listed(v, &stage, copies, limits->max_cycles,
-                                                           limits->max_bytes, false, &place);
-            pl_costs_set_peak(costs, first, last, to_end,
-                              choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
+            const popliner_interval stage = {first, last, place};
+            uint64_t max_cycles;
+            size_t variant;
+            const bool can = limit_cycles(limits, place, first, last + 1, &max_cycles);
+            const pl_variant_choice choice =
+                choose_listed(v, &stage, copies, max_cycles, limits->max_bytes, false, &variant);
+            pl_costs_set_peak(costs, first, last, place,
+                              can && choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
         }
     }
     free_relaxation(&x);
@@ -528,15 +544,16 @@ static popliner_status fill_place(const pl_variants *v, size_t to_end,
 popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
                                   const pl_variant_limits *limits, popliner_costs **costs,
                                   popliner_error *error) {
+    const size_t num_places = limits->kinds != NULL ? limits->kinds->count : variants->max_stages;
     popliner_costs *made = NULL;
     bool is_stopped = false;
     *costs = NULL;
-    popliner_status status =
-        popliner_costs_create(variants->num_units, variants->max_stages, &made, error);
-    if (status == POPLINER_OK && pl_pipeline_follows_split(&variants->pipeline))
+    popliner_status status = popliner_costs_create(variants->num_units, num_places, &made, error);
+    if (status == POPLINER_OK && limits->kinds == NULL &&
+        pl_pipeline_follows_split(&variants->pipeline))
         made->follows_split = true;
-    for (size_t to_end = 1; status == POPLINER_OK && to_end <= variants->max_stages; ++to_end)
-        status = fill_place(variants, to_end, limits, made, &is_stopped, error);
+    for (size_t place = 1; status == POPLINER_OK && place <= num_places; ++place)
+        status = fill_place(variants, place, limits, made, &is_stopped, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < variants->num_units; ++unit)
         pl_costs_set_cut(made, unit, popliner_costs_cut(like, unit));
     if (status != POPLINER_OK || is_stopped) {
@@ -591,7 +608,7 @@ popliner_status pl_variants_choose(const pl_variants *variants, const popliner_i
     frame f = begin_frame(v, copies, stage->first_unit);
     while (f.end <= stage->last_unit)
         extend_frame(&f);
-    const pl_variant_choice full = full_choice(&f, limits);
+    const pl_variant_choice full = full_choice(&f, limits->max_cycles, limits->max_bytes);
     const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
     row r = {.variants = v, .copies = copies, .first_unit = f.first_unit, .end = f.end};
     popliner_status status = POPLINER_OK;
@@ -663,10 +680,14 @@ popliner_status pl_variants_refine(const pl_variants *variants, const popliner_i
     const pl_variants *v = variants;
     const size_t first = stage->first_unit;
     const size_t count = stage->last_unit + 1 - first;
-    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
+    const popliner_interval own_stage = {first, stage->last_unit,
+                                         to_end_of(limits, stage->stages_to_end)};
+    const size_t copies = pl_pipeline_copies(&v->pipeline, own_stage.stages_to_end);
+    pl_variant_limits asked = *limits;
     pl_variant_choice choice;
+    limit_cycles(limits, stage->stages_to_end, first, first + count, &asked.max_cycles);
     popliner_status status =
-        pl_variants_choose(v, stage, limits, false, NULL, &choice, NULL, error);
+        pl_variants_choose(v, &own_stage, &asked, false, NULL, &choice, NULL, error);
     const uint64_t bytes = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
     if (status != POPLINER_OK ||
         bytes == popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end))
@@ -675,11 +696,14 @@ popliner_status pl_variants_refine(const pl_variants *variants, const popliner_i
     for (size_t other = 0; other + count <= v->num_units; ++other) {
         if (!are_stages_alike(v, first, other, count))
             continue;
-        for (size_t to_end = 1; to_end <= costs->max_stages_to_end; ++to_end) {
-            const size_t own = pl_pipeline_copies(&v->pipeline, to_end);
+        for (size_t place = 1; place <= costs->max_stages_to_end; ++place) {
+            const size_t own = pl_pipeline_copies(&v->pipeline, to_end_of(limits, place));
+            uint64_t max_cycles;
             /* more copies never need less */
-            if (own == copies || (!choice.exists && own > copies))
-                pl_costs_set_peak(costs, other, other + count - 1, to_end, bytes);
+            if (limit_cycles(limits, place, other, other + count, &max_cycles) &&
+                max_cycles == asked.max_cycles &&
+                (own == copies || (!choice.exists && own > copies)))
+                pl_costs_set_peak(costs, other, other + count - 1, place, bytes);
         }
     }
     return POPLINER_OK;
@@ -693,14 +717,17 @@ static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *
                : 0;
 }
 
-/* Returns the smallest peak of a stage within the limit of cycles. */
-static uint64_t least_peak(const pl_ways *ways, const popliner_interval *stage,
+/* Returns the smallest peak of a stage at a place of a table within the limit of cycles. */
+static uint64_t least_peak(const pl_ways *ways, const popliner_interval *stage, size_t place,
                            const pl_variant_limits *limits) {
     uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
+    uint64_t max_cycles;
+    if (!limit_cycles(limits, place, stage->first_unit, stage->last_unit + 1, &max_cycles))
+        return least_bytes;
     for (size_t i = 0; i < ways->count; ++i) {
         uint64_t peak_bytes = popliner_costs_peak(ways->costs[i], stage->first_unit,
                                                   stage->last_unit, stage->stages_to_end);
-        if (peak_bytes < least_bytes && cycles_of(ways->costs[i], stage) <= limits->max_cycles)
+        if (peak_bytes < least_bytes && cycles_of(ways->costs[i], stage) <= max_cycles)
             least_bytes = peak_bytes;
     }
     return least_bytes;
@@ -719,16 +746,19 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
         num_places = own > num_places ? own : num_places;
     }
     num_places = max_stages < num_places ? max_stages : num_places;
+    if (limits->kinds != NULL)
+        num_places = limits->kinds->count;
     popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
-    for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i)
+    for (size_t i = 0; status == POPLINER_OK && limits->kinds == NULL && i < ways->count; ++i)
         if (ways->costs[i]->follows_split)
             made->follows_split = true;
     for (size_t first = 0; status == POPLINER_OK && !is_stopped && first < num_units; ++first) {
         is_stopped = limits->should_stop != NULL && limits->should_stop(limits->user);
         for (size_t last = first; last < num_units; ++last)
-            for (size_t to_end = 1; to_end <= num_places; ++to_end) {
-                const popliner_interval stage = {first, last, to_end};
-                pl_costs_set_peak(made, first, last, to_end, least_peak(ways, &stage, limits));
+            for (size_t place = 1; place <= num_places; ++place) {
+                const popliner_interval stage = {first, last, to_end_of(limits, place)};
+                pl_costs_set_peak(made, first, last, place,
+                                  least_peak(ways, &stage, place, limits));
             }
     }
     for (size_t unit = 1; status == POPLINER_OK && unit < num_units; ++unit)

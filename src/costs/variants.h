@@ -58,12 +58,24 @@ void pl_variants_free(pl_variants *variants);
 /* Adds a variant with a name of `length` characters. False when memory is short. */
 bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name, size_t length);
 
-/* The limits that stages choose within. should_stop may be NULL. */
+/* The places of a table that differ in more than their copies: in the cycles of a stage there. */
+typedef struct pl_variant_kinds {
+    size_t count;
+    const size_t *to_end; /* [count]: the place in the pipeline, of which the copies are */
+    /* Sets *cycles to the most that the units first_unit ... end_unit - 1 may have at a place, from
+     * 1 on, with no end more than with num_units; false if they may not be a stage there. */
+    bool (*most_cycles)(const void *user, size_t place, size_t first_unit, size_t end_unit,
+                        uint64_t *cycles);
+    const void *user;
+} pl_variant_kinds;
+
+/* The limits that stages choose within. should_stop and kinds may be NULL. */
 typedef struct pl_variant_limits {
     uint64_t max_cycles;
     uint64_t max_bytes;
     bool (*should_stop)(void *user);
     void *user;
+    const pl_variant_kinds *kinds; /* of a table; in place of max_cycles */
 } pl_variant_limits;
 
 /* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`. For

@@ -29,7 +29,8 @@ void pl_integer_program_clear(pl_integer_program *s) {
 typedef enum telling { ALL_THE_SAME, BY_STAGE, BY_STAGES_TO_END, BY_BOTH } telling;
 
 static telling telling_of(const pl_problem *p) {
-    if (p->is_mapped || p->costs->follows_split || (p->depends_on_end && p->depends_on_ipu))
+    if (p->is_mapped || p->costs->follows_split || p->costs->kinds != NULL ||
+        (p->depends_on_end && p->depends_on_ipu))
         return BY_BOTH;
     if (p->depends_on_end)
         return BY_STAGES_TO_END;

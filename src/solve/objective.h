@@ -71,7 +71,7 @@ typedef struct pl_objective {
     bool needs_cycles;  /* of costs */
     bool is_mapped;     /* fixed by a device map */
     bool may_lead;      /* it may come first where the number of IPUs is not limited */
-    bool is_everywhere; /* searches of graphs and of ways to recompute know it */
+    bool is_everywhere; /* searches of graphs know it */
     size_t value;       /* offset in pl_objective_values */
     size_t limit;       /* offset of a uint64_t in pl_limits; not of a SPREAD */
 } pl_objective;

@@ -153,7 +153,7 @@ static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
 
 /* True if the options allow a stage; reads them directly, not from the problem. */
 static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
-                        const popliner_plan_stage *stage) {
+                        const popliner_plan_stage *stage, size_t place) {
     size_t size = 0;
     const popliner_interval interval = {stage->first_unit, stage->last_unit, 1};
     if (!pl_options_allow_weight(options, &interval, 1))
@@ -172,7 +172,7 @@ static bool keeps_rules(const popliner_costs *costs, const popliner_solver_optio
             options->placements[i].ipu != stage->ipu)
             return false;
     }
-    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit, 1) !=
+    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit, place) !=
                POPLINER_PEAK_FORBIDDEN &&
            size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
 }
@@ -194,7 +194,8 @@ static popliner_status check_stages(const pl_problem *problem, const popliner_pl
                            "the next to be placed",
                            i, stage->first_unit, stage->last_unit, next_unit, problem->num_units);
         if (stage->ipu != pl_problem_ipu(problem, i) ||
-            !keeps_rules(problem->costs, problem->options, stage))
+            !keeps_rules(problem->costs, problem->options, stage,
+                         pl_costs_place(problem->costs, plan->num_stages, i)))
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
                            "stage %zu of the solver, units %zu to %zu, breaks a constraint", i,
                            stage->first_unit, stage->last_unit);

@@ -269,14 +269,18 @@ size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
     return problem->is_mapped ? problem->options->device_map[stage] : stage;
 }
 
-uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
-                           size_t last_unit) {
-    uint64_t speed = pl_speed_of(problem->options, pl_problem_ipu(problem, stage));
-    uint64_t cycles =
-        pl_speed_cycles(speed, popliner_costs_cycles(problem->costs, first_unit, last_unit));
+uint64_t pl_problem_busy_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
+                                size_t last_unit, uint64_t cycles) {
     const uint64_t *before = pl_links_before(&problem->links, stage);
     const uint64_t *after = pl_links_before(&problem->links, stage + 1);
+    cycles = pl_speed_cycles(pl_speed_of(problem->options, pl_problem_ipu(problem, stage)), cycles);
     return before == NULL ? cycles : cycles + before[first_unit] + after[last_unit + 1];
+}
+
+uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
+                           size_t last_unit) {
+    return pl_problem_busy_cycles(problem, stage, first_unit, last_unit,
+                                  popliner_costs_cycles(problem->costs, first_unit, last_unit));
 }
 
 uint64_t pl_problem_lack(const pl_problem *problem, size_t ipu) {

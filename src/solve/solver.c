@@ -16,7 +16,7 @@
 /* Checks what follows from the options and the costs together. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
     size_t known = problem->costs->max_stages_to_end;
-    if (problem->depends_on_end && problem->max_stages > known)
+    if (problem->depends_on_end && problem->max_stages > known && problem->costs->kinds == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%zu stages: the costs are for pipelines of at most %zu; make them for "
                        "longer ones",
@@ -103,8 +103,8 @@ static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_
     return POPLINER_OK;
 }
 
-popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                         popliner_plan *plan, popliner_error *error) {
+popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
+                                pl_limits *limits, popliner_plan *plan, popliner_error *error) {
     options = pl_solver_options(options);
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, options,
@@ -112,8 +112,12 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
     pl_solving solving = {0};
     const pl_search *search = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
+    if (limits != NULL && limits->max_ipus > 0)
+        solving.search.filter.limits = *limits;
     if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
+    if (limits != NULL)
+        *limits = search->filter.limits;
     if (status == POPLINER_OK && search->split.num_stages == 0 && !search->is_stopped)
         plan->proof = search->proof;
     if (status == POPLINER_OK)
@@ -136,6 +140,11 @@ done:
     if (status != POPLINER_OK)
         pl_plan_clear(plan);
     return status;
+}
+
+popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                         popliner_plan *plan, popliner_error *error) {
+    return pl_solve_within(costs, options, NULL, plan, error);
 }
 
 /* Finds the smallest value of the first objective, if time allows. */

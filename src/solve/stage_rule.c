@@ -174,7 +174,7 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
     /* where costs follow the split, each number of stages needs its own rows */
-    if (problem->costs->follows_split || problem->is_shared ||
+    if (problem->costs->follows_split || problem->costs->kinds != NULL || problem->is_shared ||
         (problem->is_mapped && problem->depends_on_ipu))
         return problem->max_stages;
     if (!problem->depends_on_ipu)

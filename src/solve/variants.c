@@ -3,13 +3,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "costs/triangle.h"
 #include "costs/variants.h"
+#include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
@@ -22,19 +25,43 @@ struct popliner_variants_answer {
     size_t num_texts;
 };
 
+/* A stage at a place of a table: the copies, the speed and the links of its IPU. */
+typedef struct kind {
+    size_t to_end;
+    uint64_t speed;
+    const uint64_t *before;
+    const uint64_t *after;
+} kind;
+
 typedef struct search {
     const pl_costs_file *file;   /* with the variants; NULL if there are ways */
     pl_variants variants;        /* the file's, for pipelines of any length */
     pl_ways ways;                /* if there is no file */
     const popliner_costs *costs; /* of the file, or of the first way */
     popliner_solver_options options;
-    bool with_reasons; /* also find why nothing fits */
+    pl_problem problem; /* with the IPUs, their links and limits; of no choice */
+    bool with_reasons;  /* also find why nothing fits */
     const popliner_objective *objectives;
     size_t num_objectives;
     size_t cycles_at; /* index of the cycles among them; num_objectives if absent */
+    pl_limits limits; /* of what is solved for next: those of the objectives so far */
+    /* If IPUs differ in their cycles: the places of tables, and the one of each stage */
+    kind *kinds;
+    size_t *to_end; /* [num_kinds] */
+    size_t num_kinds;
+    size_t *kind_of;     /* as pl_costs_place has them */
+    uint64_t max_cycles; /* of the table that is made */
     pl_stop stop;
+    bool is_begun; /* the first attempt was made */
     bool is_stopped;
 } search;
+
+static void end_search(search *s) {
+    pl_problem_free(&s->problem);
+    free(s->kinds);
+    free(s->to_end);
+    free(s->kind_of);
+}
 
 /* ---- one table ---- */
 
@@ -49,34 +76,6 @@ static size_t longest_of(const search *s) {
     return max_stages > 0 ? max_stages : SIZE_MAX;
 }
 
-/* Makes a table of the smallest peaks within the limits. Finding reasons needs longer pipelines;
- * otherwise the table ends with the longest requested one. */
-static popliner_status make_table(const search *s, const pl_variant_limits *limits,
-                                  bool with_reasons, popliner_costs **costs,
-                                  popliner_error *error) {
-    size_t max_stages = with_reasons ? SIZE_MAX : longest_of(s);
-    if (s->file == NULL)
-        return pl_ways_costs(&s->ways, max_stages, limits, costs, error);
-    pl_variants variants = s->variants;
-    if (max_stages < variants.max_stages)
-        variants.max_stages = max_stages;
-    return pl_variants_costs(&variants, s->costs, limits, costs, error);
-}
-
-/* ---- the choices of stages ---- */
-
-/* Returns the limit of a stage, at most the value of the objective memory. If nothing fits, that is
- * its own smallest peak. */
-static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
-    if (plan->status == POPLINER_PLAN_INFEASIBLE)
-        return plan->stages[stage].peak_bytes;
-    uint64_t limit = pl_limit_of(&s->options, plan->stages[stage].ipu, s->options.mem_per_tile);
-    for (size_t i = 0; i < plan->num_values; ++i)
-        if (plan->values[i].objective == POPLINER_OBJECTIVE_MEMORY && plan->values[i].value < limit)
-            limit = plan->values[i].value;
-    return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
-}
-
 /* Returns the stages_to_end of a stage: the number of stages if any way follows the split. */
 static size_t place_of(const search *s, size_t num_stages, size_t stage) {
     size_t place = pl_costs_place(s->costs, num_stages, stage);
@@ -84,6 +83,98 @@ static size_t place_of(const search *s, size_t num_stages, size_t stage) {
         if (s->ways.costs[i]->follows_split)
             place = num_stages;
     return place;
+}
+
+/* True if stages at these places store the same. */
+static bool stores_the_same(const search *s, size_t to_end, size_t other) {
+    bool is_so = s->file == NULL;
+    for (size_t i = 0; is_so && i < s->ways.count; ++i)
+        is_so = s->ways.costs[i]->max_stages_to_end == 1;
+    return is_so || to_end == other ||
+           (s->file != NULL && pl_pipeline_copies(&s->variants.pipeline, to_end) ==
+                                   pl_pipeline_copies(&s->variants.pipeline, other));
+}
+
+/* Returns the place of a stage in tables, from 1 on; adds it to the list, which has room. */
+static size_t find_kind(search *s, size_t num_stages, size_t stage) {
+    const bool is_last = stage + 1 == num_stages; /* no cut follows */
+    const kind own = {.to_end = place_of(s, num_stages, stage),
+                      .speed = pl_speed_of(&s->options, pl_problem_ipu(&s->problem, stage)),
+                      .before = pl_links_before(&s->problem.links, stage),
+                      .after = pl_links_before(&s->problem.links, is_last ? SIZE_MAX : stage + 1)};
+    size_t i = 0;
+    while (i < s->num_kinds &&
+           (s->kinds[i].speed != own.speed || s->kinds[i].before != own.before ||
+            s->kinds[i].after != own.after || !stores_the_same(s, s->kinds[i].to_end, own.to_end)))
+        ++i;
+    if (i == s->num_kinds) {
+        s->to_end[i] = own.to_end;
+        s->kinds[s->num_kinds++] = own;
+    }
+    return i + 1;
+}
+
+/* Finds the places of tables, where IPUs differ in their cycles. */
+static popliner_status find_kinds(search *s, popliner_error *error) {
+    const size_t most = s->problem.max_stages;
+    const size_t count = (most + 1) * (most + 2) / 2; /* the searches look at one stage more */
+    if (s->options.num_ipu_speeds == 0 && s->problem.links.cycles == NULL)
+        return POPLINER_OK;
+    s->kinds = pl_new_array(count, sizeof *s->kinds);
+    s->to_end = pl_new_array(count, sizeof *s->to_end);
+    s->kind_of = pl_new_array(count, sizeof *s->kind_of);
+    if (s->kinds == NULL || s->to_end == NULL || s->kind_of == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    for (size_t num_stages = most + 1; num_stages > 0; --num_stages)
+        for (size_t stage = 0; stage < num_stages; ++stage)
+            s->kind_of[num_stages * (num_stages - 1) / 2 + stage] =
+                num_stages > most || (s->problem.is_mapped && num_stages < most)
+                    ? 1
+                    : find_kind(s, num_stages, stage);
+    return POPLINER_OK;
+}
+
+static bool most_cycles_at(const void *user, size_t place, size_t first_unit, size_t end_unit,
+                           uint64_t *cycles) {
+    const search *s = user;
+    const kind *own = &s->kinds[place - 1];
+    const uint64_t cuts = own->before == NULL ? 0 : own->before[first_unit] + own->after[end_unit];
+    *cycles = pl_speed_most(own->speed, cuts <= s->max_cycles ? s->max_cycles - cuts : 0);
+    return cuts <= s->max_cycles;
+}
+
+/* Makes a table of the smallest peaks within the limits. Finding reasons needs longer pipelines;
+ * otherwise the table ends with the longest requested one. */
+static popliner_status make_table(const search *s, const pl_variant_limits *limits,
+                                  bool with_reasons, popliner_costs **costs,
+                                  popliner_error *error) {
+    size_t max_stages = with_reasons ? SIZE_MAX : longest_of(s);
+    pl_variants variants = s->variants;
+    if (max_stages < variants.max_stages)
+        variants.max_stages = max_stages;
+    popliner_status status = s->file == NULL
+                                 ? pl_ways_costs(&s->ways, max_stages, limits, costs, error)
+                                 : pl_variants_costs(&variants, s->costs, limits, costs, error);
+    if (status != POPLINER_OK || *costs == NULL)
+        return status;
+    if (limits->kinds != NULL && s->num_kinds > 1) {
+        const size_t count = (s->problem.max_stages + 1) * (s->problem.max_stages + 2) / 2;
+        (*costs)->kinds = pl_new_array(count, sizeof *(*costs)->kinds);
+        if ((*costs)->kinds == NULL)
+            return pl_fail_memory(error, "the variants of the stages");
+        memcpy((*costs)->kinds, s->kind_of, count * sizeof *(*costs)->kinds);
+    }
+    return pl_costs_add_cycles(*costs, error); /* all 0 */
+}
+
+/* ---- the choices of stages ---- */
+
+/* Returns the limit of a stage, as its IPU and the objectives have it. If nothing fits, that is its
+ * own smallest peak. */
+static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
+    return plan->status == POPLINER_PLAN_INFEASIBLE
+               ? plan->stages[stage].peak_bytes
+               : pl_limits_peak(&s->problem, &s->limits, plan->stages[stage].ipu);
 }
 
 static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
@@ -107,6 +198,9 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     if (status == POPLINER_OK && !choice->exists)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "stage %zu has no variant within the limits of the plan", stage);
+    if (status == POPLINER_OK)
+        choice->cycles = pl_problem_busy_cycles(&s->problem, stage, own->first_unit, own->last_unit,
+                                                choice->cycles);
     return status;
 }
 
@@ -120,8 +214,10 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
     popliner_status status = POPLINER_OK;
     *is_changed = false;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
-        const popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit,
-                                         place_of(s, plan->num_stages, i)};
+        const popliner_interval stage = {
+            plan->stages[i].first_unit, plan->stages[i].last_unit,
+            limits->kinds == NULL ? place_of(s, plan->num_stages, i)
+                                  : s->kind_of[plan->num_stages * (plan->num_stages - 1) / 2 + i]};
         status = pl_variants_refine(&s->variants, &stage, limits, costs, is_changed, error);
     }
     return status;
@@ -133,53 +229,103 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
                                    popliner_solver_options *o, popliner_costs *costs,
                                    popliner_plan **plan, popliner_error *error) {
     const bool has_bounds = s->file != NULL && limits->max_cycles < UINT64_MAX;
+    const pl_limits within = s->limits;
     bool is_changed = true;
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && is_changed && !s->is_stopped) {
         const double left = s->stop.deadline_seconds - pl_clock_seconds();
-        popliner_plan_free(*plan);
-        *plan = NULL;
+        if (*plan != NULL)
+            pl_plan_clear(*plan);
+        else
+            status = pl_plan_create_empty(false, plan, error);
+        if (status != POPLINER_OK)
+            break;
+        **plan = (popliner_plan){0};
         if (isfinite(left))
             o->time_limit_seconds = left > 0.001 ? left : 0.001;
-        status = popliner_solve(costs, o, plan, error);
+        s->limits = within;
+        status = pl_solve_within(costs, o, &s->limits, *plan, error);
+        (*plan)->num_units = popliner_costs_num_units(costs);
         is_changed = false;
         if (status == POPLINER_OK && has_bounds && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
             status = refine(s, limits, *plan, costs, &is_changed, error);
         if (status == POPLINER_OK)
             s->is_stopped = s->is_stopped || (*plan)->is_stopped;
     }
-    if (is_changed) {
+    s->limits.max_cycles = UINT64_MAX; /* tables have them */
+    if (status != POPLINER_OK || is_changed) {
         popliner_plan_free(*plan);
         *plan = NULL;
     }
     return status;
 }
 
-/* Solves for the first objectives with stages of at most max_cycles. The first attempt has no
- * limit, and finds reasons if they are wanted. The table enforces the limit of cycles. */
-static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
+/* Loosens the limit that an objective became by the slack. */
+static void loosen(search *s, const popliner_plan_value *last) {
+    const uint64_t largest = s->problem.largest_limit_bytes;
+    const bool is_headroom = last->objective == POPLINER_OBJECTIVE_HEADROOM;
+    const uint64_t value = is_headroom ? largest - last->value : last->value;
+    pl_filter filter = {.limits = s->limits, .max_spread = UINT64_MAX};
+    filter = pl_filter_limited(&filter, last->objective,
+                               pl_slack_limit(value, last->value, s->options.slack_percent));
+    s->limits = filter.limits;
+}
+
+/* Solves a table of bounds for one objective after another: only those of the last plan are its
+ * peaks, and with slack it need not have the least value of an earlier objective. */
+static popliner_status solve_each(search *s, const pl_variant_limits *limits,
+                                  popliner_solver_options *o, popliner_costs *costs,
+                                  popliner_plan **plan, popliner_error *error) {
+    const size_t count = o->num_objectives;
+    popliner_plan_value values[POPLINER_NUM_OBJECTIVES];
+    popliner_status status = POPLINER_OK;
+    o->num_objectives = 1;
+    for (size_t i = 0; status == POPLINER_OK && i < count && !s->is_stopped; ++i, ++o->objectives) {
+        status = solve_table(s, limits, o, costs, plan, error);
+        if (status != POPLINER_OK || *plan == NULL || (*plan)->num_values == 0)
+            break;
+        values[i] = (*plan)->values[0];
+        if (i + 1 < count && values[i].objective != POPLINER_OBJECTIVE_CYCLES)
+            loosen(s, &values[i]);
+        memcpy((*plan)->values, values, (i + 1) * sizeof *values);
+        (*plan)->num_values = i + 1;
+    }
+    return status;
+}
+
+/* Solves for the objectives first ... end - 1, of which those before the first have their values,
+ * with stages of at most max_cycles, within s->limits, which becomes that of these objectives. The
+ * first attempt finds reasons if they are wanted. The table enforces the limit of cycles. */
+static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, size_t end,
                                popliner_plan **plan, popliner_error *error) {
     popliner_solver_options o = s->options;
     popliner_costs *costs = NULL;
-    bool is_first = max_cycles == UINT64_MAX;
-    const pl_variant_limits limits = {
-        max_cycles, is_first ? POPLINER_PEAK_FORBIDDEN - 1 : pl_limits_largest(&s->options),
-        is_stop_wanted, &s->stop};
+    const bool is_first = !s->is_begun;
+    const pl_variant_kinds kinds = {s->num_kinds, s->to_end, most_cycles_at, s};
+    pl_variant_limits limits = {.max_cycles = max_cycles,
+                                .max_bytes = is_first ? POPLINER_PEAK_FORBIDDEN - 1
+                                                      : pl_limits_largest(&s->options),
+                                .should_stop = is_stop_wanted,
+                                .user = &s->stop};
+    if (s->kinds != NULL && max_cycles < UINT64_MAX)
+        limits.kinds = &kinds;
+    s->max_cycles = max_cycles;
     *plan = NULL;
     o.without_reasons = !is_first || !s->with_reasons;
     o.without_second_proof = true; /* it would be of a table, not of the choice */
+    /* a table has no cycles */
+    o.num_ipu_speeds = o.num_ipu_links = 0;
+    o.link_bandwidth = (popliner_bandwidth){0};
+    o.objectives = s->objectives + first;
+    o.num_objectives = end - first;
     popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
-    if (status == POPLINER_OK && s->is_stopped) {
-        popliner_costs_free(costs);
-        return is_first ? pl_plan_create_empty(true, plan, error) : POPLINER_OK;
-    }
-    if (status == POPLINER_OK)
-        status = pl_costs_add_cycles(costs, error); /* all 0 */
-    o.objectives = s->objectives;
-    o.num_objectives = num_objectives;
-    if (status == POPLINER_OK)
-        status = solve_table(s, &limits, &o, costs, plan, error);
+    if (status == POPLINER_OK && !s->is_stopped)
+        status = o.slack_percent > 0.0 && s->file != NULL && max_cycles < UINT64_MAX
+                     ? solve_each(s, &limits, &o, costs, plan, error)
+                     : solve_table(s, &limits, &o, costs, plan, error);
+    else if (status == POPLINER_OK && is_first)
+        status = pl_plan_create_empty(true, plan, error);
     popliner_costs_free(costs);
     return status;
 }
@@ -198,17 +344,33 @@ static popliner_status find_cycles(const search *s, const popliner_plan *plan, u
     return status;
 }
 
+/* Sets the values of a plan to those of its stages. */
+static void set_values(const search *s, const pl_objective_values *of, uint64_t bound,
+                       popliner_plan *plan) {
+    for (size_t i = 0; i < plan->num_values; ++i) {
+        popliner_plan_value *v = &plan->values[i];
+        const bool is_headroom = v->objective == POPLINER_OBJECTIVE_HEADROOM;
+        const uint64_t own = pl_objective_value(of, v->objective, false);
+        if (plan->status != POPLINER_PLAN_INFEASIBLE)
+            v->value = is_headroom ? pl_headroom(s->problem.largest_limit_bytes, own) : own;
+        if (v->objective != POPLINER_OBJECTIVE_CYCLES)
+            continue;
+        v->value = plan->cycles;
+        v->bound = pl_smaller(bound, plan->cycles);
+    }
+}
+
 /* Sets the stages of the plan to their choices. */
 static popliner_status complete(const search *s, popliner_plan *plan, uint64_t bound,
                                 popliner_variants_answer *answer, popliner_error *error) {
-    uint64_t least_bytes = UINT64_MAX;
+    pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
     popliner_status status = POPLINER_OK;
     answer->texts = pl_new_array(plan->num_stages, sizeof *answer->texts);
     if (answer->texts == NULL)
         return pl_fail_memory(error, "the variants of the stages");
-    plan->peak_bytes = plan->cycles = 0;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
         popliner_plan_stage *stage = &plan->stages[i];
+        const uint64_t *link = pl_links_before(&s->problem.links, i + 1);
         pl_variant_choice choice;
         pl_text text = {0};
         status = choose(s, plan, i, &choice, &text, error);
@@ -219,55 +381,67 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
         answer->texts[answer->num_texts++] = text.data;
         stage->peak_bytes = choice.peak_bytes;
         stage->cycles = choice.cycles;
-        plan->peak_bytes =
-            stage->peak_bytes > plan->peak_bytes ? stage->peak_bytes : plan->peak_bytes;
-        plan->cycles = stage->cycles > plan->cycles ? stage->cycles : plan->cycles;
-        least_bytes = stage->peak_bytes < least_bytes ? stage->peak_bytes : least_bytes;
+        stage->link_cycles = link == NULL ? 0 : link[stage->last_unit + 1];
+        pl_objective_values_add(&values,
+                                pl_problem_load(&s->problem, i, choice.peak_bytes, choice.cycles));
     }
-    plan->spread = plan->num_stages == 0 ? 0 : plan->peak_bytes - least_bytes;
-    for (size_t i = 0; i < plan->num_values; ++i)
-        if (plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES) {
-            plan->values[i].value = plan->cycles;
-            plan->values[i].bound = bound < plan->cycles ? bound : plan->cycles;
-        }
+    plan->peak_bytes = values.peak_bytes;
+    plan->cycles = values.cycles;
+    plan->spread = plan->num_stages == 0 ? 0 : values.peak_bytes - values.min_peak_bytes;
+    values.cut_bytes = plan->cut_bytes;
+    set_values(s, &values, bound, plan);
     return status;
 }
 
 /* ---- the cycles ---- */
 
-/* True if a plan equals another one in the objectives before the cycles. */
-static bool is_as_good(const popliner_plan *plan, const popliner_plan *other, size_t count) {
-    if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE)
-        return false;
-    for (size_t i = 0; i < count; ++i)
-        if (plan->values[i].value != other->values[i].value)
-            return false;
-    return true;
+/* Solves for the objectives from the cycles on, up to `end`, and replaces *plan if there is a split
+ * within the limits. *is_found tells. */
+static popliner_status replace(search *s, uint64_t max_cycles, size_t end, popliner_plan **plan,
+                               bool *is_found, popliner_error *error) {
+    const pl_limits limits = s->limits;
+    popliner_plan *found = NULL;
+    popliner_status status = attempt(s, max_cycles, s->cycles_at, end, &found, error);
+    *is_found = status == POPLINER_OK && found != NULL && found->status != POPLINER_PLAN_INFEASIBLE;
+    if (*is_found) {
+        const popliner_plan *old = *plan;
+        memmove(found->values + s->cycles_at, found->values,
+                found->num_values * sizeof *found->values);
+        memcpy(found->values, old->values, s->cycles_at * sizeof *found->values);
+        found->num_values += s->cycles_at;
+        popliner_plan_free(*plan);
+        *plan = found;
+        found = NULL;
+    } else {
+        s->limits = limits;
+    }
+    popliner_plan_free(found);
+    return status;
 }
 
 /* Bisects the range of cycles for which a split as good as *plan exists; *plan becomes the best
  * one. */
 static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
                                        uint64_t *best_cycles, popliner_error *error) {
+    const pl_limits limits = s->limits;
+    uint64_t speed = POPLINER_SPEED_ONE; /* the largest */
     popliner_status status = find_cycles(s, *plan, best_cycles, error);
     *bound = s->file != NULL ? pl_variants_least_cycles(&s->variants, longest_of(s)) : 0;
+    for (size_t i = 0; i < s->options.num_ipu_speeds; ++i)
+        speed = pl_larger(speed, s->options.ipu_speeds[i].millionths);
+    *bound = pl_speed_cycles(speed, *bound);
     while (status == POPLINER_OK && *bound < *best_cycles) {
-        uint64_t middle = *bound + (*best_cycles - *bound) / 2;
-        popliner_plan *found = NULL;
+        const uint64_t middle = *bound + (*best_cycles - *bound) / 2;
         uint64_t cycles = 0;
-        status = attempt(s, middle, s->cycles_at + 1, &found, error);
-        bool is_good = status == POPLINER_OK && is_as_good(found, *plan, s->cycles_at);
-        if (is_good)
-            status = find_cycles(s, found, &cycles, error);
-        if (status == POPLINER_OK && is_good) {
-            popliner_plan_free(*plan);
-            *plan = found;
+        bool is_found;
+        status = replace(s, middle, s->cycles_at + 1, plan, &is_found, error);
+        s->limits = limits;
+        if (is_found)
+            status = find_cycles(s, *plan, &cycles, error);
+        if (status == POPLINER_OK && is_found)
             *best_cycles = cycles < middle ? cycles : middle;
-            found = NULL;
-        } else if (status == POPLINER_OK && !s->is_stopped) {
+        else if (status == POPLINER_OK && !s->is_stopped)
             *bound = middle + 1;
-        }
-        popliner_plan_free(found);
         if (s->is_stopped)
             break;
     }
@@ -277,17 +451,13 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
 /* Improves *plan, which is optimal up to the cycles, by the further objectives. */
 static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
                               popliner_error *error) {
-    popliner_plan *last = NULL;
     uint64_t cycles = 0;
+    bool is_found;
     popliner_status status = minimise_cycles(s, plan, bound, &cycles, error);
+    if (s->cycles_at + 1 < s->num_objectives)
+        cycles = pl_slack_limit(cycles, cycles, s->options.slack_percent);
     if (status == POPLINER_OK && !s->is_stopped)
-        status = attempt(s, cycles, s->num_objectives, &last, error);
-    if (status == POPLINER_OK && is_as_good(last, *plan, s->cycles_at)) {
-        popliner_plan_free(*plan);
-        *plan = last;
-        last = NULL;
-    }
-    popliner_plan_free(last);
+        status = replace(s, cycles, s->num_objectives, plan, &is_found, error);
     if (s->is_stopped) {
         (*plan)->is_stopped = true;
         (*plan)->status = POPLINER_PLAN_FEASIBLE;
@@ -302,17 +472,11 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     const popliner_solver_options *o = options;
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
-    if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
+    if (o->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "recompute auto: not with a slack or the greedy method; leave them out");
-    if (o->num_ipu_speeds > 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "recompute auto: not with speeds of IPUs; leave the speeds out");
-    if (pl_links_exist(o))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "recompute auto: not with bandwidths of links; leave them out");
+                       "recompute auto: not with the greedy method; use another one");
     for (size_t i = 0; i < num_objectives; ++i)
-        if (!pl_objective_of(objectives[i])->is_everywhere)
+        if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "recompute auto: not for the objective %s; leave it out",
                            pl_objective_name(objectives[i]));
@@ -352,6 +516,9 @@ static popliner_status begin_search(search *s, popliner_error *error) {
                         .user = o->should_stop_user};
     if (s->file != NULL)
         s->variants = s->file->variants;
+    status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
+    if (status == POPLINER_OK)
+        status = find_kinds(s, error);
     /* a file's table has no longer pipelines, and rarely needs them */
     s->with_reasons = s->file == NULL && !o->without_reasons;
     return status;
@@ -377,8 +544,9 @@ static popliner_status explain(search *s, const popliner_listener *listener, siz
                                popliner_plan **plan, popliner_error *error) {
     popliner_plan *told = NULL;
     s->with_reasons = true;
+    s->is_begun = false;
     bound_reasons(s, listener);
-    popliner_status status = attempt(s, UINT64_MAX, num_objectives, &told, error);
+    popliner_status status = attempt(s, UINT64_MAX, 0, num_objectives, &told, error);
     if (status == POPLINER_OK && told->is_stopped && told->proof == POPLINER_PROOF_NONE) {
         (*plan)->is_stopped = true;
     } else if (status == POPLINER_OK) {
@@ -403,10 +571,11 @@ static popliner_status solve(search *s, const popliner_solver_options *options,
         pl_solver_options_take(options, s->costs, &s->options, &listener, error);
     if (status == POPLINER_OK)
         status = begin_search(s, error);
-    bool has_cycles = s->cycles_at < s->num_objectives;
+    const bool has_cycles = s->cycles_at < s->num_objectives;
     size_t num_objectives = has_cycles ? s->cycles_at + 1 : s->num_objectives;
     if (status == POPLINER_OK)
-        status = attempt(s, UINT64_MAX, num_objectives, &plan, error);
+        status = attempt(s, UINT64_MAX, 0, num_objectives, &plan, error);
+    s->is_begun = true;
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
         !s->with_reasons && !s->options.without_reasons)
         status = explain(s, &listener, num_objectives, &plan, error);
@@ -414,6 +583,7 @@ static popliner_status solve(search *s, const popliner_solver_options *options,
         status = finish(s, &plan, &bound, error);
     if (status == POPLINER_OK)
         status = complete(s, plan, bound, made, error);
+    end_search(s);
     if (status != POPLINER_OK) {
         popliner_plan_free(plan);
         popliner_variants_answer_free(made);
