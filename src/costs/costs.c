@@ -514,6 +514,13 @@ void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_uni
     peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
 }
 
+void pl_costs_forbid_from(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                          size_t stages_to_end) {
+    uint64_t *peaks_bytes = peaks_at(costs, stages_to_end) + place(costs, first_unit, last_unit);
+    for (size_t i = 0; i < costs->num_units - last_unit; ++i)
+        peaks_bytes[i] = POPLINER_PEAK_FORBIDDEN;
+}
+
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,
                                         popliner_error *error) {

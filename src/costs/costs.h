@@ -183,6 +183,10 @@ void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_u
 void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                        size_t stages_to_end, uint64_t peak_bytes);
 
+/* Forbids the intervals of a unit that end with last_unit or later, at stages_to_end. O(n). */
+void pl_costs_forbid_from(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                          size_t stages_to_end);
+
 /* Forbids an interval as a stage in every place of the pipeline. O(max_stages_to_end). */
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 

@@ -478,32 +478,32 @@ static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t pla
     bool is_over = !limit_cycles(limits, place, first, v->num_units, &most_cycles);
     memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
     memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
-    for (size_t last = first; last < v->num_units; ++last) {
+    size_t last = first;
+    for (; last < v->num_units && !is_over; ++last) {
         uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
-        if (!is_over) {
-            extend_frame(&f);
-            fast.cycles += x->fastest[last]->cycles;
-            fast.bytes += bytes_of(x->fastest[last], f.copies);
-            count_unit(x, last);
-            const bool can = limit_cycles(limits, place, first, f.end, &own_cycles);
-            const pl_variant_choice full = full_choice(&f, own_cycles, limits->max_bytes);
-            const uint64_t cycles = fast.cycles + v->cut_cycles[f.end];
-            const uint64_t bytes = cycles > own_cycles ? UINT64_MAX
-                                                       : f.shared_bytes + fast.bytes -
-                                                             most_saved(x, own_cycles - cycles);
-            if (can && bytes <= most)
-                least_bytes = bytes;
-            if (can && full.exists && full.peak_bytes < least_bytes)
-                least_bytes = full.peak_bytes;
-            is_over =
-                least_bytes == POPLINER_PEAK_FORBIDDEN &&
-                (fast.cycles > most_cycles ||
-                 f.shared_bytes + fast.bytes - most_saved(x, most_cycles - fast.cycles) > most) &&
-                (!v->has_full || f.full_bytes + f.shared_bytes > most ||
-                 f.full_cycles + v->cut_cycles[first] > most_cycles);
-        }
+        extend_frame(&f);
+        fast.cycles += x->fastest[last]->cycles;
+        fast.bytes += bytes_of(x->fastest[last], f.copies);
+        count_unit(x, last);
+        const bool can = limit_cycles(limits, place, first, f.end, &own_cycles);
+        const pl_variant_choice full = full_choice(&f, own_cycles, limits->max_bytes);
+        const uint64_t cycles = fast.cycles + v->cut_cycles[f.end];
+        const uint64_t bytes =
+            cycles > own_cycles ? UINT64_MAX
+                                : f.shared_bytes + fast.bytes - most_saved(x, own_cycles - cycles);
+        if (can && bytes <= most)
+            least_bytes = bytes;
+        if (can && full.exists && full.peak_bytes < least_bytes)
+            least_bytes = full.peak_bytes;
+        is_over = least_bytes == POPLINER_PEAK_FORBIDDEN &&
+                  (fast.cycles > most_cycles ||
+                   f.shared_bytes + fast.bytes - most_saved(x, most_cycles - fast.cycles) > most) &&
+                  (!v->has_full || f.full_bytes + f.shared_bytes > most ||
+                   f.full_cycles + v->cut_cycles[first] > most_cycles);
         pl_costs_set_peak(costs, first, last, place, least_bytes);
     }
+    if (last < v->num_units)
+        pl_costs_forbid_from(costs, first, last, place);
 }
 
 /* Returns the place in the pipeline of a place of a table. */

@@ -302,23 +302,24 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     popliner_costs *costs = NULL;
     const bool is_first = !s->is_begun;
     const pl_variant_kinds kinds = {s->num_kinds, s->to_end, most_cycles_at, s};
+    const bool finds_reasons = is_first && s->with_reasons; /* also above the limits */
     pl_variant_limits limits = {.max_cycles = max_cycles,
-                                .max_bytes = is_first ? POPLINER_PEAK_FORBIDDEN - 1
-                                                      : pl_limits_largest(&s->options),
+                                .max_bytes = finds_reasons ? POPLINER_PEAK_FORBIDDEN - 1
+                                                           : pl_limits_largest(&s->options),
                                 .should_stop = is_stop_wanted,
                                 .user = &s->stop};
     if (s->kinds != NULL && max_cycles < UINT64_MAX)
         limits.kinds = &kinds;
     s->max_cycles = max_cycles;
     *plan = NULL;
-    o.without_reasons = !is_first || !s->with_reasons;
+    o.without_reasons = !finds_reasons;
     o.without_second_proof = true; /* it would be of a table, not of the choice */
     /* a table has no cycles */
     o.num_ipu_speeds = o.num_ipu_links = 0;
     o.link_bandwidth = (popliner_bandwidth){0};
     o.objectives = s->objectives + first;
     o.num_objectives = end - first;
-    popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
+    popliner_status status = make_table(s, &limits, finds_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && !s->is_stopped)
         status = o.slack_percent > 0.0 && s->file != NULL && max_cycles < UINT64_MAX
