@@ -146,7 +146,7 @@ typedef enum popliner_accumulators {
 typedef enum popliner_need {
     POPLINER_NEED_EXPECTED, /* by the memory model, with the chosen effects */
     POPLINER_NEED_LEAST,    /* attributed memory, and what the compiler always adds */
-    POPLINER_NEED_MOST,     /* with the worst layout, all copies, and what plans vary */
+    POPLINER_NEED_MOST,     /* with all copies, and what plans and mappings vary */
     POPLINER_NUM_NEEDS,
 } popliner_need;
 
