@@ -605,7 +605,8 @@ typedef struct popliner_variants_answer popliner_variants_answer;
  * any choices is better in the objectives, in priority order, each within the slack of those before.
  * Each stage then makes the choice with the fewest cycles (at speed 1) within its memory limit, and
  * within MEMORY and HEADROOM, with their slack, if these are objectives, so that nothing is
- * recomputed without need. Rejects BALANCE, stages that share an IPU and the greedy algorithm. options->time_limit_seconds is for the whole search.
+ * recomputed without need. Rejects BALANCE, stages that share an IPU and the greedy algorithm.
+ * options->time_limit_seconds is for the whole search.
  * Errors: USAGE (also for a file that was read with another recomputation), INPUT for more than
  * 2^22 Pareto-optimal choices of one stage, and those of popliner_solve. Cost: a table and a solve
  * for each number of cycles that is tried, about 40. */
