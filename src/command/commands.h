@@ -86,7 +86,8 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 
 /* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
  * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value
- * fits. Memory is that before --reserve. With a file the stages choose how they recompute. `names` tells how units and numbers are called. */
+ * fits. Memory is that before --reserve. With a file the stages choose how they recompute. `names`
+ * has the names of units and numbers. */
 popliner_status sweep_print(session *s, const popliner_costs *costs,
                             const popliner_costs_file *file, const request *r,
                             const popliner_certificate_input *names, popliner_error *error);
