@@ -297,13 +297,17 @@ static uint64_t lay_out(const naive_tile *t, uint64_t bytes, uint64_t copy_bytes
 /* mean * (the mean of all + DEVIATIONS * their standard deviation) */
 static uint64_t most_of_all(const uint64_t *bytes, size_t count) {
     double sum = 0;
-    double squares = 0;
-    for (size_t i = 0; i < count; i++)
+    double units = 0;
+    double variance = 0;
+    for (size_t i = 0; i < count; i++) {
         sum += (double)bytes[i];
-    for (size_t i = 0; i < count; i++)
-        squares += floor((double)bytes[i] / 64 + 0.5) * floor((double)bytes[i] / 64 + 0.5);
+        units += floor((double)bytes[i] / 64 + 0.5);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const double apart = floor((double)bytes[i] / 64 + 0.5) - units / (double)count;
+        variance += apart * apart / (double)count;
+    }
     const double mean = sum / (double)count;
-    const double variance = squares / (double)count - mean / 64 * (mean / 64);
     const double deviation = variance > 0 ? 64 * sqrt(variance) : 0;
     return (uint64_t)ceil((mean + deviation * DEVIATIONS / 1000) * MEAN / 1000);
 }
@@ -568,12 +572,12 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     assert_int_equal(without.need_bytes[POPLINER_NEED_LEAST], need[POPLINER_NEED_LEAST]);
     assert_int_equal(without.need_bytes[POPLINER_NEED_MOST], need[POPLINER_NEED_MOST]);
     num_laid_out += own.part_bytes[POPLINER_PART_LAYOUT] > 0;
-    /* passing only adds */
+    /* passing only adds, but to what is of all tiles at most, which may become more even */
     other = *pipeline;
     other.effects &= ~(unsigned)POPLINER_EFFECT_PASSING;
     assert_int_equal(pl_stage_detail_measure(meter, &other, stage, 1, &without, NULL), POPLINER_OK);
     for (int k = 0; k < POPLINER_NUM_NEEDS; k++)
-        assert_true(k == POPLINER_NEED_LEAST || need[k] >= without.need_bytes[k]);
+        assert_true(k != POPLINER_NEED_EXPECTED || need[k] >= without.need_bytes[k]);
     num_passed += own.total_bytes > without.total_bytes;
     num_buffered += own.part_bytes[POPLINER_PART_BUFFERS] > 0;
     num_accumulated += own.part_bytes[POPLINER_PART_ACCUMULATORS] > 0;

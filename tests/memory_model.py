@@ -580,8 +580,10 @@ class Model:
 
         def spread(sizes):
             middle = sum(sizes) / len(sizes)
-            squares = sum(((size + 32) // 64 * 64) ** 2 for size in sizes) / len(sizes)
-            return ceil(mean * (middle + deviations * sqrt(max(0, squares - middle * middle))))
+            units = [(size + 32) // 64 * 64 for size in sizes]
+            squares = sum(unit ** 2 for unit in units) / len(sizes)
+            own = sum(units) / len(sizes)
+            return ceil(mean * (middle + deviations * sqrt(max(0, squares - own * own))))
 
         once, copy = map(spread, zip(*needs))
         return max(once + copies * copy, *(b + copies * k for b, k in needs))

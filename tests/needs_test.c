@@ -238,6 +238,15 @@ static void the_fullest_tile_is_told_by_all(void **state) {
     }
     const pl_need_rule rule = {.has_needs = true};
     assert_int_equal(pl_need_spread_line(&all, &rule, 0).bytes, 0);
+    /* equal tiles do not deviate, however their units are rounded */
+    for (uint64_t bytes = 64 * 1000; bytes < 64 * 1001; bytes++) {
+        pl_need_spread equal = {0};
+        for (size_t i = 0; i < 7; i++)
+            pl_need_spread_add(&equal, &(pl_need_line){.bytes = bytes});
+        const double exact = 1.155 * (double)bytes;
+        const uint64_t most = pl_need_spread_line(&equal, &rule, 7).bytes;
+        assert_true((double)most > exact - 1e-6 && (double)most < exact + 1.000001);
+    }
 }
 
 static void fragments_are_rounded_up(void **state) {

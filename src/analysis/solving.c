@@ -108,13 +108,14 @@ static popliner_status choose_within(pl_task *t, const popliner_recompute *ways,
 
 /* Lists the recomputations to measure, of those that stages choose from (bits; 0: all), in
  * measured[PL_NUM_RECOMPUTES]; returns their number. With NONE, STANDARD is not measured: it never
- * needs less, and takes as many cycles. If the pipeline stores nothing, one is enough. */
-static size_t recomputing_ways(const popliner_pipeline *pipeline, unsigned ways,
+ * needs less, but at most, and takes as many cycles. If the pipeline stores nothing, one is
+ * enough. */
+static size_t recomputing_ways(const popliner_pipeline *pipeline, popliner_need need, unsigned ways,
                                popliner_recompute *measured) {
     size_t count = 0;
     if (ways == 0)
         ways = (1u << PL_NUM_RECOMPUTES) - 1;
-    if ((ways & 1u << POPLINER_RECOMPUTE_NONE) != 0)
+    if ((ways & 1u << POPLINER_RECOMPUTE_NONE) != 0 && need != POPLINER_NEED_MOST)
         ways &= ~(1u << POPLINER_RECOMPUTE_STANDARD);
     for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
         if ((ways >> way & 1) != 0 && (count == 0 || pl_pipeline_keeps(pipeline)))
@@ -127,7 +128,7 @@ static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_err
     popliner_solver_options *o = &t->solver.options;
     popliner_recompute ways[PL_NUM_RECOMPUTES];
     bool without_reasons = o->without_reasons;
-    size_t count = recomputing_ways(&t->pipeline, t->ways, ways);
+    size_t count = recomputing_ways(&t->pipeline, t->need, t->ways, ways);
     popliner_status status = pl_variants_check_options(o, error);
     if (status == POPLINER_OK && pl_pipeline_keeps(&t->pipeline))
         status = pl_recomputing_check(t->chain, error);

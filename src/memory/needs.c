@@ -222,31 +222,38 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
 /* The unit of squares, so that their sum over the tiles of an IPU fits 64 bits. */
 enum { SQUARE_UNIT = 64 };
 
+static void add_square(pl_tile_spread *spread, uint64_t bytes) {
+    const uint64_t units = (bytes + SQUARE_UNIT / 2) / SQUARE_UNIT;
+    spread->bytes += bytes;
+    spread->units += units;
+    spread->squares += units * units;
+}
+
 void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line) {
-    /* to the nearest: rounded down, the mean would exceed them, and hide small deviations */
-    const uint64_t bytes = (line->bytes + SQUARE_UNIT / 2) / SQUARE_UNIT;
-    const uint64_t copy_bytes = (line->copy_bytes + SQUARE_UNIT / 2) / SQUARE_UNIT;
-    spread->bytes += line->bytes;
-    spread->copy_bytes += line->copy_bytes;
-    spread->squares += bytes * bytes;
-    spread->copy_squares += copy_bytes * copy_bytes;
+    add_square(&spread->once, line->bytes);
+    add_square(&spread->copy, line->copy_bytes);
+}
+
+static void join_squares(pl_tile_spread *spread, const pl_tile_spread *other) {
+    spread->bytes += other->bytes;
+    spread->units += other->units;
+    spread->squares += other->squares;
 }
 
 void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other) {
-    spread->bytes += other->bytes;
-    spread->copy_bytes += other->copy_bytes;
-    spread->squares += other->squares;
-    spread->copy_squares += other->copy_squares;
+    join_squares(&spread->once, &other->once);
+    join_squares(&spread->copy, &other->copy);
 }
 
-/* Returns what the fullest tile of any mapping has, of a sum over the tiles and its squares. */
-static uint64_t most_of(const pl_need_width *width, uint64_t sum, uint64_t squares,
+/* Returns what the fullest tile of any mapping has. */
+static uint64_t most_of(const pl_need_width *width, const pl_tile_spread *spread,
                         size_t num_tiles) {
-    const double mean = (double)sum / (double)num_tiles;
-    const double units = mean / SQUARE_UNIT;
-    const double variance = (double)squares / (double)num_tiles - units * units;
+    const double count = (double)num_tiles;
+    const double units = (double)spread->units / count;
+    const double variance = (double)spread->squares / count - units * units;
     const double deviation = variance > 0 ? sqrt(variance) * SQUARE_UNIT : 0;
-    return (uint64_t)ceil((mean + deviation * (double)width->deviations_per_thousand / 1000) *
+    return (uint64_t)ceil(((double)spread->bytes / count +
+                           deviation * (double)width->deviations_per_thousand / 1000) *
                           (double)width->mean_per_thousand / 1000);
 }
 
@@ -256,7 +263,7 @@ pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rul
     pl_need_line line = {0};
     if (!rule->has_needs || num_tiles == 0)
         return line;
-    line.bytes = most_of(&width, spread->bytes, spread->squares, num_tiles);
-    line.copy_bytes = most_of(&width, spread->copy_bytes, spread->copy_squares, num_tiles);
+    line.bytes = most_of(&width, &spread->once, num_tiles);
+    line.copy_bytes = most_of(&width, &spread->copy, num_tiles);
     return line;
 }

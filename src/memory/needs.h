@@ -85,11 +85,14 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
 /* Sums of NEED_MOST over the tiles of a stage. The compiler chooses anew which of its data share a
  * tile. So the mean and the deviation of all tiles predict its fullest tile better than the tile
  * that happens to be the fullest. Zero-initialise. */
-typedef struct pl_need_spread {
+typedef struct pl_tile_spread {
     uint64_t bytes;
-    uint64_t copy_bytes;
-    uint64_t squares; /* in units of 64 * 64 */
-    uint64_t copy_squares;
+    uint64_t units;   /* of 64 bytes, each tile's rounded to the nearest */
+    uint64_t squares; /* of these */
+} pl_tile_spread;
+typedef struct pl_need_spread {
+    pl_tile_spread once; /* without copies */
+    pl_tile_spread copy; /* for each copy */
 } pl_need_spread;
 
 /* Adds the estimate of a tile, or the sums of other tiles. Every tile has less than 2^32 bytes. */
