@@ -110,25 +110,24 @@ static inline bool pl_account_is_data(const pl_account *account, const popliner_
     return is_touched || (account->variable_flags[variable] & PL_VARIABLE_IS_TOUCHED) == 0;
 }
 
+/* Sets *variables to those of a tile in a list by tile, which may be NULL; returns their number. */
+static inline size_t pl_list_of_tile(const uint32_t *list, const uint64_t *start, size_t tile,
+                                     const uint32_t **variables) {
+    *variables = list == NULL ? NULL : list + start[tile];
+    return list == NULL ? 0 : (size_t)(start[tile + 1] - start[tile]);
+}
+
 /* Sets *variables to the not always-live variables of a tile that no operation touches; returns
  * their number. */
 static inline size_t pl_account_unexplained(const pl_account *account, size_t tile,
                                             const uint32_t **variables) {
-    *variables = NULL;
-    if (account->unexplained == NULL)
-        return 0;
-    *variables = account->unexplained + account->unexplained_start[tile];
-    return (size_t)(account->unexplained_start[tile + 1] - account->unexplained_start[tile]);
+    return pl_list_of_tile(account->unexplained, account->unexplained_start, tile, variables);
 }
 
 /* Sets *variables to the variables of a tile that lie apart; returns their number. */
 static inline size_t pl_account_apart(const pl_account *account, size_t tile,
                                       const uint32_t **variables) {
-    *variables = NULL;
-    if (account->apart == NULL)
-        return 0;
-    *variables = account->apart + account->apart_start[tile];
-    return (size_t)(account->apart_start[tile + 1] - account->apart_start[tile]);
+    return pl_list_of_tile(account->apart, account->apart_start, tile, variables);
 }
 
 /* Returns the bytes of a group on a tile in a stage that explains explained_bytes, without the

@@ -130,9 +130,8 @@ popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_er
 }
 
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need) {
-    bool has_buffers =
-        pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES &&
-        (need == POPLINER_NEED_MOST || (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0);
+    bool has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES &&
+                       (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0;
     return pipeline->recompute == POPLINER_RECOMPUTE_NONE && !has_buffers &&
            !pl_is_calibrated(&pipeline->calibration) && need == POPLINER_NEED_EXPECTED;
 }
