@@ -37,7 +37,7 @@ enum { NUM_EFFECT_SETS = sizeof effect_sets / sizeof *effect_sets };
 
 /* How many intervals each effect changed, so that no test is of nothing. */
 static size_t num_laid_out, num_passed, num_buffered, num_accumulated, num_completed, num_shared,
-    num_apart, num_own, num_of_all;
+    num_apart, num_own, num_of_all, num_freed;
 
 /* ---- The simple evaluation ------------------------------------------------------------------ */
 
@@ -327,26 +327,74 @@ static size_t copies_of(const naive_passes *n, const popliner_pipeline *pipeline
     return n->trains ? pl_pipeline_copies_for(pipeline, need, stages_to_end) : 0;
 }
 
+/* Sets whether each class is used at each step, [num_classes][num_steps], by other programs than
+ * copies from and to the host. */
+static uint8_t *find_uses(const popliner_profile *p) {
+    uint8_t *uses = test_new_array(p->num_classes * p->num_steps, 1);
+    for (size_t step = 0; step < p->num_steps; step++) {
+        const uint32_t program = p->step_program[step];
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID &&
+               pl_touches_next(&touches, &variable))
+            uses[p->variable_class[variable] * p->num_steps + step] = 1;
+    }
+    return uses;
+}
+
+static bool has_pass(const naive_passes *n, size_t variable, uint8_t pass) {
+    for (size_t unit = 0; unit < n->num_units; unit++)
+        if ((n->touches[variable * n->num_units + unit] & pass) != 0)
+            return true;
+    return false;
+}
+
+/* Adds the bytes of a variable at the steps at which it is live and does not wait: something still
+ * uses it in the pass of the step, or it is of the backward pass and something has used it there. */
+static void add_at_work(const naive_passes *n, size_t variable, const uint8_t *uses,
+                        uint64_t *step_bytes) {
+    const popliner_profile *p = n->c->profile;
+    size_t last = 0; /* the step after it, before the turn */
+    size_t next = n->turn;
+    for (size_t step = 0; step < n->turn; step++)
+        last = uses[step] != 0 ? step + 1 : last;
+    while (next < p->num_steps && uses[next] == 0)
+        next++;
+    for (size_t step = 0; step < p->num_steps; step++)
+        if (is_live(p, variable, step) && (step < last || step >= next))
+            step_bytes[step] += p->variable_size_bytes[variable];
+}
+
 /* Adds what PopART frees between the passes of a stage with copies: all that it keeps one of but
- * for what the unit with the most of it does. */
+ * for the most that is at work at one of its steps. */
 static void add_freed(const naive_passes *n, const popliner_pipeline *pipeline,
                       const popliner_interval *stage, const uint64_t *stash, uint64_t *freed) {
-    size_t num_tiles = n->c->profile->target.num_tiles;
+    const popliner_profile *p = n->c->profile;
     if (!n->trains || pipeline->schedule != POPLINER_SCHEDULE_POPART ||
         pipeline->recompute != POPLINER_RECOMPUTE_NONE || stage->stages_to_end == 1 ||
         (pipeline->effects & POPLINER_EFFECT_BUFFERS) == 0)
         return;
-    uint64_t *own = test_new_array(num_tiles, sizeof *own);
-    uint64_t *most = test_new_array(num_tiles, sizeof *most);
-    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
-        naive_stash(n, pipeline->recompute, unit, unit, own);
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            most[tile] = own[tile] > most[tile] ? own[tile] : most[tile];
+    uint8_t *uses = find_uses(p);
+    uint64_t *step_bytes = test_new_array(p->target.num_tiles * p->num_steps, sizeof *step_bytes);
+    for (size_t v = 0; v < p->num_variables; v++)
+        if (!p->class_always_live[p->variable_class[v]] && has_pass(n, v, NAIVE_FORWARD) &&
+            has_pass(n, v, NAIVE_BACKWARD) && is_live(p, v, n->turn - 1) && is_live(p, v, n->turn))
+            add_at_work(n, v, &uses[p->variable_class[v] * p->num_steps],
+                        &step_bytes[pl_profile_tile_of(p, v) * p->num_steps]);
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t most = 0;
+        for (size_t step = 0; step < p->num_steps; step++) {
+            const size_t operation = popliner_chain_operation_at(n->chain, step);
+            if (operation == SIZE_MAX || is_in(stage, popliner_chain_unit_of(n->chain, operation)))
+                most = step_bytes[tile * p->num_steps + step] > most
+                           ? step_bytes[tile * p->num_steps + step]
+                           : most;
+        }
+        freed[tile] += stash[tile] > most ? stash[tile] - most : 0;
+        num_freed += most > 0 && most < stash[tile];
     }
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        freed[tile] += stash[tile] - most[tile];
-    free(own);
-    free(most);
+    free(uses);
+    free(step_bytes);
 }
 
 static void evaluate(const naive_passes *n, pl_stage_meter *meter,
@@ -794,6 +842,33 @@ static void made_models_agree(void **state) {
     }
 }
 
+/* Few of the pipelines above store tensors that wait meanwhile. */
+static void waiting_tensors_agree(void **state) {
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                        .recompute = POPLINER_RECOMPUTE_NONE,
+                                        .max_stages = 3,
+                                        .effects = POPLINER_EFFECTS_ALL};
+    static const char *const models[] = {"--skips 1 --layers 3", "--outline --layers 4"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *directory = test_path(*state, "made");
+        golden_case c;
+        naive_passes n;
+        uint64_t random = 127 + i;
+        make_profile(directory, "--training --tiles 4 --hidden 16 --sequence 8 --vocabulary 60 %s",
+                     models[i]);
+        golden_load_directory(&c, directory);
+        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        naive_begin(&n, &c, chain);
+        check_pipeline(&n, &pipeline, &random);
+        naive_end(&n);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+        golden_free(&c);
+        free(directory);
+    }
+}
+
 /* PopLiner's model knows no effects: all needs are one. */
 static void popliners_model_has_one_need(void **state) {
     (void)state;
@@ -863,7 +938,7 @@ static void sums_have_what_no_operation_touches(void **state) {
 static void saw_every_effect(void **state) {
     (void)state;
     assert_true(num_laid_out > 5);
-    assert_true(num_apart > 5 && num_own > 5 && num_of_all > 5);
+    assert_true(num_apart > 5 && num_own > 5 && num_of_all > 5 && num_freed > 5);
     assert_true(num_passed > 0);
     assert_true(num_buffered > 0);
     assert_true(num_accumulated > 0);
@@ -877,6 +952,7 @@ int main(void) {
         cmocka_unit_test(layers_at_random_agree),
         cmocka_unit_test(the_model_made_by_hand_agrees),
         IN_DIRECTORY(made_models_agree),
+        IN_DIRECTORY(waiting_tensors_agree),
         IN_DIRECTORY(sums_have_what_no_operation_touches),
         cmocka_unit_test(popliners_model_has_one_need),
         cmocka_unit_test(saw_every_effect),

@@ -89,6 +89,7 @@ class Model:
         self.find_touches()
         self.find_gradients()
         self.read_variables()
+        self.find_waits()
         self.read_code()
 
     # ---- forward and backward ----
@@ -412,6 +413,38 @@ class Model:
                     kept[tile] += size
         return kept
 
+    def find_waits(self):
+        """By class: the steps between its last user before the turn and the first from it on."""
+        programs = self.programs
+        number_of = dict(self.sql.execute(
+            "SELECT var_id, equivalence_class FROM vars_info WHERE bitset IS NULL OR bitset & 1"))
+        self.waits = {}
+        for step, program in enumerate(programs.step_program):
+            if programs.type[program] == "StreamCopyMid":
+                continue
+            for number in {number_of[var] for var in programs.touched.get(program, ())
+                           if var in number_of}:
+                begin, end = self.waits.get(number, (0, self.num_steps))
+                self.waits[number] = (step + 1, end) if step < self.turn else (
+                    begin, min(end, step))
+
+    def at_work(self, stage):
+        """By tile: the most that is kept, and is itself live and used, at a step of a stage."""
+        kept = [[0] * (self.num_steps + 1) for _ in self.live]
+        for tile, live in enumerate(self.live):
+            for (_, forward, backward, *_, number), size in live.items():
+                if not (forward and backward and self.is_live_across(number, self.turn)):
+                    continue
+                begin, end = self.waits[number]
+                for first, last in self.ranges[number]:
+                    leaves = min(max(first, begin), last)
+                    for a, b in ((first, leaves), (min(max(leaves, end), last), last)):
+                        kept[tile][a] += size
+                        kept[tile][b] -= size
+        steps = [step for unit in stage for step in self.own_steps[unit]]
+        return [max(curve[s] for s in steps) for curve in map(
+            lambda changes: list(accumulate(changes)), kept)]
+
     def crossing(self, unit, backward):
         """By tile: what crosses the cut before a unit, forward or backward."""
         sums = [0] * self.num_tiles
@@ -464,9 +497,8 @@ class Model:
                 kept = [a + (count if several else 1) * b
                         for a, b in zip(kept, self.stash_copy(stage, recompute))]
             if buffers and schedule == "popart" and recompute == "none" and count and restores:
-                at_work = [self.stash_copy([unit], recompute) for unit in stage]
-                away = [sum(column) - max(most) for *column, most in zip(
-                    away, self.stash_copy(stage, recompute), zip(*at_work))]
+                away = [sum(column) - min(column[1], most) for *column, most in zip(
+                    away, self.stash_copy(stage, recompute), self.at_work(stage))]
             if buffers and stage[-1] + 1 < self.num_units:
                 for sums, backward in ((sent_back, True), (sent_on, False)):
                     for tile, size in enumerate(self.crossing(stage[-1] + 1, backward)):

@@ -260,6 +260,7 @@ void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_gradients_free(&inputs->gradients);
     pl_passing_free(&inputs->passing);
     free_stash(&inputs->stash);
+    pl_waits_free(&inputs->waits);
     pl_vertex_kinds_free(&inputs->kinds);
     pl_unit_sets_free(&inputs->kind_sets);
     pl_arrays_free(&inputs->arrays);
@@ -410,6 +411,8 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     for (uint32_t i = 0; i < p->num_classes; i++)
         inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
     inputs->frees_originals = inputs->keeps && pl_pipeline_frees_originals(pipeline);
+    if (inputs->frees_originals)
+        status = pl_waits_find(&inputs->waits, passes, p, error);
     inputs->has_buffers =
         ((effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST]) &&
         pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;

@@ -110,6 +110,7 @@ typedef struct pl_interval_inputs {
     size_t max_stages;        /* of the pipeline: 1 if it stores nothing */
     bool keeps;
     bool frees_originals;  /* see pl_pipeline_frees_originals */
+    pl_waits waits;        /* if frees_originals */
     bool has_buffers;      /* sent data stays in the stage */
     bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;

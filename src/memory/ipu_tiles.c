@@ -243,7 +243,7 @@ static uint64_t add_stash(const ipu *q, const lists *l, uint64_t *freed_bytes) {
         copy_bytes += stash_bytes * pl_pipeline_copies_for(q->pipeline, q->need, s->stages_to_end);
         if (q->tiles->inputs.frees_originals &&
             pl_pipeline_copies(q->pipeline, s->stages_to_end) > 0)
-            *freed_bytes += stash_bytes - unit_bytes;
+            *freed_bytes += stash_bytes > unit_bytes ? stash_bytes - unit_bytes : 0;
     }
     return copy_bytes;
 }

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -327,6 +328,86 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
             add_carried(&own->passes, p, p->variable_class[i], p->variable_size_bytes[i], b,
                         forward_bytes, backward_bytes);
     }
+}
+
+/* ---- Tensors that a pipeline stores, and restores for the backward pass ---- */
+
+popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *p,
+                              popliner_error *error) {
+    waits->first_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
+    waits->end_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
+    /* of each program: the step after the last one before the turn, and the first from it on */
+    uint32_t *end = pl_new_array(p->num_programs, sizeof *end);
+    uint32_t *first = pl_new_array(p->num_programs, sizeof *first);
+    const bool memory = !waits->arrays.failed && end != NULL && first != NULL;
+    for (size_t i = 0; memory && i < p->num_classes; i++)
+        waits->end_step[i] = (uint32_t)p->num_steps;
+    for (size_t program = 0; memory && program < p->num_programs; program++)
+        first[program] = (uint32_t)p->num_steps;
+    for (size_t step = p->num_steps; memory && step-- > 0;) {
+        const uint32_t program = p->step_program[step];
+        if (step >= passes->turn_step)
+            first[program] = (uint32_t)step;
+        else if (end[program] == 0)
+            end[program] = (uint32_t)step + 1;
+    }
+    for (uint32_t program = 0; memory && program < p->num_programs; program++) {
+        if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
+            continue;
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            const uint32_t c = p->variable_class[variable];
+            if (waits->first_step[c] < end[program])
+                waits->first_step[c] = end[program];
+            if (waits->end_step[c] > first[program])
+                waits->end_step[c] = first[program];
+        }
+    }
+    free(end);
+    free(first);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "what a pipeline keeps");
+}
+
+void pl_waits_free(pl_waits *waits) {
+    pl_arrays_free(&waits->arrays);
+    *waits = (pl_waits){0};
+}
+
+/* Returns the step if it is in the range, else the end of the range that is nearer. */
+static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
+    return step < first ? first : step < end ? step : end;
+}
+
+bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const popliner_chain *chain,
+                      size_t tile, pl_curve *curve, uint64_t *unit_bytes) {
+    const popliner_profile *p = chain->profile;
+    memset(unit_bytes, 0, chain->num_units * sizeof *unit_bytes);
+    if (!pl_curve_begin(curve, 0, p->num_steps))
+        return false;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const pl_pass_bounds *b = &own->bounds[pl_unit_usage_of(&own->usage, i)];
+        const uint32_t c = p->variable_class[i];
+        if (b->first_forward == PL_NO_UNIT || b->first_backward == PL_NO_UNIT ||
+            p->class_always_live[c] || !pl_class_crosses(p, c, own->passes.turn_step))
+            continue;
+        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
+            const uint32_t first = p->range_first_step[k];
+            const uint32_t end = p->range_end_step[k];
+            const uint32_t wait = within(waits->first_step[c], first, end);
+            const uint32_t wait_end = within(waits->end_step[c], wait, end);
+            pl_curve_add_steps(curve, first, wait, p->variable_size_bytes[i]);
+            pl_curve_add_steps(curve, wait_end, end, p->variable_size_bytes[i]);
+        }
+    }
+    int64_t bytes = 0;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        bytes += curve->change_bytes[step];
+        const uint32_t operation = chain->operation_of_step[step];
+        const uint32_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
+        unit_bytes[unit] = pl_larger(unit_bytes[unit], (uint64_t)bytes);
+    }
+    return true;
 }
 
 /* ---- Tensors that pass through stages ---- */

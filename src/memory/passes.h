@@ -22,6 +22,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "memory/account.h"
+#include "memory/curve.h"
 #include "memory/unit_usage.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -137,6 +138,30 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
 /* Returns a new array [num_variables] of marks for the variables that a copy from the host fills;
  * NULL if memory is short. O(variables). */
 uint8_t *pl_mark_fed(const popliner_profile *profile);
+
+/* ---- Tensors that a pipeline stores, and restores for the backward pass ---- */
+
+/* The steps at which a class waits for the backward pass: from its last user before the turn to the
+ * first from it on. */
+typedef struct pl_waits {
+    pl_arrays arrays;     /* own the arrays below */
+    uint32_t *first_step; /* [num_classes] */
+    uint32_t *end_step;   /* [num_classes]: not above first_step if it never waits */
+} pl_waits;
+
+/* Finds the steps of all classes; copies from and to the host use nothing. Zero-initialise before,
+ * free with pl_waits_free, also after an error. Errors: MEMORY. Cost: one pass over the variables
+ * that programs touch. */
+popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes,
+                              const popliner_profile *profile, popliner_error *error);
+void pl_waits_free(pl_waits *waits);
+
+/* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the turn,
+ * and that do not wait, at one step of each unit. Overwrites `curve`. False if memory is short.
+ * O(variables of the tile + steps). */
+bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage,
+                      const popliner_chain *chain, size_t tile, pl_curve *curve,
+                      uint64_t *unit_bytes);
 
 /* ---- Tensors that pass through stages ---- */
 

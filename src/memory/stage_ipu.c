@@ -252,62 +252,6 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     return POPLINER_OK;
 }
 
-/* Adds a variable to the units first_unit ... last_unit in which both passes touch it. */
-static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
-                         size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
-    const pl_unit_sets *sets = &own->usage.sets;
-    uint32_t num_units = (uint32_t)own->usage.num_units / 2;
-    for (uint32_t set = variable_set; set != 0; set = sets->rest[set]) {
-        uint32_t member = sets->last_unit[set];
-        pl_pass_member m = pl_pass_member_of(&own->passes, num_units, member);
-        if (m.unit < first_unit || m.unit > last_unit)
-            continue;
-        /* if the unit is twice in the set, the member that comes later in the chain's order
-         * counts */
-        bool is_both =
-            member >= num_units
-                ? m.is_forward || pl_unit_sets_has(sets, sets->rest[set], m.unit)
-                : m.is_backward && !pl_unit_sets_has(sets, variable_set, m.unit + num_units);
-        if (is_both)
-            unit_bytes[m.unit - first_unit] += bytes;
-    }
-}
-
-/* Like pl_stage_measure_stash for NONE and a single unit: the unit of the stage that stores most on
- * the tile. */
-static popliner_status measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
-                                          size_t last_unit, uint64_t *by_tile_bytes,
-                                          popliner_error *error) {
-    const popliner_profile *p = meter->profile;
-    const pl_pass_usage *own;
-    size_t num_tiles = p->target.num_tiles;
-    memset(by_tile_bytes, 0, num_tiles * sizeof *by_tile_bytes);
-    popliner_status status = pl_stage_meter_pass_usage(meter, &own, error);
-    if (status != POPLINER_OK || !own->passes.is_training)
-        return status;
-    if (first_unit < pl_chain_first_data_unit(meter->chain))
-        first_unit = pl_chain_first_data_unit(meter->chain);
-    size_t num_units = last_unit >= first_unit ? last_unit - first_unit + 1 : 0;
-    uint64_t *unit_bytes = pl_new_array(num_units, sizeof *unit_bytes);
-    if (unit_bytes == NULL)
-        return pl_fail_memory(error, "what a pipeline keeps");
-    for (size_t tile = 0; num_units > 0 && tile < num_tiles; tile++) {
-        memset(unit_bytes, 0, num_units * sizeof *unit_bytes);
-        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
-             i++) {
-            uint32_t class_index = p->variable_class[i];
-            uint32_t set = pl_unit_usage_of(&own->usage, i);
-            if (set != 0 && !p->class_always_live[class_index] &&
-                pl_class_crosses(p, class_index, own->passes.turn_step))
-                add_to_units(own, set, first_unit, last_unit, p->variable_size_bytes[i],
-                             unit_bytes);
-        }
-        by_tile_bytes[tile] = pl_tiles_max(unit_bytes, num_units);
-    }
-    free(unit_bytes);
-    return POPLINER_OK;
-}
-
 /* ---- An IPU ---- */
 
 /* Returns, for a need, the number of copies of copy_bytes[num_tiles]: for one stage its copies, for
@@ -386,18 +330,26 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
             pl_larger(memory->need_bytes[need][tile], any.bytes + copies * any.copy_bytes);
 }
 
-/* Adds what is not live itself if copies of it are stored. */
+/* Adds what is not live itself if copies of it are stored: all of it, but for the most that is at
+ * one step of the stage. */
 static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval *stage,
                                  const uint64_t *stash_bytes, uint64_t *freed_bytes,
                                  popliner_error *error) {
-    size_t num_tiles = meter->profile->target.num_tiles;
-    uint64_t *unit_bytes = pl_new_array(num_tiles, sizeof *unit_bytes);
-    if (unit_bytes == NULL)
-        return pl_fail_memory(error, "what a pipeline keeps");
-    popliner_status status =
-        measure_unit_stash(meter, stage->first_unit, stage->last_unit, unit_bytes, error);
-    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
-        freed_bytes[tile] += stash_bytes[tile] - unit_bytes[tile];
+    popliner_status status = POPLINER_OK;
+    uint64_t *unit_bytes = pl_new_array(meter->chain->num_units, sizeof *unit_bytes);
+    if (meter->waits.end_step == NULL)
+        status = pl_waits_find(&meter->waits, &meter->pass_usage.passes, meter->profile, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < meter->profile->target.num_tiles;
+         tile++) {
+        if (unit_bytes == NULL || !pl_waits_measure(&meter->waits, &meter->pass_usage, meter->chain,
+                                                    tile, &meter->curve, unit_bytes)) {
+            status = pl_fail_memory(error, "what a pipeline keeps");
+            break;
+        }
+        const uint64_t most_bytes =
+            pl_tiles_max(unit_bytes + stage->first_unit, stage->last_unit - stage->first_unit + 1);
+        freed_bytes[tile] += stash_bytes[tile] > most_bytes ? stash_bytes[tile] - most_bytes : 0;
+    }
     free(unit_bytes);
     return status;
 }

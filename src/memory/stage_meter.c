@@ -96,6 +96,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     pl_number_sort_free(&meter->variable_order);
     pl_pass_usage_free(&meter->pass_usage);
     pl_gradients_free(&meter->gradients);
+    pl_waits_free(&meter->waits);
     free(meter->passed);
     free(meter->touched_by);
     free(meter->is_fed);

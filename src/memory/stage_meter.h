@@ -57,6 +57,7 @@ struct pl_stage_meter {
     bool has_pass_usage;
     uint8_t *touched_by; /* [num_variables] */
     uint8_t *is_fed;     /* [num_variables] */
+    pl_waits waits;
     bool knows_accumulators;
     bool has_accumulators;  /* the profile, if knows_accumulators */
     pl_gradients gradients; /* if it has none */

@@ -288,17 +288,6 @@ static bool list_arriving(pl_tile_meter *meter) {
     return true;
 }
 
-/* Computes the stash of stages of one unit from the differences over the starts. */
-static void find_unit_stashes(pl_tile_meter *meter) {
-    size_t num_units = meter->inputs->chain->num_units;
-    const uint64_t *arriving = meter->arriving_bytes[PL_SUM_STASH];
-    for (size_t unit = 0; unit < num_units; unit++) {
-        meter->unit_stash_bytes[unit] = 0;
-        for (size_t start = 0; start <= unit; start++)
-            meter->unit_stash_bytes[unit] += arriving[start * num_units + unit];
-    }
-}
-
 /* Finds the largest variable of each unit that lies apart. */
 static void find_apart(pl_tile_meter *meter, size_t tile) {
     const pl_interval_inputs *inputs = meter->inputs;
@@ -343,8 +332,10 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
     if (meter->inputs->keeps)
         pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage->usage, tile,
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
-    if (meter->unit_stash_bytes != NULL)
-        find_unit_stashes(meter);
+    if (memory && meter->unit_stash_bytes != NULL)
+        memory =
+            pl_waits_measure(&meter->inputs->waits, meter->inputs->pass_usage, meter->inputs->chain,
+                             tile, &meter->base_curve, meter->unit_stash_bytes);
     find_apart(meter, tile);
     return memory && sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
            list_arriving(meter);

@@ -353,7 +353,7 @@ static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, steady_by
     if (!is_told && !is_wanted)
         return true;
     if (meter->inputs->frees_originals) {
-        s->freed_bytes = s->stash_bytes - unit_stash_bytes;
+        s->freed_bytes = s->stash_bytes > unit_stash_bytes ? s->stash_bytes - unit_stash_bytes : 0;
         s->freed_bytes = s->freed_bytes < bytes ? s->freed_bytes : bytes;
     }
     const pl_need_line left = need_of(meter, POPLINER_NEED_EXPECTED, bytes - s->freed_bytes, s);

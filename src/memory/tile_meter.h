@@ -75,7 +75,7 @@ typedef struct pl_tile_meter {
     uint64_t *sent_forward;
     uint64_t *sent_backward;
     pl_overhead layout;
-    uint64_t *unit_stash_bytes; /* [num_units] stash of the unit alone as a stage; may be NULL */
+    uint64_t *unit_stash_bytes; /* [num_units] see pl_waits_measure; may be NULL */
     uint64_t *unit_apart_bytes; /* [num_units] its largest variable that lies apart */
     /* The bytes of each sum but the stash, by set of units (pl_tile_set): parts whose first step is
      * the number of the sum. Only if is_by_set. */
