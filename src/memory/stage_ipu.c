@@ -330,7 +330,7 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
             pl_larger(memory->need_bytes[need][tile], any.bytes + copies * any.copy_bytes);
 }
 
-/* Adds what is not live itself if copies of it are stored: all of it, but for the most that is at
+/* Adds what is not live itself if copies of it are stored: all of it, except for the most that is at
  * one step of the stage. */
 static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval *stage,
                                  const uint64_t *stash_bytes, uint64_t *freed_bytes,
