@@ -188,9 +188,6 @@ static void stages_choose_what_they_recompute(void **state) {
                     (i == 0 ? 256 : 231));
     }
     json_decref(answer);
-    RUN(&run, TRAINING_DIRECTORY, "-q", "--solve", "--recompute", "auto", "--schedule", "popart",
-        "--num-ipus", "1..2");
-    assert_refused(&run, 2, "a range of --num-ipus: not with --recompute auto of a profile");
     /* all or nothing for all: 256 and 276.5 cycles */
     answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "full", "--schedule",
                       "none:1,2", "--mem-per-tile", "270", "--objective", "cycles");
@@ -204,7 +201,6 @@ static void stages_choose_what_they_recompute(void **state) {
         const char *arguments[4];
         const char *message;
     } cases[] = {
-        {{"--pareto", "memory,cycles"}, "--pareto: not with --recompute auto"},
         {{"--objective", "balance"}, "--objective balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
          "--recompute auto: not with --device-map 0,1,0, whose stages share IPUs"},

@@ -123,6 +123,36 @@ def check(tool, profile, pipeline, splits, objective, limit, ways):
     return set(choices) if expected is not None else None
 
 
+def plans_of(splits):
+    return [(stages, traffic) for rows, traffic in splits.values()
+            for stages in itertools.product(*zip(*(rows[way] for way in WAYS)))]
+
+
+def check_several(tool, profile, pipeline, splits, objective, limit):
+    """Ranges and fronts: no row or point can be better, and each has the choices it needs."""
+    names = objective.split(",")
+    own = [*pipeline, "--recompute", "auto", "--mem-per-tile", str(limit)]
+    plans = [plan for plan in plans_of(splits) if all(stage[0] <= limit for stage in plan[0])]
+    rows = solve(tool, profile, *own, "--objective", objective, "--num-ipus", "1..4")["results"]
+    for count, row in enumerate(rows, 1):
+        best = min(([value(plan, name) for name in names] for plan in plans
+                    if len(plan[0]) <= count), default=None)
+        told = [item["value"] for item in row["objectives"]]
+        if (row["status"] == "optimal") != (best is not None) or (best and told != best):
+            fail(f"{profile} {own} {objective} {count}: {told} instead of {best}")
+        if best and not {stage["recompute"] for stage in row["stages"]} <= set(WAYS):
+            fail(f"{profile} {own} {objective} {count}: {row['stages']}")
+    if len(names) != 2:
+        return
+    points = solve(tool, profile, *own, "--pareto", objective, "--num-ipus", "9")["results"]
+    told = [[item["value"] for item in point["objectives"]] for point in points]
+    pairs = sorted({tuple(value(plan, name) for name in names) for plan in plans})
+    front = [pair for i, pair in enumerate(pairs)
+             if all(other[1] > pair[1] for other in pairs[:i])]
+    if told != [list(pair) for pair in front]:
+        fail(f"{profile} {own} --pareto {objective}: {told} instead of {front}")
+
+
 def main():
     tool, maker = sys.argv[1:3]
     takes_all = cases.takes_all()
@@ -147,6 +177,7 @@ def main():
                 for objective in cases.some(OBJECTIVES, 2):
                     for limit in (10**9, peaks[len(peaks) // 2], peaks[len(peaks) // 5], peaks[0]):
                         seen.append(check(tool, profile, pipeline, splits, objective, limit, WAYS))
+                        check_several(tool, profile, pipeline, splits, objective, limit)
                     seen.append(check(tool, profile, pipeline, splits, objective,
                                       peaks[len(peaks) // 3], ("standard", "full")))
     mixed = sum(1 for choices in seen if choices is not None and len(choices) > 1)

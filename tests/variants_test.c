@@ -204,6 +204,7 @@ typedef struct question {
     popliner_ipu_speed speed;
     popliner_ipu_link link;
     const popliner_pipeline *pipeline;
+    uint64_t below; /* the second objective of a point of a front; 0: any */
 } question;
 
 static uint64_t up(uint64_t amount, uint64_t of, uint64_t by) {
@@ -305,7 +306,7 @@ static truth best_of_all(const question *q) {
     for (unsigned begins = 0; begins < 1u << q->m->num_units; begins += 2)
         for (uint64_t peak = 0; peak < MOST_BYTES; peak++) {
             values own = value_of(q, begins, peak);
-            if (own.exists)
+            if (own.exists && (q->below == 0 || own.of[q->objectives[1]] < q->below))
                 all[count++] = own;
         }
     truth t = {.exists = count > 0};
@@ -417,6 +418,31 @@ static void check_enough_ipus(const question *q, const popliner_plan *plan) {
                  q->options.num_ipus, q->m->text);
 }
 
+/* The points of a front are the best answers, each with less of the second objective. Returns their
+ * number. */
+static size_t check_front(question *q, const popliner_costs *costs) {
+    popliner_pareto *front = NULL;
+    popliner_error error = {.message = ""};
+    q->options.slack_percent = 0;
+    if (popliner_pareto_solve(costs, &q->options, &front, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    const size_t count = front->num_points;
+    assert_true(front->is_complete);
+    for (size_t i = 0; i <= count; i++) {
+        const truth t = best_of_all(q);
+        assert_int_equal(t.exists, i < count);
+        if (!t.exists)
+            break;
+        check_plan(q, front->plans[i], (const char *const *)front->plans[i]->choices, &t);
+        q->below = t.least[1];
+        assert_true(q->below > 0 || i + 1 == count);
+        if (q->below == 0)
+            break;
+    }
+    popliner_pareto_free(front);
+    return count;
+}
+
 static void every_split_with_every_choice(void **state) {
     (void)state;
     static const char *const copies[] = {"0,1,...", "1,2,...", "0", "2", "1f1b+1"};
@@ -424,6 +450,7 @@ static void every_split_with_every_choice(void **state) {
     size_t num_solved = 0;
     size_t num_chosen = 0;
     size_t num_enough = 0;
+    size_t num_points = 0;
     for (uint64_t seed = 1; seed <= num_instances; seed++) {
         static made_file m;
         uint64_t random = seed * 7919;
@@ -459,8 +486,11 @@ static void every_split_with_every_choice(void **state) {
         }
         popliner_plan_free(plan);
         popliner_variants_answer_free(answer);
+        if (q.options.num_objectives > 1 && seed % 4 == 0)
+            num_points += check_front(&q, file->costs);
         popliner_costs_file_free(file);
     }
+    assert_true(num_points > num_instances / 4);
     assert_true(num_solved > num_instances / 2);
     assert_true(num_chosen > num_instances / 4);
     assert_true(num_enough > num_instances / 100);

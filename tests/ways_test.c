@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costs/variants.h"
 #include "popliner/solver.h"
 #include "test_data.h"
 
@@ -24,6 +25,7 @@ typedef struct question {
     popliner_ipu_speed speeds[2];
     popliner_ipu_link link;
     popliner_cut_rule cut_rules[MOST_UNITS];
+    uint64_t below; /* the second objective of a point of a front */
 } question;
 
 /* A split with its choices, and what it is worth. */
@@ -232,7 +234,7 @@ static truth best_of_all(const question *q) {
             num_choices *= q->num_ways;
         for (size_t choices = 0; choices < num_choices; choices++) {
             answer own = value_of(q, begins, choices);
-            if (own.exists)
+            if (own.exists && (q->below == 0 || own.of[q->objectives[1]] < q->below))
                 all[count++] = own;
         }
     }
@@ -304,6 +306,14 @@ static void check_choices(const question *q, const popliner_plan *plan, const ch
 static size_t num_feasible;
 static size_t num_without_recomputing; /* all stages have the first way */
 
+/* False if there are no cycles, but they count. */
+static bool can_be_solved(const question *q) {
+    bool needs_cycles = has_objective(q, POPLINER_OBJECTIVE_CYCLES) ||
+                        q->options.num_ipu_speeds > 0 || q->options.num_ipu_links > 0 ||
+                        q->options.link_bandwidth.bytes > 0;
+    return !needs_cycles || popliner_costs_has_cycles(q->costs[0]);
+}
+
 static void check_answer(const question *q) {
     popliner_variants_answer *found = NULL;
     popliner_error error = {.message = ""};
@@ -311,10 +321,7 @@ static void check_answer(const question *q) {
     const answer best = t.best;
     popliner_status status = popliner_variants_solve_costs(
         (const popliner_costs *const *)q->costs, names, q->num_ways, &q->options, &found, &error);
-    bool needs_cycles = has_objective(q, POPLINER_OBJECTIVE_CYCLES) ||
-                        q->options.num_ipu_speeds > 0 || q->options.num_ipu_links > 0 ||
-                        q->options.link_bandwidth.bytes > 0;
-    if (needs_cycles && !popliner_costs_has_cycles(q->costs[0])) {
+    if (!can_be_solved(q)) {
         assert_int_equal(status, POPLINER_ERROR_USAGE);
         assert_null(found);
         return;
@@ -349,6 +356,41 @@ static void check_answer(const question *q) {
     popliner_variants_answer_free(found);
 }
 
+static size_t num_points;
+
+/* The points of a front are the best answers, each with less of the second objective. */
+static void check_front(question *q) {
+    popliner_pareto *front = NULL;
+    popliner_error error = {.message = ""};
+    q->options.slack_percent = 0;
+    popliner_status status = popliner_pareto_solve(q->costs[0], &q->options, &front, &error);
+    if (status != POPLINER_OK)
+        fail_msg("%s", error.message);
+    assert_true(front->is_complete);
+    for (size_t i = 0; i <= front->num_points; i++) {
+        const truth t = best_of_all(q);
+        assert_int_equal(t.best.exists, i < front->num_points);
+        if (!t.best.exists)
+            break;
+        const popliner_plan *plan = front->plans[i];
+        for (size_t k = 0; k < q->options.num_objectives; k++) {
+            bool is_free = q->objectives[k] == POPLINER_OBJECTIVE_HEADROOM;
+            assert_int_equal(is_free ? largest_limit(q) - plan->values[k].value
+                                     : plan->values[k].value,
+                             t.least[k]);
+        }
+        assert_int_equal(plan->num_stages, t.best.num_stages);
+        for (size_t k = 0; k < plan->num_stages; k++)
+            assert_int_equal(plan->stages[k].first_unit, t.best.first[k]);
+        check_choices(q, plan, (const char *const *)plan->choices, &t);
+        q->below = t.least[1];
+        num_points++;
+        if (q->below == 0) /* that is no limit */
+            break;
+    }
+    popliner_pareto_free(front);
+}
+
 static void every_choice_was_tried(void **state) {
     size_t num_cases = test_chosen(2500, 7000, 20000);
     uint64_t random = 77;
@@ -357,9 +399,12 @@ static void every_choice_was_tried(void **state) {
         question q;
         draw_question(&q, &random);
         check_answer(&q);
-        for (size_t way = 0; way < q.num_ways; way++)
-            popliner_costs_free(q.costs[way]);
+        assert_int_equal(pl_ways_join(q.costs, names, q.num_ways, NULL), POPLINER_OK);
+        if (q.options.num_objectives > 1 && can_be_solved(&q))
+            check_front(&q);
+        popliner_costs_free(q.costs[0]);
     }
+    assert_true(num_points > num_cases / 2);
     assert_true(num_feasible > num_cases / 3);
     assert_true(num_without_recomputing < num_feasible * 4 / 5);
 }

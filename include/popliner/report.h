@@ -88,13 +88,10 @@ typedef struct popliner_sweep {
     const uint64_t *values;
     const popliner_plan *const *plans; /* one for each value */
     size_t num_values;
-    /* [num_values]: how the stages of each plan recompute, as popliner_variants_texts has it, for
-     * JSON; NULL: no stage chooses */
-    const char *const *const *choices;
 } popliner_sweep;
 
 #define POPLINER_SWEEP_INIT                                                                        \
-    { sizeof(popliner_sweep), NULL, NULL, NULL, 0, NULL }
+    { sizeof(popliner_sweep), NULL, NULL, NULL, 0 }
 
 /* Writes a row or an object for each value, with status, objectives and their bounds, IPUs used,
  * and split. `names` has the names of units and numbers; its plan is ignored. Errors: also USAGE

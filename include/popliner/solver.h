@@ -232,6 +232,10 @@ typedef struct popliner_plan {
 
     /* Proof about the whole graph: see popliner_costs_file_arrange. */
     popliner_graph_proof graph;
+
+    /* [num_stages], owned by the plan: how each stage recomputes, if the costs let stages choose
+     * (see below); else NULL. */
+    char **choices;
 } popliner_plan;
 
 /* Frees a plan. NULL is fine. */
@@ -593,7 +597,9 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * variants of a unit or an interval, which trade memory and stash for cycles. With
  * POPLINER_RECOMPUTE_AUTO each stage (and in it each unit that has variants) chooses one, so that
  * the objectives are optimal over all choices. Other costs have one table per variant. (For a
- * profile, popliner_analysis_solve makes them.)
+ * profile, popliner_analysis_solve and popliner_analysis_costs make them.) popliner_solve and
+ * popliner_pareto_solve choose like popliner_variants_solve for the costs of such a file or profile,
+ * and their plans have the choices.
  *
  * Threads: answers do not change, and any number of threads may read them at once. The tables are
  * used as popliner/costs.h says. */

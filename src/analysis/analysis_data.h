@@ -189,7 +189,6 @@ typedef struct pl_task {
     unsigned ways; /* bits that stages choose from; 0: all */
     /* the caller's recomputation of each stage; NULL: the request's */
     const popliner_recompute *given;
-    popliner_variants_answer *chosen; /* the choices of the stages; NULL: there was no choice */
 } pl_task;
 
 void pl_task_free(pl_task *task);

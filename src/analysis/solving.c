@@ -60,97 +60,6 @@ static popliner_status solve_costs(pl_task *t, popliner_plan *plan, popliner_err
     return status;
 }
 
-/* Measures all stages for one recomputation. */
-static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t max_bytes,
-                                   popliner_error *error) {
-    const popliner_pipeline asked = t->pipeline;
-    popliner_status status = POPLINER_OK;
-    t->pipeline.recompute = way;
-    t->stages = NULL;
-    if (!pl_is_calibrated(&asked.calibration))
-        status = pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error);
-    if (status == POPLINER_OK && t->stages == NULL)
-        status = pl_analysis_make_meter(t->analysis, t->model, error);
-    if (status == POPLINER_OK)
-        status = pl_task_measure_costs(t, max_bytes, error);
-    t->pipeline = asked;
-    return status;
-}
-
-/* Solves with the stages that were measured up to max_bytes for each recomputation. */
-static popliner_status choose_within(pl_task *t, const popliner_recompute *ways, size_t count,
-                                     uint64_t max_bytes, popliner_error *error) {
-    const popliner_listener *listener = &t->analysis->listener;
-    popliner_costs *costs[PL_NUM_RECOMPUTES] = {0};
-    const popliner_costs *seen[PL_NUM_RECOMPUTES] = {0};
-    const char *names[PL_NUM_RECOMPUTES];
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        status = measure_way(t, ways[i], max_bytes, error);
-        names[i] = pl_recompute_name(ways[i]);
-        seen[i] = costs[i] = t->costs;
-        t->costs = NULL;
-    }
-    double start = pl_clock_seconds();
-    popliner_variants_answer_free(t->chosen);
-    t->chosen = NULL;
-    if (status == POPLINER_OK) {
-        pl_progress(listener, "Solving", 0, 0);
-        status = popliner_variants_solve_costs(seen, names, count, &t->solver.options, &t->chosen,
-                                               error);
-    }
-    if (status == POPLINER_OK)
-        pl_step(listener, "Solving", start);
-    for (size_t i = 0; i < count; i++)
-        popliner_costs_free(costs[i]);
-    return status;
-}
-
-/* Lists the recomputations to measure, of those that stages choose from (bits; 0: all), in
- * measured[PL_NUM_RECOMPUTES]; returns their number. With NONE, STANDARD is not measured: it never
- * needs less, but at most, and takes as many cycles. If the pipeline stores nothing, one is
- * enough. */
-static size_t recomputing_ways(const popliner_pipeline *pipeline, popliner_need need, unsigned ways,
-                               popliner_recompute *measured) {
-    size_t count = 0;
-    if (ways == 0)
-        ways = (1u << PL_NUM_RECOMPUTES) - 1;
-    if ((ways & 1u << POPLINER_RECOMPUTE_NONE) != 0 && need != POPLINER_NEED_MOST)
-        ways &= ~(1u << POPLINER_RECOMPUTE_STANDARD);
-    for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
-        if ((ways >> way & 1) != 0 && (count == 0 || pl_pipeline_keeps(pipeline)))
-            measured[count++] = (popliner_recompute)way;
-    return count;
-}
-
-/* Finds the best split with the best choices. */
-static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_error *error) {
-    popliner_solver_options *o = &t->solver.options;
-    popliner_recompute ways[PL_NUM_RECOMPUTES];
-    bool without_reasons = o->without_reasons;
-    size_t count = recomputing_ways(&t->pipeline, t->need, t->ways, ways);
-    popliner_status status = pl_variants_check_options(o, error);
-    if (status == POPLINER_OK && pl_pipeline_keeps(&t->pipeline))
-        status = pl_recomputing_check(t->chain, error);
-    o->without_reasons = true; /* reasons need stages that were not measured */
-    if (status == POPLINER_OK)
-        status = choose_within(t, ways, count, pl_limits_largest(o), error);
-    o->without_reasons = without_reasons;
-    popliner_plan *found = status == POPLINER_OK ? popliner_variants_take_plan(t->chosen) : NULL;
-    if (status == POPLINER_OK && found->status == POPLINER_PLAN_INFEASIBLE && !found->is_stopped &&
-        !without_reasons) {
-        popliner_plan_free(found);
-        status = choose_within(t, ways, count, UINT64_MAX, error);
-        found = status == POPLINER_OK ? popliner_variants_take_plan(t->chosen) : NULL;
-    }
-    if (found != NULL) {
-        *plan = *found;
-        *found = (popliner_plan){0};
-        popliner_plan_free(found);
-    }
-    return status;
-}
-
 /* Measures all stages with their details when a pipeline is requested again, and keeps them: further
  * requests with other limits, objectives and constraints then measure nothing. The first request
  * does not, because details take longer than the peaks that it needs. */
@@ -177,12 +86,12 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
 
 static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
-    if (t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
-        return choose_plan(t, plan, error);
+    const bool chooses = t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     bool without_reasons = o->without_reasons;
-    if (t->is_greedy)
+    if (t->is_greedy && !chooses)
         return solve_greedily(t, plan, error);
-    popliner_status status = pl_task_keep_if_again(t, error);
+    popliner_status status =
+        chooses ? pl_variants_check_options(o, error) : pl_task_keep_if_again(t, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(t, pl_limits_largest(o), error);
     o->without_reasons = true; /* reasons need stages that were not measured */
@@ -212,17 +121,16 @@ static popliner_recompute way_of(const char *name) {
 
 /* Lists what each stage recomputes, if they may differ: an array that the caller frees, else
  * NULL. */
-static popliner_status list_recomputes(const pl_task *t, size_t num_stages,
+static popliner_status list_recomputes(const pl_task *t, const popliner_plan *plan,
                                        popliner_recompute **recomputes, popliner_error *error) {
     *recomputes = NULL;
-    if (t->given == NULL && t->chosen == NULL)
+    if (t->given == NULL && plan->choices == NULL)
         return POPLINER_OK;
-    *recomputes = pl_new_array(num_stages, sizeof **recomputes);
+    *recomputes = pl_new_array(plan->num_stages, sizeof **recomputes);
     if (*recomputes == NULL)
         return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < num_stages; i++)
-        (*recomputes)[i] =
-            t->given != NULL ? t->given[i] : way_of(popliner_variants_texts(t->chosen)[i]);
+    for (size_t i = 0; i < plan->num_stages; i++)
+        (*recomputes)[i] = t->given != NULL ? t->given[i] : way_of(plan->choices[i]);
     return POPLINER_OK;
 }
 
@@ -230,7 +138,7 @@ static popliner_status list_recomputes(const pl_task *t, size_t num_stages,
 static popliner_status list_stages(const pl_task *t, const pl_stage_details **of_ways,
                                    popliner_error *error) {
     popliner_pipeline pipeline = t->pipeline;
-    bool is_needed = (t->given != NULL || t->chosen != NULL) &&
+    bool is_needed = (t->given != NULL || pipeline.recompute == POPLINER_RECOMPUTE_AUTO) &&
                      t->analysis->models[t->model].meter == NULL &&
                      !pl_is_calibrated(&pipeline.calibration);
     popliner_status status = POPLINER_OK;
@@ -270,13 +178,16 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .warnings = {&t->analysis->recorder.warnings, &t->recorder.warnings},
     };
     popliner_recompute *recomputes = NULL;
-    popliner_status status = list_recomputes(t, plan->num_stages, &recomputes, error);
+    popliner_status status = list_recomputes(t, plan, &recomputes, error);
     input.stage_recomputes = recomputes;
     if (recomputes != NULL)
         input.pipeline.recompute = POPLINER_RECOMPUTE_AUTO;
-    if (t->chosen != NULL)
+    if (plan->choices != NULL) { /* the certificate has no costs: those of a way are not all */
         input.has_cycles =
             pl_profile_cycles_source(t->analysis->profile) >= POPLINER_CYCLES_ESTIMATED;
+        popliner_costs_free(t->costs);
+        t->costs = NULL;
+    }
     if (status == POPLINER_OK)
         status = list_stages(t, input.stages_of_ways, error);
     if (status == POPLINER_OK)

@@ -7,6 +7,7 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "costs/variants.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/ipu_tiles.h"
@@ -19,7 +20,6 @@
 void pl_task_free(pl_task *t) {
     pl_owned_options_free(&t->solver);
     popliner_costs_free(t->costs);
-    popliner_variants_answer_free(t->chosen);
     pl_messages_clear(&t->recorder.warnings);
 }
 
@@ -285,8 +285,8 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
                               popliner_error *error) {
     popliner_request r;
     t->analysis = analysis;
-    popliner_status status = what == PL_TO_SOLVE ? take_request(request, &r, error)
-                                                 : pl_analysis_take_request(request, &r, error);
+    popliner_status status = what != PL_TO_EVALUATE ? take_request(request, &r, error)
+                                                    : pl_analysis_take_request(request, &r, error);
     if (status == POPLINER_OK && what == PL_TO_EVALUATE && analysis->has_variables) {
         status = pl_analysis_begin(analysis, r.memory_model, error);
         if (status == POPLINER_OK)
@@ -388,7 +388,8 @@ static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
     return longest;
 }
 
-popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+/* Measures all stages for the recomputation of the pipeline. */
+static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_analysis *a = t->analysis;
     size_t num_mapped = t->solver.options.num_mapped_stages;
@@ -428,6 +429,71 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     if (status == POPLINER_OK)
         status = popliner_costs_set_pipeline(t->costs, &t->pipeline, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;
+}
+
+/* Measures all stages for one recomputation. */
+static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t max_bytes,
+                                   popliner_error *error) {
+    const popliner_pipeline asked = t->pipeline;
+    popliner_status status = POPLINER_OK;
+    t->pipeline.recompute = way;
+    t->stages = NULL;
+    if (!pl_is_calibrated(&asked.calibration))
+        status = pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error);
+    if (status == POPLINER_OK && t->stages == NULL)
+        status = pl_analysis_make_meter(t->analysis, t->model, error);
+    if (status == POPLINER_OK)
+        status = measure_costs(t, max_bytes, error);
+    t->pipeline = asked;
+    return status;
+}
+
+/* Lists the recomputations to measure, of those that stages choose from (bits; 0: all), in
+ * measured[PL_NUM_RECOMPUTES]; returns their number. With NONE, STANDARD is not measured: it never
+ * needs less, but at most, and takes as many cycles. If the pipeline stores nothing, one is
+ * enough. */
+static size_t recomputing_ways(const popliner_pipeline *pipeline, popliner_need need, unsigned ways,
+                               popliner_recompute *measured) {
+    size_t count = 0;
+    if (ways == 0)
+        ways = (1u << PL_NUM_RECOMPUTES) - 1;
+    if ((ways & 1u << POPLINER_RECOMPUTE_NONE) != 0 && need != POPLINER_NEED_MOST)
+        ways &= ~(1u << POPLINER_RECOMPUTE_STANDARD);
+    for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
+        if ((ways >> way & 1) != 0 && (count == 0 || pl_pipeline_keeps(pipeline)))
+            measured[count++] = (popliner_recompute)way;
+    return count;
+}
+
+/* Measures all stages for each recomputation; the costs choose between them. */
+static popliner_status measure_ways(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+    popliner_costs *costs[PL_NUM_RECOMPUTES] = {0};
+    const char *names[PL_NUM_RECOMPUTES];
+    popliner_recompute ways[PL_NUM_RECOMPUTES];
+    const size_t count = recomputing_ways(&t->pipeline, t->need, t->ways, ways);
+    popliner_status status =
+        pl_pipeline_keeps(&t->pipeline) ? pl_recomputing_check(t->chain, error) : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        status = measure_way(t, ways[i], max_bytes, error);
+        names[i] = pl_recompute_name(ways[i]);
+        costs[i] = t->costs;
+        t->costs = NULL;
+    }
+    if (status == POPLINER_OK) {
+        t->costs = costs[0];
+        return pl_ways_join(costs, names, count, error);
+    }
+    for (size_t i = 0; i < count; i++)
+        popliner_costs_free(costs[i]);
+    return status;
+}
+
+popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+    if (t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return measure_costs(t, max_bytes, error);
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    return measure_ways(t, max_bytes, error);
 }
 
 static popliner_status costs_in_turn(popliner_analysis *analysis, const popliner_request *request,

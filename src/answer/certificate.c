@@ -585,7 +585,10 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     if (status != POPLINER_OK)
         return status;
     pl_certificate *made = (pl_certificate *)*certificate;
-    status = copy_choices(made, whole_input(input).stage_choices, error);
+    const char *const *choices = whole_input(input).stage_choices;
+    if (choices == NULL)
+        choices = (const char *const *)made->plan.choices;
+    status = copy_choices(made, choices, error);
     if (status != POPLINER_OK) {
         /* the plan is the caller's again */
         *input->plan = made->plan;

@@ -77,9 +77,8 @@ static void put_stage(const pl_certificate_input *names, const popliner_plan_sta
     pl_put_text(json, "to", names->unit_names[stage->last_unit]);
 }
 
-/* Those of a row's object: the same, with stages, their choices (NULL: none) and bounds. */
-static void put_plan(const pl_certificate_input *names, const popliner_plan *plan,
-                     const char *const *choices, pl_json *json) {
+/* Those of a row's object: the same, with stages, their choices and bounds. */
+static void put_plan(const pl_certificate_input *names, const popliner_plan *plan, pl_json *json) {
     const pl_certificate c = of_plan(names, plan);
     pl_put_text(json, "status", status_of(plan));
     pl_certificate_objectives_json(&c, json);
@@ -90,8 +89,8 @@ static void put_plan(const pl_certificate_input *names, const popliner_plan *pla
     for (size_t i = 0; i < plan->num_stages; i++) {
         pl_put_open(json, NULL, '{');
         put_stage(names, &plan->stages[i], json);
-        if (choices != NULL)
-            pl_put_text(json, "recompute", choices[i]);
+        if (plan->choices != NULL)
+            pl_put_text(json, "recompute", plan->choices[i]);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -145,7 +144,7 @@ static void put_sweep(const void *of, const pl_certificate_input *names, pl_json
     for (size_t i = 0; i < sweep->num_values; i++) {
         pl_put_open(json, NULL, '{');
         pl_put_number(json, "value", sweep->values[i]);
-        put_plan(names, sweep->plans[i], sweep->choices == NULL ? NULL : sweep->choices[i], json);
+        put_plan(names, sweep->plans[i], json);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -199,7 +198,7 @@ static void put_pareto(const void *of, const pl_certificate_input *names, pl_jso
     pl_put_open(json, "results", '[');
     for (size_t i = 0; i < summary->num_points; i++) {
         pl_put_open(json, NULL, '{');
-        put_plan(names, summary->plans[i], NULL, json);
+        put_plan(names, summary->plans[i], json);
         pl_put_close(json);
     }
     pl_put_close(json);

@@ -86,11 +86,10 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 
 /* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
  * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value
- * fits. Memory is that before --reserve. With a file the stages choose how they recompute. `names`
- * has the names of units and numbers. */
-popliner_status sweep_print(session *s, const popliner_costs *costs,
-                            const popliner_costs_file *file, const request *r,
-                            const popliner_certificate_input *names, popliner_error *error);
+ * fits. Memory is that before --reserve. `names` has the names of units and numbers, and the
+ * costs. */
+popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
+                            popliner_error *error);
 
 /* ---- --pareto: all best compromises of two objectives ---- */
 

@@ -433,7 +433,7 @@ static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
                                         .copies = r->asked.copies,
                                         .max_stages = SIZE_MAX};
     popliner_costs_file *file = NULL;
-    popliner_variants_answer *answer = NULL;
+    popliner_plan *plan = NULL;
     popliner_error own = {0};
     if (s->options.costs == NULL || strcmp(s->options.costs, "-") == 0 || !may_recompute(s, r) ||
         r->num_units > MOST_UNITS)
@@ -442,13 +442,11 @@ static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
     popliner_status status = costs_read_again(s, &pipeline, &file, &own);
     interrupts_catch(&s->interrupts);
     if (status == POPLINER_OK)
-        status = popliner_variants_solve(file, &t->solver, &answer, &own);
+        status = popliner_solve(file->costs, &t->solver, &plan, &own);
     interrupts_release(&s->interrupts);
-    popliner_plan *plan = status == POPLINER_OK ? popliner_variants_take_plan(answer) : NULL;
     if (plan != NULL)
         take_plan(t, plan);
     popliner_plan_free(plan);
-    popliner_variants_answer_free(answer);
     popliner_costs_file_free(file);
     if (status == POPLINER_ERROR_MEMORY || status == POPLINER_ERROR_INTERNAL) {
         *error = own;

@@ -154,7 +154,7 @@ const option_relation option_relations[] = {
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=balance pareto output=lp output=mps total-ipus",
+    {"recompute=auto", NOT, "objective=balance output=lp output=mps total-ipus",
      "which chooses without it; give one way"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
@@ -513,10 +513,6 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
     if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->costs == NULL && o->evaluate != NULL)
         return fail_usage(error, "--recompute auto: not with --evaluate, which takes one way, or "
                                  "one for each stage");
-    if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->costs == NULL && o->sweep != NULL)
-        return fail_usage(error,
-                          "a range of --%s: not with --recompute auto of a profile; give one value",
-                          o->sweep->of_ipus ? "num-ipus" : "mem-per-tile");
     const bool recomputes =
         o->recompute.way != POPLINER_RECOMPUTE_NONE || o->recompute.each != NULL;
     if (recomputes && !options_keep_activations(o) &&

@@ -106,30 +106,15 @@ static popliner_status make_sweep(session *s, const void *of, popliner_format fo
                : popliner_report_sweep(own->sweep, own->names, format, text, error);
 }
 
-/* Solves for a value; with a file its stages choose, and *answer has the choices. */
-static popliner_status solve_value(const popliner_costs *costs, const popliner_costs_file *file,
-                                   const popliner_solver_options *o,
-                                   popliner_variants_answer **answer, popliner_plan **plan,
-                                   popliner_error *error) {
-    if (file == NULL)
-        return popliner_solve(costs, o, plan, error);
-    popliner_status status = popliner_variants_solve(file, o, answer, error);
-    *plan = status == POPLINER_OK ? popliner_variants_take_plan(*answer) : NULL;
-    return status;
-}
-
-popliner_status sweep_print(session *s, const popliner_costs *costs,
-                            const popliner_costs_file *file, const request *r,
-                            const popliner_certificate_input *names, popliner_error *error) {
+popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
+                            popliner_error *error) {
     const value_range range = *s->options.sweep;
     popliner_status status = POPLINER_OK;
     const size_t count = range_count(&range);
     uint64_t *values = calloc(count, sizeof *values);
     popliner_plan **plans = calloc(count, sizeof *plans);
-    popliner_variants_answer **answers = calloc(count, sizeof *answers);
-    const char *const **choices = calloc(count, sizeof *choices);
     size_t num_solved = 0;
-    if (values == NULL || plans == NULL || answers == NULL || choices == NULL)
+    if (values == NULL || plans == NULL)
         status = fail_memory(error, "the table");
     bool is_stopped = false;
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
@@ -147,9 +132,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         if (!range.of_ipus)
             status = session_less_reserve(s, values[num_solved], &o.mem_per_tile, error);
         if (status == POPLINER_OK)
-            status = solve_value(costs, file, &o, &answers[num_solved], &plans[num_solved], error);
-        if (status == POPLINER_OK && file != NULL)
-            choices[num_solved] = popliner_variants_texts(answers[num_solved]);
+            status = popliner_solve(names->costs, &o, &plans[num_solved], error);
         free(map);
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
@@ -164,7 +147,6 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         sweep.values = values;
         sweep.plans = (const popliner_plan *const *)plans;
         sweep.num_values = num_solved;
-        sweep.choices = file == NULL ? NULL : (const char *const *const *)choices;
         const several own = {.sweep = &sweep, .r = r, .names = names};
         status =
             outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_sweep, &own}}, error);
@@ -173,13 +155,10 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     for (size_t i = 0; i < num_solved; i++) {
         fits = fits || plans[i]->status != POPLINER_PLAN_INFEASIBLE;
         popliner_plan_free(plans[i]);
-        popliner_variants_answer_free(answers[i]);
     }
     s->failed_softly = s->failed_softly || !fits;
     free(values);
     free(plans);
-    free(answers);
-    free(choices);
     return status;
 }
 

@@ -223,25 +223,17 @@ static popliner_status solve_file_once(session *s, const request *r,
                                        popliner_certificate_input *input, popliner_error *error) {
     popliner_certificate *certificate = NULL;
     double start = progress_seconds();
-    popliner_variants_answer *answer = NULL;
     bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO;
     const bool is_replicated = s->options.device_map.is_replicated;
     interrupts_catch(&s->interrupts);
-    popliner_status status = chooses ? popliner_variants_solve(file, &r->solver, &answer, error)
-                             : is_replicated
+    popliner_status status = is_replicated
                                  ? replicas_of_stages(s, r, file, &input->plan, error)
                                  : popliner_solve(input->costs, &r->solver, &input->plan, error);
     interrupts_release(&s->interrupts);
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
-    if (chooses) {
-        input->plan = popliner_variants_take_plan(answer);
-        input->stage_choices = popliner_variants_texts(answer);
-    }
     status = answer_certify(input, &certificate, error);
-    popliner_variants_answer_free(answer);
-    input->stage_choices = NULL;
     /* remarks would solve again, without a choice */
     if (status == POPLINER_OK)
         status =
@@ -400,9 +392,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         else if (s->options.total_ipus > 0)
             status = replicas_print(s, &r, info, &input, costs_read_again, error);
         else if (s->options.sweep != NULL)
-            status = sweep_print(s, input.costs,
-                                 s->options.recompute.way == POPLINER_RECOMPUTE_AUTO ? file : NULL,
-                                 &r, &input, error);
+            status = sweep_print(s, &r, &input, error);
         else
             status = s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
                                                : solve_file_once(s, &r, file, &input, error);
@@ -551,7 +541,7 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {
         const popliner_certificate_input names = request_certificate_input(r, s, costs);
-        status = s->options.sweep != NULL ? sweep_print(s, costs, NULL, r, &names, error)
+        status = s->options.sweep != NULL ? sweep_print(s, r, &names, error)
                                           : pareto_print(s, r, &names, error);
     }
     popliner_costs_free(costs);

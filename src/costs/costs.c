@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"
+#include "costs/variants.h"
 #include "pipeline/pipeline.h"
 
 #include <assert.h>
@@ -95,6 +96,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->passes);
     free(costs->owned_user);
     free(costs->kinds);
+    pl_ways_part(costs);
     forget_items(costs);
     free(costs);
 }

@@ -89,6 +89,9 @@ struct popliner_costs {
     size_t max_stages_to_end; /* 1 if a stage costs the same in any place */
     const char *unit_order;   /* static: the order that was chosen for a graph; NULL if it has only
                              * one. Proofs about the table do not hold for the other orders. */
+    /* The choices of its stages, or NULL. Owned if these are ways. Peaks and cycles are those of
+     * the first choice. */
+    const struct pl_choices *choices;
     const struct pl_graph_chain *graph; /* of which this is one chain; NULL if it is the only one */
     bool is_of_time;                    /* a graph, for which users want the fastest split first */
     bool has_pipeline;                  /* the costs hold for `pipeline` alone */

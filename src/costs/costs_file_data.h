@@ -61,6 +61,7 @@ typedef struct pl_costs_file {
     pl_additive_costs additive; /* empty for graphs and listed intervals */
     /* empty except with POPLINER_RECOMPUTE_AUTO in popliner's own format */
     pl_variants variants;
+    pl_choices choices;       /* of the costs, if there are variants */
     pl_layer_graph own_graph; /* empty unless a graph was read that is not a chain */
     pl_unit_graph own_units;  /* of own_graph */
     pl_graph_chain graph;     /* its place is NULL if the file is no graph, or a chain */

@@ -267,6 +267,9 @@ popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) 
     v->recompute_cycles = r->recompute_cycles;
     v->cut_cycles = r->cut_cycles;
     r->recompute_cycles = r->cut_cycles = NULL;
+    r->file->choices =
+        (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
+    r->file->costs->choices = &r->file->choices;
     return POPLINER_OK;
 }
 

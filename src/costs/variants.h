@@ -135,4 +135,21 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
 size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage, uint64_t max_bytes,
                       pl_variant_choice *choice);
 
+/* ---- Choices --------------------------------------------------------------------------------- */
+
+/* The choices of the stages of a table of costs. */
+typedef struct pl_choices {
+    const pl_variants *variants;   /* NULL: ways */
+    const char *const *unit_names; /* [units], of variants */
+    pl_ways ways;                  /* of which the table itself is the first */
+} pl_choices;
+
+/* Makes a table choose between itself and others: costs[count], of which it is the first and
+ * becomes the owner, also on failure. The names are static. Errors: MEMORY. */
+popliner_status pl_ways_join(popliner_costs *const *costs, const char *const *names, size_t count,
+                             popliner_error *error);
+
+/* Frees what pl_ways_join has made for a table; its own costs are not. */
+void pl_ways_part(popliner_costs *costs);
+
 #endif

@@ -6,6 +6,7 @@
 #include "solve/options.h"
 #include "solve/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct pl_pareto {
@@ -35,7 +36,7 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
     popliner_objective second = solving->objectives[1];
     uint64_t value = last->values[1].value;
     /* a device map fixes the number of IPUs */
-    if (value == 0 ||
+    if (value == 0 || (value == 1 && second == POPLINER_OBJECTIVE_IPUS) ||
         (second == POPLINER_OBJECTIVE_HEADROOM &&
          value <= pl_problem_largest_lack(&solving->problem)) ||
         (pl_objective_of(second)->is_mapped && solving->problem.is_mapped))
@@ -46,6 +47,22 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
     return true;
 }
 
+/* Finds the best split where stages choose, in the time that is left. *plan stays without stages if
+ * there is none. */
+static popliner_status choose(pl_solving *solving, popliner_plan *plan, popliner_error *error) {
+    const pl_problem *p = &solving->problem;
+    popliner_solver_options o = *p->options;
+    const double left = solving->stop.deadline_seconds - pl_clock_seconds();
+    if (isfinite(left))
+        o.time_limit_seconds = left > 0.001 ? left : 0.001;
+    o.without_reasons = true;
+    popliner_status status =
+        pl_choices_solve(p->costs, p->costs->choices, &o, &solving->search.filter, plan, error);
+    solving->search.is_stopped = plan->is_stopped;
+    pl_plan_turn_headrooms(p, plan);
+    return status;
+}
+
 static popliner_status find_points(pl_solving *solving, pl_pareto *pareto, popliner_error *error) {
     pl_filter filter = solving->search.filter;
     popliner_plan plan = {0};
@@ -53,7 +70,8 @@ static popliner_status find_points(pl_solving *solving, pl_pareto *pareto, popli
     bool may_be_more = true;
     while (status == POPLINER_OK && may_be_more) {
         solving->search.filter = filter;
-        status = pl_solving_find(solving, &plan, error);
+        status = solving->problem.costs->choices != NULL ? choose(solving, &plan, error)
+                                                         : pl_solving_find(solving, &plan, error);
         if (status != POPLINER_OK || plan.num_stages == 0)
             break;
         may_be_more = ask_for_less(solving, &filter, &plan) && !solving->search.is_stopped;

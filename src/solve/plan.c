@@ -328,6 +328,9 @@ popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popl
 void pl_plan_clear(popliner_plan *plan) {
     if (plan == NULL)
         return;
+    for (size_t i = 0; plan->choices != NULL && i < plan->num_stages; ++i)
+        free(plan->choices[i]);
+    free(plan->choices);
     free(plan->stages);
     free(plan->infeasibility.constraints);
     free(plan->infeasibility.remedies);

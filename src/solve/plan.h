@@ -4,6 +4,7 @@
 #ifndef PL_SOLVE_PLAN_H
 #define PL_SOLVE_PLAN_H
 
+#include "costs/variants.h"
 #include "solve/problem.h"
 #include "solve/stop.h"
 
@@ -26,6 +27,13 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
  * than the options', the reasons are theirs, and are not to be requested. */
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
                                 pl_limits *limits, popliner_plan *plan, popliner_error *error);
+
+/* Like pl_solve, for stages that choose (docs/internals/solver.md); the plan has their choices.
+ * With a filter it finds the best split within its limits, and no reasons, which the options then
+ * must not request. */
+popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *choices,
+                                 const popliner_solver_options *options, const pl_filter *filter,
+                                 popliner_plan *plan, popliner_error *error);
 
 /* Returns "none", "dynamic_program", ...; NULL for an invalid proof. */
 const char *pl_proof_name(popliner_proof proof);

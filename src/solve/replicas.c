@@ -530,6 +530,9 @@ static popliner_status find_candidate(search *s, size_t num_ipus, popliner_repli
 static popliner_status check_options(const popliner_costs *costs, const search *s,
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
+    if (costs->choices != NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas: not with the recomputation auto; choose none, standard or full");
     if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "total_ipus, chunks: %zu and %zu; expected 1 to %" PRIu64, o->total_ipus,

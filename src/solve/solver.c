@@ -144,7 +144,9 @@ done:
 
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error) {
-    return pl_solve_within(costs, options, NULL, plan, error);
+    return costs->choices != NULL
+               ? pl_choices_solve(costs, costs->choices, options, NULL, plan, error)
+               : pl_solve_within(costs, options, NULL, plan, error);
 }
 
 /* Finds the smallest value of the first objective, if time allows. */

@@ -9,7 +9,6 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
-#include "costs/costs_file_data.h"
 #include "costs/triangle.h"
 #include "costs/variants.h"
 #include "pipeline/pipeline.h"
@@ -34,17 +33,19 @@ typedef struct kind {
 } kind;
 
 typedef struct search {
-    const pl_costs_file *file;   /* with the variants; NULL if there are ways */
-    pl_variants variants;        /* the file's, for pipelines of any length */
-    pl_ways ways;                /* if there is no file */
-    const popliner_costs *costs; /* of the file, or of the first way */
+    const popliner_costs *costs; /* of the variants, or of the first way */
+    const pl_choices *choices;
+    pl_variants variants; /* those of the choices, for pipelines of any length */
+    pl_ways ways;         /* if there are no variants */
+    bool has_variants;
     popliner_solver_options options;
     pl_problem problem; /* with the IPUs, their links and limits; of no choice */
     bool with_reasons;  /* also find why nothing fits */
     const popliner_objective *objectives;
     size_t num_objectives;
-    size_t cycles_at; /* index of the cycles among them; num_objectives if absent */
-    pl_limits limits; /* of what is solved for next: those of the objectives so far */
+    size_t cycles_at;     /* index of the cycles among them; num_objectives if absent */
+    pl_limits limits;     /* of what is solved for next: those of the objectives so far */
+    uint64_t most_cycles; /* that any stage may have */
     /* If IPUs differ in their cycles: the places of tables, and the one of each stage */
     kind *kinds;
     size_t *to_end; /* [num_kinds] */
@@ -87,11 +88,11 @@ static size_t place_of(const search *s, size_t num_stages, size_t stage) {
 
 /* True if stages at these places store the same. */
 static bool stores_the_same(const search *s, size_t to_end, size_t other) {
-    bool is_so = s->file == NULL;
+    bool is_so = !s->has_variants;
     for (size_t i = 0; is_so && i < s->ways.count; ++i)
         is_so = s->ways.costs[i]->max_stages_to_end == 1;
     return is_so || to_end == other ||
-           (s->file != NULL && pl_pipeline_copies(&s->variants.pipeline, to_end) ==
+           (s->has_variants && pl_pipeline_copies(&s->variants.pipeline, to_end) ==
                                    pl_pipeline_copies(&s->variants.pipeline, other));
 }
 
@@ -152,7 +153,7 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
     pl_variants variants = s->variants;
     if (max_stages < variants.max_stages)
         variants.max_stages = max_stages;
-    popliner_status status = s->file == NULL
+    popliner_status status = !s->has_variants
                                  ? pl_ways_costs(&s->ways, max_stages, limits, costs, error)
                                  : pl_variants_costs(&variants, s->costs, limits, costs, error);
     if (status != POPLINER_OK || *costs == NULL)
@@ -184,10 +185,10 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
                                         place_of(s, plan->num_stages, stage)};
     uint64_t max_bytes = limit_of_stage(s, plan, stage);
     popliner_status status = POPLINER_OK;
-    if (s->file != NULL) {
+    if (s->has_variants) {
         const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
-        status = pl_variants_choose(&s->variants, &interval, &limits, true,
-                                    (const char *const *)s->file->names, choice, text, error);
+        status = pl_variants_choose(&s->variants, &interval, &limits, true, s->choices->unit_names,
+                                    choice, text, error);
     } else {
         size_t way = pl_ways_choose(&s->ways, &interval, max_bytes, choice);
         if (choice->exists && text != NULL)
@@ -228,7 +229,7 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
 static popliner_status solve_table(search *s, const pl_variant_limits *limits,
                                    popliner_solver_options *o, popliner_costs *costs,
                                    popliner_plan **plan, popliner_error *error) {
-    const bool has_bounds = s->file != NULL && limits->max_cycles < UINT64_MAX;
+    const bool has_bounds = s->has_variants && limits->max_cycles < UINT64_MAX;
     const pl_limits within = s->limits;
     bool is_changed = true;
     popliner_status status = POPLINER_OK;
@@ -301,6 +302,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     popliner_solver_options o = s->options;
     popliner_costs *costs = NULL;
     const bool is_first = !s->is_begun;
+    max_cycles = pl_smaller(max_cycles, s->most_cycles);
     const pl_variant_kinds kinds = {s->num_kinds, s->to_end, most_cycles_at, s};
     const bool finds_reasons = is_first && s->with_reasons; /* also above the limits */
     pl_variant_limits limits = {.max_cycles = max_cycles,
@@ -322,7 +324,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     popliner_status status = make_table(s, &limits, finds_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && !s->is_stopped)
-        status = o.slack_percent > 0.0 && s->file != NULL && max_cycles < UINT64_MAX
+        status = o.slack_percent > 0.0 && s->has_variants && max_cycles < UINT64_MAX
                      ? solve_each(s, &limits, &o, costs, plan, error)
                      : solve_table(s, &limits, &o, costs, plan, error);
     else if (status == POPLINER_OK && is_first)
@@ -363,11 +365,11 @@ static void set_values(const search *s, const pl_objective_values *of, uint64_t 
 
 /* Sets the stages of the plan to their choices. */
 static popliner_status complete(const search *s, popliner_plan *plan, uint64_t bound,
-                                popliner_variants_answer *answer, popliner_error *error) {
+                                popliner_error *error) {
     pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
     popliner_status status = POPLINER_OK;
-    answer->texts = pl_new_array(plan->num_stages, sizeof *answer->texts);
-    if (answer->texts == NULL)
+    plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
+    if (plan->choices == NULL)
         return pl_fail_memory(error, "the variants of the stages");
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
         popliner_plan_stage *stage = &plan->stages[i];
@@ -379,7 +381,7 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
             free(text.data);
             break;
         }
-        answer->texts[answer->num_texts++] = text.data;
+        plan->choices[i] = text.data;
         stage->peak_bytes = choice.peak_bytes;
         stage->cycles = choice.cycles;
         stage->link_cycles = link == NULL ? 0 : link[stage->last_unit + 1];
@@ -427,7 +429,7 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
     const pl_limits limits = s->limits;
     uint64_t speed = POPLINER_SPEED_ONE; /* the largest */
     popliner_status status = find_cycles(s, *plan, best_cycles, error);
-    *bound = s->file != NULL ? pl_variants_least_cycles(&s->variants, longest_of(s)) : 0;
+    *bound = s->has_variants ? pl_variants_least_cycles(&s->variants, longest_of(s)) : 0;
     for (size_t i = 0; i < s->options.num_ipu_speeds; ++i)
         speed = pl_larger(speed, s->options.ipu_speeds[i].millionths);
     *bound = pl_speed_cycles(speed, *bound);
@@ -492,18 +494,12 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     return POPLINER_OK;
 }
 
-static popliner_status check(const search *s, popliner_error *error) {
-    if (s->file != NULL && s->file->variants.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "recompute: the file was not read with auto");
-    return pl_variants_check_options(&s->options, error);
-}
-
 static popliner_status begin_search(search *s, popliner_error *error) {
     const popliner_solver_options *o = &s->options;
     popliner_status status =
         pl_options_check(o, popliner_costs_num_units(s->costs), s->costs, error);
     if (status == POPLINER_OK)
-        status = check(s, error);
+        status = pl_variants_check_options(o, error);
     if (status != POPLINER_OK)
         return status;
     s->objectives = pl_objectives_of(o, &s->num_objectives);
@@ -515,13 +511,15 @@ static popliner_status begin_search(search *s, popliner_error *error) {
                                                 : INFINITY,
                         .should_stop = o->should_stop,
                         .user = o->should_stop_user};
-    if (s->file != NULL)
-        s->variants = s->file->variants;
+    s->has_variants = s->choices->variants != NULL;
+    if (s->has_variants)
+        s->variants = *s->choices->variants;
+    s->ways = s->choices->ways;
     status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
     if (status == POPLINER_OK)
         status = find_kinds(s, error);
     /* a file's table has no longer pipelines, and rarely needs them */
-    s->with_reasons = s->file == NULL && !o->without_reasons;
+    s->with_reasons = !s->has_variants && !o->without_reasons;
     return status;
 }
 
@@ -559,49 +557,82 @@ static popliner_status explain(search *s, const popliner_listener *listener, siz
     return status;
 }
 
-/* Solves with the members of *s that are set: a file or ways, and the costs. */
-static popliner_status solve(search *s, const popliner_solver_options *options,
-                             popliner_variants_answer **answer, popliner_error *error) {
-    popliner_listener listener;
-    popliner_plan *plan = NULL;
-    uint64_t bound = UINT64_MAX;
-    popliner_variants_answer *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
-    popliner_status status =
-        pl_solver_options_take(options, s->costs, &s->options, &listener, error);
-    if (status == POPLINER_OK)
-        status = begin_search(s, error);
+/* Solves with the prepared search. The plan has no stages if nothing is within other limits than
+ * those of the options. */
+static popliner_status solve(search *s, popliner_plan **plan, popliner_error *error) {
     const bool has_cycles = s->cycles_at < s->num_objectives;
-    size_t num_objectives = has_cycles ? s->cycles_at + 1 : s->num_objectives;
-    if (status == POPLINER_OK)
-        status = attempt(s, UINT64_MAX, 0, num_objectives, &plan, error);
+    const size_t num_objectives = has_cycles ? s->cycles_at + 1 : s->num_objectives;
+    uint64_t bound = UINT64_MAX;
+    popliner_status status = attempt(s, UINT64_MAX, 0, num_objectives, plan, error);
     s->is_begun = true;
-    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
+    if (status == POPLINER_OK && (*plan)->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
         !s->with_reasons && !s->options.without_reasons)
-        status = explain(s, &listener, num_objectives, &plan, error);
-    if (status == POPLINER_OK && has_cycles && plan->status != POPLINER_PLAN_INFEASIBLE)
-        status = finish(s, &plan, &bound, error);
+        status = explain(s, s->options.listener, num_objectives, plan, error);
+    if (status == POPLINER_OK && has_cycles && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
+        status = finish(s, plan, &bound, error);
     if (status == POPLINER_OK)
-        status = complete(s, plan, bound, made, error);
-    end_search(s);
+        status = complete(s, *plan, bound, error);
+    return status;
+}
+
+popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *choices,
+                                 const popliner_solver_options *options, const pl_filter *filter,
+                                 popliner_plan *plan, popliner_error *error) {
+    popliner_plan *found = NULL;
+    search s = {.costs = costs, .choices = choices, .options = *options, .most_cycles = UINT64_MAX};
+    popliner_status status = begin_search(&s, error);
+    if (filter != NULL) {
+        s.limits = filter->limits;
+        s.most_cycles = s.limits.max_cycles;
+        s.limits.max_cycles = UINT64_MAX; /* tables have them */
+    }
+    if (status == POPLINER_OK)
+        status = solve(&s, &found, error);
+    end_search(&s);
+    if (status == POPLINER_OK && found != NULL) {
+        *plan = *found;
+        *found = (popliner_plan){0};
+    }
+    popliner_plan_free(found);
+    return status;
+}
+
+/* ---- answers ---- */
+
+/* Solves, and moves the choices of the plan to the answer. */
+static popliner_status answer_choices(const popliner_costs *costs, const pl_choices *choices,
+                                      const popliner_solver_options *options,
+                                      popliner_variants_answer **answer, popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_variants_answer *made = calloc(1, sizeof *made);
+    popliner_plan *plan = calloc(1, sizeof *plan);
+    status = made == NULL || plan == NULL
+                 ? pl_fail_memory(error, "the variants of the stages")
+                 : pl_choices_solve(costs, choices, &own, NULL, plan, error);
     if (status != POPLINER_OK) {
         popliner_plan_free(plan);
-        popliner_variants_answer_free(made);
+        free(made);
         return status;
     }
     made->plan = plan;
+    made->texts = plan->choices;
+    made->num_texts = plan->num_stages;
+    plan->choices = NULL;
     *answer = made;
     return POPLINER_OK;
 }
 
-popliner_status popliner_variants_solve(const popliner_costs_file *callers,
+popliner_status popliner_variants_solve(const popliner_costs_file *file,
                                         const popliner_solver_options *options,
                                         popliner_variants_answer **answer, popliner_error *error) {
-    const pl_costs_file *file = (const pl_costs_file *)callers;
-    search s = {.file = file, .costs = file->costs};
     *answer = NULL;
-    return solve(&s, options, answer, error);
+    if (file->costs->choices == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "recompute: the file was not read with auto");
+    return answer_choices(file->costs, file->costs->choices, options, answer, error);
 }
 
 /* Errors: USAGE if the tables do not match, or if there are none. */
@@ -631,13 +662,11 @@ popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs
                                               const popliner_solver_options *options,
                                               popliner_variants_answer **answer,
                                               popliner_error *error) {
-    search s = {.ways = {costs, names, num_ways}};
+    const pl_choices choices = {.ways = {costs, names, num_ways}};
     *answer = NULL;
-    popliner_status status = check_ways(&s.ways, error);
-    if (status != POPLINER_OK)
-        return status;
-    s.costs = costs[0];
-    return solve(&s, options, answer, error);
+    popliner_status status = check_ways(&choices.ways, error);
+    return status == POPLINER_OK ? answer_choices(costs[0], &choices, options, answer, error)
+                                 : status;
 }
 
 popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer) {

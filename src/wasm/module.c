@@ -10,7 +10,17 @@
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
 #include "popliner/report.h"
-#include "solve/objective.h"
+#include "solve/plan.h"
+
+#ifdef __wasm__
+/* The module has no costs of which stages choose, and not the solver for them. */
+popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *choices,
+                                 const popliner_solver_options *options, const pl_filter *filter,
+                                 popliner_plan *plan, popliner_error *error) {
+    (void)costs, (void)choices, (void)options, (void)filter, (void)plan;
+    return pl_fail(error, POPLINER_ERROR_INTERNAL, "the module has no choices");
+}
+#endif
 
 struct popliner_module {
     size_t num_units;

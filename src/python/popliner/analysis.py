@@ -24,8 +24,8 @@ from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
 from .diagnosis import Diagnosis
-from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, Plot, Section, Table,
-                    UnitKind)
+from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, Plot, Recompute,
+                    Section, Table, UnitKind)
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .profile import Items, Profile
@@ -294,6 +294,7 @@ class Analysis(Owner):
             defaults["link_bandwidth"] = (LINK_BYTES_PER_SECOND, info.clock_hz)
         result = Costs.__new__(Costs)
         result._take(costs, chain.labels, defaults=defaults, counted=counted)
+        result._chooses = asked.request.recompute == Recompute.AUTO
         return result
 
     def solve(self, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:

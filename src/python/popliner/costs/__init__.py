@@ -185,7 +185,7 @@ class Costs(Owner):
                     turn=turn)
         result = cls._of_file(file, members)
         info = file.read(c.popliner_costs_file)
-        result._variants_file = file if p.recompute == Recompute.AUTO else None
+        result._chooses = p.recompute == Recompute.AUTO
         if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
                 and p.copies.rule == CopiesRule.OF_SCHEDULE):
             logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but neither "
@@ -217,7 +217,7 @@ class Costs(Owner):
     #: a graph whose table was not changed
     _graph_file: Optional[Handle] = None
 
-    _variants_file: Optional[Handle] = None
+    _chooses = False  # stages choose how they recompute
 
     @staticmethod
     def _defaults_of(info: Any) -> Dict[str, Any]:
@@ -488,6 +488,9 @@ class Costs(Owner):
         """What the table was not made for is refused before it is solved."""
         handle = self._held()
         q = asked.request
+        if q.recompute == Recompute.AUTO and not self._chooses:
+            raise UsageError("recompute auto: each stage of a file of costs that was read with "
+                             "recompute=\"auto\" chooses, and of a profile")
         if q.recompute != Recompute.AUTO:
             p = c.popliner_pipeline(schedule=q.schedule, recompute=q.recompute, max_stages=1,
                                     copies=q.copies)
@@ -558,14 +561,8 @@ class Costs(Owner):
         return self._certify(plan, asked)
 
     def _solve_variants(self, asked: Asked) -> Answer:
-        handle = self._held()
-        if self._variants_file is None:
-            raise UsageError("recompute auto: each stage of a file of costs that was read with "
-                             "recompute=\"auto\" chooses, and of a profile")
-        variants = make(library.popliner_variants_solve, self._variants_file.pointer,
-                        ctypes.byref(asked.solver), free=library.popliner_variants_answer_free,
-                        turn=handle.turn)
-        return self._certify_chosen(variants, asked)
+        self._check_pipeline(asked)
+        return self._solve(asked)
 
     def _certify_chosen(self, variants: Handle, asked: Asked) -> Answer:
         plan = Handle(library.popliner_plan_free, variants.turn)
