@@ -23,6 +23,7 @@
 
 enum {
     MOST_STAGES = 32, /* of one IPU */
+    MOST_GAP = 15,    /* longer ones count as this */
     /* For one IPU, in steps of a unit and a stage. What is not tried by then counts with its
      * bound. */
     MOST_LOOKS = 30000000,
@@ -67,14 +68,17 @@ static walked walk(holder *h, uint64_t set, double price, uint8_t *steps) {
     size_t n = h->room->problem->num_units;
     size_t num_stages = kind->num_stages;
     walked in[MOST_STAGES + 1];
-    walked out[MOST_STAGES + 1];
+    walked outs[MOST_GAP + 1][MOST_STAGES + 1]; /* after each of the last units */
+    walked *last = outs[0];
     for (size_t k = 0; k <= num_stages; ++k) {
         in[k] = (walked){-INFINITY, 0.0, k};
-        out[k] = (walked){k == 0 ? 0.0 : -INFINITY, 0.0, k};
+        for (size_t i = 0; i <= kind->gap; ++i)
+            outs[i][k] = (walked){k == 0 ? 0.0 : -INFINITY, 0.0, k};
     }
     ++h->num_walks;
     for (size_t unit = 0; unit < n; ++unit) {
         bool is_left_out = (h->items.uses[unit] & set) != 0;
+        walked *out = outs[unit % (kind->gap + 1)]; /* still that of before the gap */
         for (size_t k = num_stages; k > 0; --k) {
             size_t at = (k - 1) * n + unit;
             uint8_t step = 0;
@@ -88,18 +92,18 @@ static walked walk(holder *h, uint64_t set, double price, uint8_t *steps) {
             in[k].bytes += kind->own_bytes[at];
             if (is_left_out)
                 in[k].weight = -INFINITY;
-            if (in[k].weight > out[k].weight) {
-                out[k] = in[k];
+            if (in[k].weight > last[k].weight)
                 step |= ENDS;
-            }
+            out[k] = (step & ENDS) != 0 ? in[k] : last[k];
             if (steps != NULL)
                 steps[unit * (num_stages + 1) + k] = step;
         }
+        last = out;
     }
-    walked most = out[0];
+    walked most = last[0];
     for (size_t k = 1; k <= num_stages; ++k)
-        if (out[k].weight > most.weight)
-            most = out[k];
+        if (last[k].weight > most.weight)
+            most = last[k];
     return most;
 }
 
@@ -108,24 +112,21 @@ static double walk_freely(holder *h, uint64_t set) {
     size_t n = h->room->problem->num_units;
     size_t num_stages = h->kind->num_stages;
     const double *weights = h->room->weights;
-    double in[MOST_STAGES + 1];
-    double out[MOST_STAGES + 1];
-    for (size_t k = 0; k <= num_stages; ++k)
-        in[k] = out[k] = 0.0;
+    double in[MOST_STAGES + 1] = {0.0};
+    double outs[MOST_GAP + 1][MOST_STAGES + 1] = {{0.0}};
+    double *last = outs[0];
     ++h->num_walks;
     for (size_t unit = 0; unit < n; ++unit) {
-        if ((h->items.uses[unit] & set) != 0) {
-            for (size_t k = num_stages; k > 0; --k)
-                in[k] = out[k - 1];
-            continue;
-        }
+        bool is_left_out = (h->items.uses[unit] & set) != 0;
+        double *out = outs[unit % (h->kind->gap + 1)];
         for (size_t k = num_stages; k > 0; --k) {
             double before = out[k - 1] > in[k] ? out[k - 1] : in[k];
-            in[k] = before + weights[unit];
-            out[k] = in[k] > out[k] ? in[k] : out[k];
+            in[k] = is_left_out ? 0.0 : before + weights[unit];
+            out[k] = in[k] > last[k] ? in[k] : last[k];
         }
+        last = out;
     }
-    return out[num_stages];
+    return last[num_stages];
 }
 
 /* Returns a bound of the weight within the limit for the units without items of the set, at the
@@ -284,6 +285,7 @@ static void cover(improver *m, holder *h, double price, double share) {
             continue;
         is_inside = false;
         --stage;
+        unit = unit > h->kind->gap ? unit - h->kind->gap : 0;
     }
 }
 
@@ -483,6 +485,18 @@ static size_t limit_of(const pl_problem *p, size_t stage) {
     return 0;
 }
 
+/* Returns the fewest stages, each of a unit or more, between two stages of an IPU. */
+static size_t least_gap(const pl_problem *p, size_t first_stage) {
+    size_t gap = MOST_GAP;
+    for (size_t last = first_stage, i = first_stage + 1; i < p->options->num_mapped_stages; ++i) {
+        if (p->first_on_ipu[i] != first_stage)
+            continue;
+        gap = i - last - 1 < gap ? i - last - 1 : gap;
+        last = i;
+    }
+    return gap;
+}
+
 /* Returns the kind of the IPU with this first stage; num_kinds if it is new. */
 static size_t find_kind(const pl_room *room, size_t first_stage) {
     const pl_problem *p = room->problem;
@@ -527,11 +541,14 @@ popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popline
         if (i == room->num_kinds) {
             room->kinds[i].first_stage = stage;
             room->kinds[i].num_stages = pl_num_on_ipu(problem, stage);
+            room->kinds[i].gap = MOST_GAP;
             ++room->num_kinds;
             if (fill_kind(problem, &room->kinds[i]) != POPLINER_OK)
                 return pl_fail_memory(error, "the bounds of the search");
         }
         ++room->kinds[i].num_ipus;
+        const size_t gap = least_gap(problem, stage);
+        room->kinds[i].gap = gap < room->kinds[i].gap ? gap : room->kinds[i].gap;
     }
     fill_weights(room);
     room->is_known = true;

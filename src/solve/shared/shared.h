@@ -21,6 +21,7 @@ typedef struct pl_room_kind {
     size_t first_stage; /* of one of these IPUs */
     size_t num_stages;
     size_t num_ipus;
+    size_t gap;        /* at least so many units are between two stages of one of these IPUs */
     double *own_bytes; /* [stages][units]: a lower bound of what the unit adds to a stage */
     /* [stages][units]: what a stage needs in addition if it begins with the unit */
     double *begin_bytes;
