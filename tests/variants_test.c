@@ -458,7 +458,7 @@ static void every_split_with_every_choice(void **state) {
         popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = SIZE_MAX};
         question q = {.m = &m, .pipeline = &pipeline};
         popliner_costs_file *file = NULL;
-        popliner_variants_answer *answer = NULL;
+        popliner_plan *plan = NULL;
         popliner_error error = {.message = ""};
         draw_question(&q, &random);
         assert_int_equal(
@@ -466,16 +466,14 @@ static void every_split_with_every_choice(void **state) {
             POPLINER_OK);
         if (popliner_costs_file_read("made", m.text, m.length, &pipeline, &file, &error) !=
                 POPLINER_OK ||
-            popliner_variants_solve(file, &q.options, &answer, &error) != POPLINER_OK)
+            popliner_solve(file->costs, &q.options, &plan, &error) != POPLINER_OK)
             fail_msg("%s\n%s", error.message, m.text);
         const truth best = best_of_all(&q);
-        popliner_plan *plan = popliner_variants_take_plan(answer);
-        assert_null(popliner_variants_take_plan(answer));
         bool fits = plan->status != POPLINER_PLAN_INFEASIBLE;
         if (fits != best.exists)
             fail_msg("%s: %s", fits ? "fits" : "does not fit", m.text);
         if (fits) {
-            const char *const *texts = popliner_variants_texts(answer);
+            const char *const *texts = (const char *const *)plan->choices;
             check_plan(&q, plan, texts, &best);
             num_solved++;
             for (size_t i = 0; i < plan->num_stages; i++)
@@ -485,7 +483,6 @@ static void every_split_with_every_choice(void **state) {
             num_enough += plan->infeasibility.enough_stages > 0;
         }
         popliner_plan_free(plan);
-        popliner_variants_answer_free(answer);
         if (q.options.num_objectives > 1 && seed % 4 == 0)
             num_points += check_front(&q, file->costs);
         popliner_costs_file_free(file);
@@ -520,7 +517,7 @@ static void layers_choose_one_by_one(void **state) {
     popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
     const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES};
     popliner_costs_file *file = NULL;
-    popliner_variants_answer *answer = NULL;
+    popliner_plan *plan = NULL;
     assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
                      POPLINER_OK);
@@ -529,34 +526,24 @@ static void layers_choose_one_by_one(void **state) {
     o.num_ipus = 3;
     o.mem_per_tile = 60;
     o.min_units = 4;
-    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
-    popliner_plan *plan = popliner_variants_take_plan(answer);
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
     static const uint64_t cycles[] = {92, 86, 80};
     static const uint64_t bytes[] = {52, 60, 56};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(plan->stages[i].cycles, cycles[i]);
         assert_int_equal(plan->stages[i].peak_bytes, bytes[i]);
     }
-    assert_string_equal(popliner_variants_texts(answer)[2], "none");
+    assert_string_equal(plan->choices[2], "none");
     popliner_plan_free(plan);
-    popliner_variants_answer_free(answer);
 
     const popliner_objective balance[] = {POPLINER_OBJECTIVE_BALANCE};
     o.objectives = balance;
-    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_ERROR_USAGE);
     o.objectives = objectives;
     const size_t map[] = {0, 1, 0};
     o.device_map = map;
     o.num_mapped_stages = 3;
-    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
-    popliner_costs_file_free(file);
-    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
-    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
-                     POPLINER_OK);
-    o.device_map = NULL;
-    o.num_mapped_stages = 0;
-    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
-    assert_null(answer);
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_ERROR_USAGE);
     popliner_costs_file_free(file);
 }
 
@@ -593,11 +580,10 @@ static void the_search_can_be_stopped(void **state) {
     bool is_proven = false;
     for (size_t most = 0; !is_proven; most++) {
         patience p = {0, most};
-        popliner_variants_answer *answer = NULL;
+        popliner_plan *plan = NULL;
         q.options.should_stop = stop_after;
         q.options.should_stop_user = &p;
-        assert_int_equal(popliner_variants_solve(file, &q.options, &answer, NULL), POPLINER_OK);
-        popliner_plan *plan = popliner_variants_take_plan(answer);
+        assert_int_equal(popliner_solve(file->costs, &q.options, &plan, NULL), POPLINER_OK);
         is_proven = plan->status == POPLINER_PLAN_OPTIMAL;
         assert_int_equal(plan->is_stopped, !is_proven);
         if (plan->status == POPLINER_PLAN_INFEASIBLE) {
@@ -611,7 +597,6 @@ static void the_search_can_be_stopped(void **state) {
             assert_int_equal(value->value, plan->cycles);
         }
         popliner_plan_free(plan);
-        popliner_variants_answer_free(answer);
     }
     assert_true(was_stopped[0]);
     assert_true(was_stopped[1]);
@@ -639,11 +624,10 @@ static void looking_for_reasons_can_be_stopped(void **state) {
     bool is_done = false;
     for (size_t most = 0; !is_done; most++) {
         patience p = {0, most};
-        popliner_variants_answer *answer = NULL;
+        popliner_plan *plan = NULL;
         o.should_stop = stop_after;
         o.should_stop_user = &p;
-        assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
-        popliner_plan *plan = popliner_variants_take_plan(answer);
+        assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
         is_done = !plan->is_stopped;
         assert_int_equal(plan->status, POPLINER_PLAN_INFEASIBLE);
         if (is_done)
@@ -651,7 +635,6 @@ static void looking_for_reasons_can_be_stopped(void **state) {
         assert_false(was_proven && plan->proof == POPLINER_PROOF_NONE);
         was_proven = was_proven || (!is_done && plan->proof != POPLINER_PROOF_NONE);
         popliner_plan_free(plan);
-        popliner_variants_answer_free(answer);
     }
     assert_true(was_proven);
     popliner_costs_file_free(file);

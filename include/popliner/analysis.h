@@ -280,7 +280,7 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
  * compiled with recomputation, where NONE is wrong; for any other profile STANDARD never needs less
  * than NONE. The certificate has the choice of each stage, and no costs then. The caller frees
  * *certificate before the analysis. Errors: those of popliner_analysis_chain and of popliner_solve;
- * with AUTO also USAGE for what popliner_variants_solve rejects, and for a profile without cycles
+ * with AUTO also USAGE for what popliner_solve rejects with choices, and for a profile without cycles
  * of computing or of a forward pass. Cost: that of popliner_analysis_costs and popliner_solve; with
  * AUTO two measurements. The second request for a schedule and a recomputation measures all stages
  * in detail, up to some hundred units, so that further ones cost little more than popliner_solve,

@@ -598,8 +598,14 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * POPLINER_RECOMPUTE_AUTO each stage (and in it each unit that has variants) chooses one, so that
  * the objectives are optimal over all choices. Other costs have one table per variant. (For a
  * profile, popliner_analysis_solve and popliner_analysis_costs make them.) popliner_solve and
- * popliner_pareto_solve choose like popliner_variants_solve for the costs of such a file or profile,
- * and their plans have the choices.
+ * popliner_pareto_solve choose for the costs of such a file or profile, and their plans have the
+ * choices: no split with any choices is better in the objectives, in priority order, each within
+ * the slack of those before. Each stage then makes the choice with the fewest cycles (at speed 1)
+ * within its memory limit, and within MEMORY and HEADROOM, with their slack, if these are
+ * objectives, so that nothing is recomputed without need. They reject BALANCE, stages that share an
+ * IPU and the greedy algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage
+ * with INPUT. options->time_limit_seconds is for the whole search. Cost: a table and a solve for
+ * each number of cycles that is tried, about 40.
  *
  * Threads: answers do not change, and any number of threads may read them at once. The tables are
  * used as popliner/costs.h says. */
@@ -607,25 +613,12 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
 /* Owned by the caller; free with popliner_variants_answer_free. */
 typedef struct popliner_variants_answer popliner_variants_answer;
 
-/* Solves like popliner_solve, for a file that was read with POPLINER_RECOMPUTE_AUTO: no split with
- * any choices is better in the objectives, in priority order, each within the slack of those before.
- * Each stage then makes the choice with the fewest cycles (at speed 1) within its memory limit, and
- * within MEMORY and HEADROOM, with their slack, if these are objectives, so that nothing is
- * recomputed without need. Rejects BALANCE, stages that share an IPU and the greedy algorithm.
- * options->time_limit_seconds is for the whole search.
- * Errors: USAGE (also for a file that was read with another recomputation), INPUT for more than
- * 2^22 Pareto-optimal choices of one stage, and those of popliner_solve. Cost: a table and a solve
- * for each number of cycles that is tried, about 40. */
-popliner_status popliner_variants_solve(const popliner_costs_file *file,
-                                        const popliner_solver_options *options,
-                                        popliner_variants_answer **answer, popliner_error *error);
-
-/* Solves like popliner_variants_solve, for stages that run in any of several ways. Each way has a
+/* Solves like popliner_solve with choices, for stages that run in any of several ways. Each way has a
  * table of costs of one chain, with the peaks and cycles of stages in this way, for every position.
  * The cuts are those of costs[0]. Chooses the first of equal ways; texts of the answer are
  * names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
  * USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those of
- * popliner_solve. Cost: that of popliner_variants_solve. */
+ * popliner_solve. Cost: as above. */
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
                                               const char *const *names, size_t num_ways,
                                               const popliner_solver_options *options,

@@ -626,15 +626,6 @@ static popliner_status answer_choices(const popliner_costs *costs, const pl_choi
     return POPLINER_OK;
 }
 
-popliner_status popliner_variants_solve(const popliner_costs_file *file,
-                                        const popliner_solver_options *options,
-                                        popliner_variants_answer **answer, popliner_error *error) {
-    *answer = NULL;
-    if (file->costs->choices == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "recompute: the file was not read with auto");
-    return answer_choices(file->costs, file->costs->choices, options, answer, error);
-}
-
 /* Errors: USAGE if the tables do not match, or if there are none. */
 static popliner_status check_ways(const pl_ways *ways, popliner_error *error) {
     if (ways->count == 0)
