@@ -265,9 +265,9 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
  * adds that time instead. Of the solver's other options only num_ipus and the device map count.
  * With POPLINER_RECOMPUTE_AUTO stages choose how they recompute where the costs are solved for, as
  * popliner_analysis_solve says. The caller frees *costs before the analysis. Errors: those of
- * popliner_analysis_chain; with AUTO also USAGE for a profile without cycles. Cost: two passes over the variables that programs touch, then for each
- * tile O(variables + steps + units^2), more where much is live; O(units^2 * stages) if the stages
- * were stored. */
+ * popliner_analysis_chain; with AUTO also USAGE for a profile without cycles. Cost: two passes over
+ * the variables that programs touch, then for each tile O(variables + steps + units^2), more where
+ * much is live; O(units^2 * stages) if the stages were stored. */
 popliner_status popliner_analysis_costs(popliner_analysis *analysis,
                                         const popliner_request *request, popliner_costs **costs,
                                         popliner_error *error);
