@@ -869,6 +869,40 @@ static void waiting_tensors_agree(void **state) {
     }
 }
 
+/* With one micro-batch no stage stores copies, so what was found for it does not serve more. */
+static void sums_serve_pipelines_that_store_as_they_do(void **state) {
+    (void)state;
+    golden_case c;
+    pl_stage_meter *meter;
+    pl_ipu_tiles *tiles;
+    golden_load(&c, "popart-train");
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    const popliner_interval two[] = {{0, 0, 3}, {2, 2, 1}};
+    popliner_pipeline pipeline = {.max_stages = 3, .effects = POPLINER_EFFECTS_ALL};
+    popliner_stage_detail own;
+    assert_int_equal(popliner_copies_parse("1f1b", &pipeline.copies, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    pipeline.copies.num_micro_batches = 1;
+    assert_int_equal(pl_ipu_tiles_create(meter, &pipeline, 1, &tiles, NULL), POPLINER_OK);
+    assert_true(pl_ipu_tiles_serve(tiles, &pipeline));
+    pipeline.copies.num_micro_batches = 2;
+    assert_false(pl_ipu_tiles_serve(tiles, &pipeline));
+    pl_ipu_tiles_free(tiles);
+    assert_int_equal(pl_ipu_tiles_create(meter, &pipeline, 1, &tiles, NULL), POPLINER_OK);
+    assert_true(pl_ipu_tiles_serve(tiles, &pipeline));
+    pipeline.copies.num_micro_batches = 3;
+    assert_true(pl_ipu_tiles_serve(tiles, &pipeline));
+    assert_int_equal(pl_stage_detail_measure(meter, &pipeline, two, 2, &own, NULL), POPLINER_OK);
+    assert_true(pl_ipu_tiles_peak(tiles, &pipeline, POPLINER_NEED_EXPECTED, two, 2) ==
+                own.need_bytes[POPLINER_NEED_EXPECTED]);
+    pl_ipu_tiles_free(tiles);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+    golden_free(&c);
+}
+
 /* PopLiner's model knows no effects: all needs are one. */
 static void popliners_model_has_one_need(void **state) {
     (void)state;
@@ -954,6 +988,7 @@ int main(void) {
         IN_DIRECTORY(made_models_agree),
         IN_DIRECTORY(waiting_tensors_agree),
         IN_DIRECTORY(sums_have_what_no_operation_touches),
+        cmocka_unit_test(sums_serve_pipelines_that_store_as_they_do),
         cmocka_unit_test(popliners_model_has_one_need),
         cmocka_unit_test(saw_every_effect),
     };

@@ -145,6 +145,11 @@ static bool find_tile(void *user, size_t number, size_t tile) {
            append_parts(w, lists) && append_segments(w, lists) && append_kept(w, lists);
 }
 
+/* True if a stage of the pipeline stores copies: with few micro-batches none may, by any rule. */
+static bool stores(const pl_interval_inputs *inputs, const popliner_pipeline *pipeline) {
+    return pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, inputs->chain->num_units) > 0;
+}
+
 popliner_status pl_ipu_tiles_create(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                     size_t num_threads, pl_ipu_tiles **tiles,
                                     popliner_error *error) {
@@ -155,8 +160,8 @@ popliner_status pl_ipu_tiles_create(pl_stage_meter *meter, const popliner_pipeli
     if (t == NULL)
         return pl_fail_memory(error, "stages on one IPU");
     t->options = (pl_interval_options){.pipeline = *pipeline, .meter = meter};
-    t->keeps = pl_pipeline_keeps(pipeline);
     t->inputs = (pl_interval_inputs){.chain = meter->chain, .options = &t->options};
+    t->keeps = stores(&t->inputs, pipeline);
     popliner_status status = pl_interval_inputs_find(&t->inputs, SIZE_MAX, true, error);
     const pl_unit_sets *last = status == POPLINER_OK ? &t->inputs.pass_usage->usage.sets : NULL;
     t->num_workers = num_threads > 0 ? num_threads : pl_machine_processors();
@@ -195,7 +200,7 @@ bool pl_ipu_tiles_serve(const pl_ipu_tiles *t, const popliner_pipeline *pipeline
            own->effects == pipeline->effects && own->accumulators == pipeline->accumulators &&
            pl_pipeline_kind(own) == pl_pipeline_kind(pipeline) &&
            pl_pipeline_frees_originals(own) == pl_pipeline_frees_originals(pipeline) &&
-           t->keeps == pl_pipeline_keeps(pipeline);
+           t->keeps == stores(&t->inputs, pipeline);
 }
 
 /* ---- Adding them up ---- */
