@@ -71,9 +71,9 @@ static popliner_status by_ways(const popliner_costs *costs, const popliner_solve
                                popliner_error *error) {
     const popliner_costs *ways[] = {costs, costs};
     static const char *const names[] = {"none", "full"};
-    popliner_variants_answer *answer = NULL;
-    popliner_status status = popliner_variants_solve_costs(ways, names, 2, o, &answer, error);
-    popliner_variants_answer_free(answer);
+    popliner_plan *plan = NULL;
+    popliner_status status = popliner_variants_solve_costs(ways, names, 2, o, &plan, error);
+    popliner_plan_free(plan);
     return status;
 }
 

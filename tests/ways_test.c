@@ -315,21 +315,19 @@ static bool can_be_solved(const question *q) {
 }
 
 static void check_answer(const question *q) {
-    popliner_variants_answer *found = NULL;
+    popliner_plan *plan = NULL;
     popliner_error error = {.message = ""};
     const truth t = best_of_all(q);
     const answer best = t.best;
     popliner_status status = popliner_variants_solve_costs(
-        (const popliner_costs *const *)q->costs, names, q->num_ways, &q->options, &found, &error);
+        (const popliner_costs *const *)q->costs, names, q->num_ways, &q->options, &plan, &error);
     if (!can_be_solved(q)) {
         assert_int_equal(status, POPLINER_ERROR_USAGE);
-        assert_null(found);
+        assert_null(plan);
         return;
     }
     if (status != POPLINER_OK)
         fail_msg("%s", error.message);
-    popliner_plan *plan = popliner_variants_take_plan(found);
-    assert_null(popliner_variants_take_plan(found));
     assert_int_equal(plan->status, best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     for (size_t i = 0; best.exists && i < q->options.num_objectives; i++) {
         const popliner_plan_value *value = &plan->values[i];
@@ -346,14 +344,13 @@ static void check_answer(const question *q) {
         assert_int_equal(plan->num_stages, best.num_stages);
     for (size_t i = 0; best.exists && i < best.num_stages; i++)
         assert_int_equal(plan->stages[i].first_unit, best.first[i]);
-    check_choices(q, plan, popliner_variants_texts(found), &t);
+    check_choices(q, plan, (const char *const *)plan->choices, &t);
     num_feasible += best.exists;
     bool is_plain = true;
     for (size_t i = 0; i < plan->num_stages; i++)
-        is_plain = is_plain && strcmp(popliner_variants_texts(found)[i], names[0]) == 0;
+        is_plain = is_plain && strcmp(plan->choices[i], names[0]) == 0;
     num_without_recomputing += best.exists && is_plain;
     popliner_plan_free(plan);
-    popliner_variants_answer_free(found);
 }
 
 static size_t num_points;
@@ -412,16 +409,16 @@ static void every_choice_was_tried(void **state) {
 static void refuses_what_does_not_belong_together(void **state) {
     popliner_costs *costs[2] = {NULL, NULL};
     const popliner_costs *seen[2];
-    popliner_variants_answer *found = NULL;
+    popliner_plan *plan = NULL;
     popliner_error error = {.message = ""};
     (void)state;
     assert_int_equal(popliner_costs_create(2, 1, &costs[0], NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_create(3, 1, &costs[1], NULL), POPLINER_OK);
     seen[0] = costs[0];
     seen[1] = costs[1];
-    assert_int_equal(popliner_variants_solve_costs(seen, names, 0, NULL, &found, &error),
+    assert_int_equal(popliner_variants_solve_costs(seen, names, 0, NULL, &plan, &error),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_variants_solve_costs(seen, names, 2, NULL, &found, &error),
+    assert_int_equal(popliner_variants_solve_costs(seen, names, 2, NULL, &plan, &error),
                      POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "none and standard"));
     seen[1] = costs[0];
@@ -430,16 +427,16 @@ static void refuses_what_does_not_belong_together(void **state) {
     static const size_t map[] = {0, 0};
     options.objectives = balance;
     options.num_objectives = 1;
-    assert_int_equal(popliner_variants_solve_costs(seen, names, 2, &options, &found, &error),
+    assert_int_equal(popliner_variants_solve_costs(seen, names, 2, &options, &plan, &error),
                      POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "balance"));
     options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     options.device_map = map;
     options.num_mapped_stages = 2;
-    assert_int_equal(popliner_variants_solve_costs(seen, names, 2, &options, &found, &error),
+    assert_int_equal(popliner_variants_solve_costs(seen, names, 2, &options, &plan, &error),
                      POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "share an IPU"));
-    assert_null(found);
+    assert_null(plan);
     popliner_costs_free(costs[0]);
     popliner_costs_free(costs[1]);
 }

@@ -234,7 +234,9 @@ typedef struct popliner_plan {
     popliner_graph_proof graph;
 
     /* [num_stages], owned by the plan: how each stage recomputes, if the costs let stages choose
-     * (see below); else NULL. */
+     * (see below): "none", "full" (recomputes everything, stores the inputs), the name of an
+     * interval's variant or of a way, or those of units that differ from the default, "u=NAME,...".
+     * Else NULL. */
     char **choices;
 } popliner_plan;
 
@@ -610,32 +612,16 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * Threads: answers do not change, and any number of threads may read them at once. The tables are
  * used as popliner/costs.h says. */
 
-/* Owned by the caller; free with popliner_variants_answer_free. */
-typedef struct popliner_variants_answer popliner_variants_answer;
-
 /* Solves like popliner_solve with choices, for stages that run in any of several ways. Each way has a
  * table of costs of one chain, with the peaks and cycles of stages in this way, for every position.
- * The cuts are those of costs[0]. Chooses the first of equal ways; texts of the answer are
- * names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
+ * The cuts are those of costs[0]. Chooses the first of equal ways; the choices of
+ * the plan are names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
  * USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those of
  * popliner_solve. Cost: as above. */
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
                                               const char *const *names, size_t num_ways,
                                               const popliner_solver_options *options,
-                                              popliner_variants_answer **answer,
-                                              popliner_error *error);
-
-/* Returns the plan, whose stages have the peaks and cycles of their choices; the caller frees it.
- * NULL from the second call on. */
-popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer);
-
-/* Returns the choices of the stages: "none", "full" (recomputes everything, stores the inputs), the
- * name of an interval's variant, or those of units that differ from the default, "u=NAME,...". One
- * for each stage of the plan; lives as long as the answer. */
-const char *const *popliner_variants_texts(const popliner_variants_answer *answer);
-
-/* Frees an answer. NULL is fine. */
-void popliner_variants_answer_free(popliner_variants_answer *answer);
+                                              popliner_plan **plan, popliner_error *error);
 
 #ifdef __cplusplus
 }

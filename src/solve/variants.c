@@ -18,12 +18,6 @@
 #include "solve/search.h"
 #include "solve/stop.h"
 
-struct popliner_variants_answer {
-    popliner_plan *plan;
-    char **texts; /* [num_texts] */
-    size_t num_texts;
-};
-
 /* A stage at a place of a table: the copies, the speed and the links of its IPU. */
 typedef struct kind {
     size_t to_end;
@@ -597,34 +591,7 @@ popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *
     return status;
 }
 
-/* ---- answers ---- */
-
-/* Solves, and moves the choices of the plan to the answer. */
-static popliner_status answer_choices(const popliner_costs *costs, const pl_choices *choices,
-                                      const popliner_solver_options *options,
-                                      popliner_variants_answer **answer, popliner_error *error) {
-    popliner_solver_options own;
-    popliner_listener listener;
-    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    if (status != POPLINER_OK)
-        return status;
-    popliner_variants_answer *made = calloc(1, sizeof *made);
-    popliner_plan *plan = calloc(1, sizeof *plan);
-    status = made == NULL || plan == NULL
-                 ? pl_fail_memory(error, "the variants of the stages")
-                 : pl_choices_solve(costs, choices, &own, NULL, plan, error);
-    if (status != POPLINER_OK) {
-        popliner_plan_free(plan);
-        free(made);
-        return status;
-    }
-    made->plan = plan;
-    made->texts = plan->choices;
-    made->num_texts = plan->num_stages;
-    plan->choices = NULL;
-    *answer = made;
-    return POPLINER_OK;
-}
+/* ---- ways ---- */
 
 /* Errors: USAGE if the tables do not match, or if there are none. */
 static popliner_status check_ways(const pl_ways *ways, popliner_error *error) {
@@ -651,31 +618,22 @@ static popliner_status check_ways(const pl_ways *ways, popliner_error *error) {
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
                                               const char *const *names, size_t num_ways,
                                               const popliner_solver_options *options,
-                                              popliner_variants_answer **answer,
-                                              popliner_error *error) {
+                                              popliner_plan **plan, popliner_error *error) {
     const pl_choices choices = {.ways = {costs, names, num_ways}};
-    *answer = NULL;
+    popliner_solver_options own;
+    popliner_listener listener;
+    *plan = NULL;
     popliner_status status = check_ways(&choices.ways, error);
-    return status == POPLINER_OK ? answer_choices(costs[0], &choices, options, answer, error)
-                                 : status;
-}
-
-popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer) {
-    popliner_plan *plan = answer->plan;
-    answer->plan = NULL;
-    return plan;
-}
-
-const char *const *popliner_variants_texts(const popliner_variants_answer *answer) {
-    return (const char *const *)answer->texts;
-}
-
-void popliner_variants_answer_free(popliner_variants_answer *answer) {
-    if (answer == NULL)
-        return;
-    popliner_plan_free(answer->plan);
-    for (size_t i = 0; i < answer->num_texts; ++i)
-        free(answer->texts[i]);
-    free(answer->texts);
-    free(answer);
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(options, costs[0], &own, &listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_plan *made = calloc(1, sizeof *made);
+    status = made == NULL ? pl_fail_memory(error, "the variants of the stages")
+                          : pl_choices_solve(costs[0], &choices, &own, NULL, made, error);
+    if (status == POPLINER_OK)
+        *plan = made;
+    else
+        popliner_plan_free(made);
+    return status;
 }

@@ -464,7 +464,7 @@ class Costs(Owner):
         self._check_pipeline(asked)
         return asked
 
-    def _certify(self, plan: Handle, asked: Asked, choices: Any = None) -> Answer:
+    def _certify(self, plan: Handle, asked: Asked) -> Answer:
         """The answer of a plan, which becomes the certificate's."""
         turn = self._held().turn
 
@@ -477,8 +477,6 @@ class Costs(Owner):
         certificate_input = Naming(self, asked).input()
         certificate_input.plan = plan.pointer.value
         certificate_input.is_evaluation = asked.is_evaluation
-        if choices is not None:
-            certificate_input.stage_choices = ctypes.cast(choices, ctypes.POINTER(ctypes.c_char_p))
         certificate = make(create, ctypes.byref(certificate_input),
                            free=library.popliner_certificate_free, turn=turn,
                            kept=(self._held(), asked))
@@ -563,11 +561,6 @@ class Costs(Owner):
     def _solve_variants(self, asked: Asked) -> Answer:
         self._check_pipeline(asked)
         return self._solve(asked)
-
-    def _certify_chosen(self, variants: Handle, asked: Asked) -> Answer:
-        plan = Handle(library.popliner_plan_free, variants.turn)
-        plan.pointer = ctypes.c_void_p(library.popliner_variants_take_plan(variants.pointer))
-        return self._certify(plan, asked, library.popliner_variants_texts(variants.pointer))
 
     def order_devices(self, request: Optional[Request] = None,
                       **members: Unpack[Members]) -> Tuple[int, ...]:
@@ -801,10 +794,10 @@ def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
     held = [costs._held() for costs in ways.values()]
     pointers = (ctypes.c_void_p * len(held))(*[it.pointer for it in held])
     names = (ctypes.c_char_p * len(held))(*[text(name, "a name") for name in ways])
-    answer = make(library.popliner_variants_solve_costs, pointers, names, len(held),
-                  ctypes.byref(asked.solver), free=library.popliner_variants_answer_free,
-                  turn=held[0].turn, turns=tuple(it.turn for it in held))
-    return first._certify_chosen(answer, asked)
+    plan = make(library.popliner_variants_solve_costs, pointers, names, len(held),
+                ctypes.byref(asked.solver), free=library.popliner_plan_free,
+                turn=held[0].turn, turns=tuple(it.turn for it in held))
+    return first._certify(plan, asked)
 
 
 __all__ = ["Assumed", "Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "Table", "read_source", "solve",
