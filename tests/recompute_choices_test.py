@@ -9,9 +9,11 @@ given (cycles). What stages choose must be the best of all combinations of these
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import functools
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -128,6 +130,21 @@ def plans_of(splits):
             for stages in itertools.product(*zip(*(rows[way] for way in WAYS)))]
 
 
+VERDICT = re.compile(r"^>? +(\d+) .*  (fits|likely fits|may not fit|does not fit)$", re.MULTILINE)
+
+
+def check_verdicts(tool, profile, options):
+    """A row of a range says the same as its number of IPUs alone."""
+    run_text = functools.partial(run, tool, "-q", profile, "--solve", "--format", "text", *options)
+    rows = VERDICT.findall(run_text("--num-ipus", "1..4").stdout)
+    if not rows:
+        fail(f"{profile} {options}: no verdicts")
+    for count, verdict in rows:
+        alone = run_text("--num-ipus", count).stdout
+        if not alone.lower().startswith(verdict):
+            fail(f"{profile} {options} {count}: {verdict}, but alone\n{alone}")
+
+
 def check_several(tool, profile, pipeline, splits, objective, limit):
     """Ranges and fronts: no row or point can be better, and each has the choices it needs."""
     names = objective.split(",")
@@ -142,6 +159,7 @@ def check_several(tool, profile, pipeline, splits, objective, limit):
             fail(f"{profile} {own} {objective} {count}: {told} instead of {best}")
         if best and not {stage["recompute"] for stage in row["stages"]} <= set(WAYS):
             fail(f"{profile} {own} {objective} {count}: {row['stages']}")
+    check_verdicts(tool, profile, [*own, "--objective", objective])
     if len(names) != 2:
         return
     points = solve(tool, profile, *own, "--pareto", objective, "--num-ipus", "9")["results"]

@@ -120,11 +120,17 @@ static popliner_status measure(trial *t, const popliner_plan *plan, popliner_err
     popliner_solver_options solver = t->solver;
     popliner_certificate *certificate = NULL;
     size_t *first_units = calloc(2 * plan->num_stages, sizeof *first_units);
+    popliner_recompute *recomputes = calloc(plan->num_stages, sizeof *recomputes);
     size_t *map = first_units == NULL ? NULL : first_units + plan->num_stages;
-    if (first_units == NULL)
+    if (first_units == NULL || recomputes == NULL) {
+        free(first_units);
+        free(recomputes);
         return fail_memory(error, "what a split needs");
+    }
     for (size_t i = 0; i < plan->num_stages; i++) {
         map[i] = plan->stages[i].ipu;
+        if (plan->choices != NULL)
+            recomputes[i] = recompute_named(plan->choices[i]);
         if (i > 0)
             first_units[i - 1] = plan->stages[i].first_unit;
     }
@@ -132,12 +138,18 @@ static popliner_status measure(trial *t, const popliner_plan *plan, popliner_err
     solver.num_mapped_stages = plan->num_stages;
     asked.solver = &solver;
     asked.copies.num_stages = plan->num_stages;
+    if (plan->choices != NULL) {
+        asked.recompute = POPLINER_RECOMPUTE_NONE;
+        asked.stage_recomputes = recomputes;
+        asked.num_stage_recomputes = plan->num_stages;
+    }
     popliner_status status = popliner_analysis_evaluate(t->s->analysis, &asked, first_units,
                                                         plan->num_stages - 1, &certificate, error);
     if (status == POPLINER_OK)
         take_certificate(t, certificate);
     popliner_certificate_free(certificate);
     free(first_units);
+    free(recomputes);
     return status;
 }
 
@@ -222,7 +234,8 @@ popliner_status hints_measure_verdict(session *s, const request *r, const poplin
         t.asked.copies.num_micro_batches = micro_batches;
     popliner_status status = ask(&t, measure_given, error);
     *has_verdict = t.has_verdict;
-    *verdict = t.verdict;
+    if (t.has_verdict)
+        *verdict = t.verdict;
     return status;
 }
 
@@ -375,7 +388,7 @@ static void add_output(const session *s, const request *r, hint_list *list) {
 
 /* The report that shows all of a tile that is too full. */
 static void add_page(const session *s, hint_list *list) {
-    if (s->analysis != NULL)
+    if (s->analysis != NULL && s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
         add(list, "Try", "--output page=page.html", "each tile: its parts and its variables");
 }
 
@@ -677,9 +690,8 @@ popliner_status hints_for_evaluate(session *s, const request *r,
     t.solver.cut_rules = NULL;
     if (costs != NULL) /* as --solve has it */
         t.solver.min_units = memchr(r->counted_units, 1, r->num_units) != NULL;
-    t.asked.stage_recomputes = NULL;
-    t.asked.num_stage_recomputes = 0;
-    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1)
+    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1 &&
+        r->asked.num_stage_recomputes == 0)
         status = solve(&t, error);
     const bool is_of_memory =
         plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;

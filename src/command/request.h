@@ -123,4 +123,7 @@ popliner_status split_take(session *s, const unit_list *units, given_split *spli
 popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
                           popliner_error *error);
 
+/* Returns the recomputation with this name; NONE if there is none. */
+popliner_recompute recompute_named(const char *name);
+
 #endif
