@@ -274,7 +274,7 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
 
 /* Finds the best split. Measures stages above the limits only if nothing fits, to report by how
  * much they exceed the limits. With POPLINER_RECOMPUTE_AUTO every stage chooses its recomputation,
- * as popliner_variants_solve_costs does: no split with any choices of request->recompute_ways is
+ * as popliner_solve with choices does: no split with any choices of request->recompute_ways is
  * better in the objectives. FULL repeats the cycles of a stage's forward pass
  * (docs/internals/memory-models.md). Leave NONE out of recompute_ways for a profile that was
  * compiled with recomputation, where NONE is wrong; for any other profile STANDARD never needs less

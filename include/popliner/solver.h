@@ -612,10 +612,10 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * Threads: answers do not change, and any number of threads may read them at once. The tables are
  * used as popliner/costs.h says. */
 
-/* Solves like popliner_solve with choices, for stages that run in any of several ways. Each way has a
- * table of costs of one chain, with the peaks and cycles of stages in this way, for every position.
- * The cuts are those of costs[0]. Chooses the first of equal ways; the choices of
- * the plan are names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
+/* Solves like popliner_solve with choices, for stages that run in any of several ways. Each way has
+ * a table of costs of one chain, with the peaks and cycles of stages in this way, for every
+ * position. The cuts are those of costs[0]. Chooses the first of equal ways; the choices of the plan
+ * are names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
  * USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those of
  * popliner_solve. Cost: as above. */
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
