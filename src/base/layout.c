@@ -139,6 +139,7 @@ static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_
             length += strlen(" %") + strcspn(words + length + strlen(" %"), " ");
         pl_text word = {0};
         pl_text_append(&word, words, length);
+        layout->text.failed = layout->text.failed || word.failed;
         const size_t width = word.failed ? 0 : pl_layout_width_of(word.data);
         if (at > indent && at + 1 + width > layout->screen.width) {
             pl_text_add(&layout->text, "\n");
