@@ -544,6 +544,18 @@ static void layers_choose_one_by_one(void **state) {
     o.device_map = map;
     o.num_mapped_stages = 3;
     assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_ERROR_USAGE);
+    assert_null(plan);
+    popliner_costs_file_free(file);
+    /* a file that was read with another recomputation has nothing to choose from */
+    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
+                     POPLINER_OK);
+    o.device_map = NULL;
+    o.num_mapped_stages = 0;
+    o.mem_per_tile = UINT64_MAX;
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
+    assert_null(plan->choices);
+    popliner_plan_free(plan);
     popliner_costs_file_free(file);
 }
 

@@ -742,9 +742,6 @@ static bool parse_output(const char *text, const option *row, void *field, probl
 const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is_list = true};
 
 popliner_recompute recompute_named(const char *name) {
-    kind_word word;
-    for (int i = 0; kind_word_at(&kind_recompute, i, &word); i++)
-        if (strcmp(word.name, name) == 0)
-            return (popliner_recompute)word.number;
-    return POPLINER_RECOMPUTE_NONE;
+    const int number = kind_find(&kind_recompute, name, strlen(name));
+    return number < 0 ? POPLINER_RECOMPUTE_NONE : (popliner_recompute)number;
 }

@@ -500,7 +500,7 @@ class Costs(Owner):
         asked = self._ask(request, members)
         handle = self._held()
         if asked.request.recompute == Recompute.AUTO:
-            return self._solve_variants(asked)
+            return self._solve(asked)
         arranged = self._arrange(asked)
         if arranged is not None:
             return arranged._solve(asked)
@@ -528,8 +528,7 @@ class Costs(Owner):
         o.num_ipus = len(cuts) + 1
         o.min_units = o.max_units = 0
         asked.is_evaluation = True
-        return self._solve_variants(asked) if asked.request.recompute == Recompute.AUTO else \
-            self._solve(asked)
+        return self._solve(asked)
 
     def _cuts(self, split: Any) -> List[int]:
         if isinstance(split, str):
@@ -557,10 +556,6 @@ class Costs(Owner):
         plan = make(library.popliner_solve, handle.pointer, ctypes.byref(asked.solver),
                     free=library.popliner_plan_free, turn=handle.turn)
         return self._certify(plan, asked)
-
-    def _solve_variants(self, asked: Asked) -> Answer:
-        self._check_pipeline(asked)
-        return self._solve(asked)
 
     def order_devices(self, request: Optional[Request] = None,
                       **members: Unpack[Members]) -> Tuple[int, ...]:
