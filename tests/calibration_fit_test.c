@@ -100,8 +100,8 @@ static void needs_are_scaled(void **state) {
     line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 1001, code, 50);
     /* 931 and 45, times 0.88: 819.28 and 39.6, down */
     assert_line(&line, 819, 39, 819, 39);
-    /* 992 + 54 and 45 + 3, times 1.02: 1066.92 and 48.96, up */
     line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, code, 50);
+    /* 992 + 54 and 45 + 3, times 1.02: 1066.92 and 48.96, up */
     assert_line(&line, 1067, 49, 992, 45);
     rule.has_layout = false;
     line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, code, 50);

@@ -27,7 +27,7 @@
 #include "test_sql.h"
 
 /* factors of the estimates for fewer than 128 tiles, in thousandths */
-enum { LEAST = 850, MOST = 1020, MEAN = 1155, DEVIATIONS = 1500, MOST_CODE = 1170 };
+enum { LEAST = 850, MOST = 1020, MEAN = 1135, DEVIATIONS = 1500, MOST_CODE = 1170 };
 enum { NUM_SCHEDULES = POPLINER_SCHEDULE_SEQUENTIAL + 1 };
 
 static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFECT_PASSING,
@@ -354,9 +354,9 @@ static bool has_pass(const naive_passes *n, size_t variable, uint8_t pass) {
 static void add_at_work(const naive_passes *n, size_t variable, const uint8_t *uses,
                         uint64_t *step_bytes) {
     const popliner_profile *p = n->c->profile;
-    size_t last = 0; /* the step after it, before the turn */
-    size_t next = n->turn;
-    for (size_t step = 0; step < n->turn; step++)
+    size_t last = 0; /* the step after it, before the loss */
+    size_t next = n->loss;
+    for (size_t step = 0; step < n->loss; step++)
         last = uses[step] != 0 ? step + 1 : last;
     while (next < p->num_steps && uses[next] == 0)
         next++;
@@ -371,14 +371,13 @@ static void add_freed(const naive_passes *n, const popliner_pipeline *pipeline,
                       const popliner_interval *stage, const uint64_t *stash, uint64_t *freed) {
     const popliner_profile *p = n->c->profile;
     if (!n->trains || pipeline->schedule != POPLINER_SCHEDULE_POPART ||
-        pipeline->recompute != POPLINER_RECOMPUTE_NONE || stage->stages_to_end == 1 ||
-        (pipeline->effects & POPLINER_EFFECT_BUFFERS) == 0)
+        pipeline->recompute != POPLINER_RECOMPUTE_NONE || stage->stages_to_end == 1)
         return;
     uint8_t *uses = find_uses(p);
     uint64_t *step_bytes = test_new_array(p->target.num_tiles * p->num_steps, sizeof *step_bytes);
     for (size_t v = 0; v < p->num_variables; v++)
         if (!p->class_always_live[p->variable_class[v]] && has_pass(n, v, NAIVE_FORWARD) &&
-            has_pass(n, v, NAIVE_BACKWARD) && is_live(p, v, n->turn - 1) && is_live(p, v, n->turn))
+            has_pass(n, v, NAIVE_BACKWARD) && is_live(p, v, n->loss - 1) && is_live(p, v, n->loss))
             add_at_work(n, v, &uses[p->variable_class[v] * p->num_steps],
                         &step_bytes[pl_profile_tile_of(p, v) * p->num_steps]);
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -418,6 +417,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     live_bytes live =
         find_live(n, stages, num_stages, factor_of(n, pipeline) > 0 && !pl_has_accumulators(p));
     uint64_t *most_bytes = test_new_array(num_tiles, sizeof *most_bytes);
+    uint64_t *most_whole = test_new_array(num_tiles, sizeof *most_whole);
     uint64_t *most_copy = test_new_array(num_tiles, sizeof *most_copy);
     uint64_t most_copies = 0;
     popliner_stage_memory plain = {0};
@@ -485,7 +485,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         uint64_t expected =
             rest + accumulators[tile] +
             ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);
-        expected -= freed[tile] < expected ? freed[tile] : expected;
+        if ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0)
+            expected -= freed[tile] < expected ? freed[tile] : expected;
         naive_tile t = {.profile = p, .layout = layout_of(p, tile)};
         t.code = code_of(meter, &plain, &t.layout, tile);
         t.always = plain.always_live_bytes[tile] + accumulators[tile] +
@@ -504,21 +505,28 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         needs->layout[tile] = needs->bytes[POPLINER_NEED_EXPECTED][tile] - expected -
                               copies[POPLINER_NEED_EXPECTED] * kept[POPLINER_NEED_EXPECTED];
         most.more_code = share(t.code, MOST_CODE, 1000) - t.code;
-        most_bytes[tile] = share(lay_out(&most, rest + accumulators[tile] + buffered_peak,
-                                         kept[POPLINER_NEED_MOST], &copy),
-                                 MOST, 1000);
+        const uint64_t whole = rest + accumulators[tile] + buffered_peak;
+        const uint64_t left = freed[tile] < whole ? whole - freed[tile] : 0;
+        most_whole[tile] =
+            share(lay_out(&most, whole, kept[POPLINER_NEED_MOST], &copy), MOST, 1000);
+        most_bytes[tile] = share(lay_out(&most, left, kept[POPLINER_NEED_MOST], &copy), MOST, 1000);
         most_copy[tile] = share(copy, MOST, 1000);
         most_copies = copies[POPLINER_NEED_MOST];
     }
     for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t all =
-            most_of_all(most_bytes, num_tiles) + most_copies * most_of_all(most_copy, num_tiles);
+        const uint64_t once = most_of_all(most_whole, num_tiles);
+        const uint64_t left = most_of_all(most_bytes, num_tiles);
+        const uint64_t stored = most_copies * most_of_all(most_copy, num_tiles);
+        const uint64_t all = stored + (left < once ? left : once) > once
+                                 ? stored + (left < once ? left : once)
+                                 : once;
         uint64_t own = most_bytes[tile] + most_copies * most_copy[tile];
         needs->bytes[POPLINER_NEED_MOST][tile] = own > all ? own : all;
         num_own += own > all;
         num_of_all += own < all;
     }
     free(most_bytes);
+    free(most_whole);
     free(most_copy);
     pl_stage_memory_clear(&plain);
     free(live.whole);
@@ -848,6 +856,8 @@ static void waiting_tensors_agree(void **state) {
                                         .recompute = POPLINER_RECOMPUTE_NONE,
                                         .max_stages = 3,
                                         .effects = POPLINER_EFFECTS_ALL};
+    popliner_pipeline without_effects = pipeline;
+    without_effects.effects = 0;
     static const char *const models[] = {"--skips 1 --layers 3", "--outline --layers 4"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char *directory = test_path(*state, "made");
@@ -861,6 +871,15 @@ static void waiting_tensors_agree(void **state) {
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         naive_begin(&n, &c, chain);
         check_pipeline(&n, &pipeline, &random);
+        pl_stage_meter *meter;
+        assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+        for (size_t first = 0; first < n.num_units; first++)
+            for (size_t last = first; last < n.num_units; last++) {
+                const popliner_interval stage = {first, last, 2};
+                assert_evaluated(&n, meter, &pipeline, &stage, 1);
+                assert_evaluated(&n, meter, &without_effects, &stage, 1);
+            }
+        pl_stage_meter_free(meter);
         naive_end(&n);
         pl_chain_free(chain);
         pl_layers_free(layers);
@@ -972,7 +991,7 @@ static void sums_have_what_no_operation_touches(void **state) {
 static void saw_every_effect(void **state) {
     (void)state;
     assert_true(num_laid_out > 5);
-    assert_true(num_apart > 5 && num_own > 5 && num_of_all > 5 && num_freed > 5);
+    assert_true(num_apart > 5 && num_own > 5 && num_of_all > 5 && num_freed > 50);
     assert_true(num_passed > 0);
     assert_true(num_buffered > 0);
     assert_true(num_accumulated > 0);

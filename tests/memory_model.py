@@ -33,10 +33,9 @@ GROUP_OF = {category: group for group, names in GROUPS.items() for category in n
 STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
 EXECUTABLE = 8  # in the bitset of a variable
 RESERVED = 16  # bytes at the beginning of each tile
-# factors of the estimates for at least so many tiles, the most first: least, tile, mean, deviations
-WIDTHS = [(256, Fraction(880, 1000), Fraction(1040, 1000), 1.095, 1.9),
-          (128, Fraction(880, 1000), Fraction(1020, 1000), 1.130, 1.8),
-          (0, Fraction(850, 1000), Fraction(1020, 1000), 1.155, 1.5)]
+FEW_TILES = 128
+LEAST_OF_FEW_TILES, LEAST = Fraction(850, 1000), Fraction(880, 1000)
+MOST, MEAN, DEVIATIONS = Fraction(1020, 1000), 1.135, 1.5
 MORE_CODE = Fraction(117, 100)  # of a stage, at most
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
 BUFFERED_SCHEDULES = ("popart", "tf-grouped")
@@ -78,7 +77,7 @@ class Model:
         self.num_units = len(self.labels)
         self.num_tiles, tiles_per_ipu, self.bytes_per_tile = next(self.sql.execute(
             "SELECT num_tiles, tiles_per_ipu, bytes_per_tile FROM target_info"))
-        self.width = next(factors for least, *factors in WIDTHS if tiles_per_ipu >= least)
+        self.least = LEAST_OF_FEW_TILES if tiles_per_ipu < FEW_TILES else LEAST
         self.num_steps = len(self.programs.step_program)
         self.unit_programs = [set() for _ in self.labels]
         for operation, unit in self.chain.unit_of.items():
@@ -89,6 +88,7 @@ class Model:
         self.find_touches()
         self.find_gradients()
         self.read_variables()
+        self.loss = self.find_loss()
         self.find_waits()
         self.read_code()
 
@@ -405,7 +405,7 @@ class Model:
             for (_, forward, backward, fed, _, number), size in live.items():
                 if not forward & mask:
                     continue
-                lives_on = backward & mask and self.is_live_across(number, self.turn)
+                lives_on = backward & mask and self.is_live_across(number, self.loss)
                 is_input = fed or forward & earlier and self.is_live_across(number, begin)
                 is_output = forward & later and self.is_live_across(number, end)
                 if (is_input if recompute == "full" else lives_on if recompute == "none" else
@@ -413,8 +413,18 @@ class Model:
                     kept[tile] += size
         return kept
 
+    def find_loss(self):
+        """The step from which on the last layer's pass is backward."""
+        if not self.trains:
+            return self.turn
+        end = self.first_step_from(range(self.last_layer - 1, -1, -1), True)
+        numbers = {number for live in self.live for *_, number in live}
+        own = [number for number in numbers if not self.is_live_across(number, self.turn)]
+        return max(range(self.turn, end),
+                   key=lambda step: (sum(self.is_live_across(c, step) for c in own), -step))
+
     def find_waits(self):
-        """By class: the steps between its last user before the turn and the first from it on."""
+        """By class: the steps between its last user before the loss and the first from it on."""
         programs = self.programs
         number_of = dict(self.sql.execute(
             "SELECT var_id, equivalence_class FROM vars_info WHERE bitset IS NULL OR bitset & 1"))
@@ -425,7 +435,7 @@ class Model:
             for number in {number_of[var] for var in programs.touched.get(program, ())
                            if var in number_of}:
                 begin, end = self.waits.get(number, (0, self.num_steps))
-                self.waits[number] = (step + 1, end) if step < self.turn else (
+                self.waits[number] = (step + 1, end) if step < self.loss else (
                     begin, min(end, step))
 
     def at_work(self, stage):
@@ -433,7 +443,7 @@ class Model:
         kept = [[0] * (self.num_steps + 1) for _ in self.live]
         for tile, live in enumerate(self.live):
             for (_, forward, backward, *_, number), size in live.items():
-                if not (forward and backward and self.is_live_across(number, self.turn)):
+                if not (forward and backward and self.is_live_across(number, self.loss)):
                     continue
                 begin, end = self.waits[number]
                 for first, last in self.ranges[number]:
@@ -476,11 +486,9 @@ class Model:
         return {"none": 0, "fp16": 1, "fp32": 2, "auto": 0 if self.has_accumulators else 1}[
             accumulators]
 
-    def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
-                restores=True):
+    def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none"):
         """By tile, what the stages of an IPU need, each given as its units and the number of stages
-        after it. Without layout, which `laid_out` adds. Unless `restores`, what is kept counts as
-        live until the backward pass, whatever the schedule."""
+        after it. Without layout, which `laid_out` adds."""
         units = [unit for stage, _ in stages for unit in stage]
         mask = bits(units)
         steps = sorted(step for unit in units for step in self.own_steps[unit])
@@ -496,7 +504,7 @@ class Model:
             if count:
                 kept = [a + (count if several else 1) * b
                         for a, b in zip(kept, self.stash_copy(stage, recompute))]
-            if buffers and schedule == "popart" and recompute == "none" and count and restores:
+            if buffers and schedule == "popart" and recompute == "none" and count:
                 away = [sum(column) - min(column[1], most) for *column, most in zip(
                     away, self.stash_copy(stage, recompute), self.at_work(stage))]
             if buffers and stage[-1] + 1 < self.num_units:
@@ -560,10 +568,10 @@ class Model:
             result["free"] = free[step]
             result["by_model"] = sum(result[name] for name in (
                 *GROUPS, "variables", "unexplained", "buffers", "accumulators"))
-            away[tile] = min(away[tile], result["by_model"])
-            result["by_model"] -= away[tile]
+            result["away"] = min(away[tile], result["by_model"])
+            result["by_model"] -= result["away"]
             result["total"] = result["by_model"] + result["stash"]
-            result["stash"] -= away[tile]
+            result["stash"] -= result["away"]
             tiles.append(result)
         return tiles
 
@@ -585,7 +593,7 @@ class Model:
     def at_least(self, stages, schedule, recompute, effects, accumulators):
         """Without layout, buffers and accumulators."""
         least = 0
-        factor = self.width[0]
+        factor = self.least
         tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"],
                              accumulators)
         kept = [0] * self.num_tiles
@@ -602,23 +610,24 @@ class Model:
 
     def at_most(self, stages, schedule, recompute, effects, accumulators):
         """With buffers and more code: the fullest tile, or what all tiles tell of the fullest."""
-        _, factor, mean, deviations = self.width
-        tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators,
-                             restores=False)
-        needs = [[ceil(part * factor)
-                  for part in self.once_and_copy(tile, *(layout or (0, 0)), MORE_CODE)]
-                 for tile, layout in zip(tiles, self.layouts)]
+        tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators)
+        unchanged = [{**tile, "by_model": tile["by_model"] + tile["away"]} for tile in tiles]
+        needs, others = ([[ceil(part * MOST)
+                           for part in self.once_and_copy(tile, *(layout or (0, 0)), MORE_CODE)]
+                          for tile, layout in zip(some, self.layouts)]
+                         for some in (tiles, unchanged))
         copies = tiles[0]["copies"]
 
-        def spread(sizes):
+        def most(sizes):
             middle = sum(sizes) / len(sizes)
             units = [(size + 32) // 64 * 64 for size in sizes]
             squares = sum(unit ** 2 for unit in units) / len(sizes)
             own = sum(units) / len(sizes)
-            return ceil(mean * (middle + deviations * sqrt(max(0, squares - own * own))))
+            return ceil(MEAN * (middle + DEVIATIONS * sqrt(max(0, squares - own * own))))
 
-        once, copy = map(spread, zip(*needs))
-        return max(once + copies * copy, *(b + copies * k for b, k in needs))
+        once, copy = map(most, zip(*needs))
+        whole = most([a for a, _ in others])
+        return max(whole, min(whole, once) + copies * copy, *(b + copies * k for b, k in needs))
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
             with_needs=True):

@@ -63,6 +63,8 @@ class Settings:
     def __init__(self, chance, has_effects, has_accumulators):
         self.schedule = chance.choice(SCHEDULES)
         self.recompute = chance.choice(RECOMPUTE) if self.schedule in KEEPING else "none"
+        if chance.random() < 0.25:  # the one in which tensors wait
+            self.schedule, self.recompute = "popart", "none"
         self.effects = chance.choice(EFFECTS) if has_effects else "none"
         self.accumulators = "none"
         self.options = ["--schedule", self.schedule, "--recompute", self.recompute]

@@ -252,6 +252,37 @@ static void find_complete(naive_passes *n) {
     free(end);
 }
 
+static size_t begins(const naive_passes *n, size_t unit, uint8_t pass);
+
+static bool class_is_live(const popliner_profile *p, size_t class_index, size_t step) {
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++)
+        if (p->range_first_step[i] <= step && step < p->range_end_step[i])
+            return true;
+    return false;
+}
+
+/* The step of the last layer across which the most classes live that began after the turn. */
+static void find_loss(naive_passes *n) {
+    const popliner_profile *p = n->c->profile;
+    size_t most = 0;
+    n->loss = n->turn;
+    size_t end = SIZE_MAX; /* where the nearest unit before the last layer begins backward */
+    for (size_t unit = n->last_layer; n->trains && unit-- > 0 && end == SIZE_MAX;)
+        end = begins(n, unit, NAIVE_BACKWARD);
+    for (size_t step = n->turn; n->trains && step < end && step < p->num_steps; step++) {
+        size_t count = 0;
+        for (size_t i = 0; i < p->num_classes; i++)
+            count += !p->class_always_live[i] && class_is_live(p, i, step - 1) &&
+                     class_is_live(p, i, step) &&
+                     !(class_is_live(p, i, n->turn - 1) && class_is_live(p, i, n->turn));
+        if (count > most) {
+            most = count;
+            n->loss = step;
+        }
+    }
+}
+
 void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain) {
     *n = (naive_passes){.c = c, .chain = chain, .num_units = popliner_chain_num_units(chain)};
     n->runs = calloc(c->profile->num_steps + 1, 1);
@@ -266,6 +297,7 @@ void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *ch
     find_passes(n);
     find_touches(n);
     find_complete(n);
+    find_loss(n);
 }
 
 void naive_end(naive_passes *n) {
@@ -430,7 +462,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
             !touches(n, v, own, last_unit + 1, NAIVE_FORWARD))
             continue;
         bool is_activation =
-            stays(p, v, n->turn, n->turn) && touches(n, v, own, last_unit + 1, NAIVE_BACKWARD);
+            stays(p, v, n->loss, n->loss) && touches(n, v, own, last_unit + 1, NAIVE_BACKWARD);
         bool is_input = is_fed(p, v) ||
                         (stays(p, v, begin, begin) && touches(n, v, 0, first_unit, NAIVE_FORWARD));
         bool is_output = stays(p, v, behind, behind) &&

@@ -18,6 +18,7 @@ typedef struct naive_passes {
     size_t num_units;
     bool trains;
     size_t turn;       /* step; SIZE_MAX without training */
+    size_t loss;       /* likewise */
     size_t last_layer; /* unit */
     uint8_t *runs;     /* [steps] */
     uint8_t *passes;   /* [operations]: bits */

@@ -118,10 +118,14 @@ static void every_need_has_its_copies(void **state) {
                                  expected);
                 assert_int_equal(pl_pipeline_copies_for(&pipeline, POPLINER_NEED_LEAST, d + 1),
                                  by_hand[i].least[d]);
-                assert_int_equal(pl_pipeline_frees_originals(&pipeline),
+                assert_int_equal(pl_pipeline_frees_originals(&pipeline, POPLINER_NEED_EXPECTED),
                                  i == 2 && (effects & POPLINER_EFFECT_BUFFERS) != 0);
+                assert_int_equal(pl_pipeline_frees_originals(&pipeline, POPLINER_NEED_MOST),
+                                 i == 2);
+                assert_false(pl_pipeline_frees_originals(&pipeline, POPLINER_NEED_LEAST));
                 pipeline.recompute = POPLINER_RECOMPUTE_FULL; /* there are no originals */
-                assert_false(pl_pipeline_frees_originals(&pipeline));
+                assert_false(pl_pipeline_frees_originals(&pipeline, POPLINER_NEED_EXPECTED));
+                assert_false(pl_pipeline_frees_originals(&pipeline, POPLINER_NEED_MOST));
                 assert_int_equal(pl_pipeline_copies_for(&pipeline, POPLINER_NEED_MOST, d + 1),
                                  plain > buffered ? plain : buffered);
             }

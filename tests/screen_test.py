@@ -213,7 +213,7 @@ stage IPU layers fullest tile, limit 638,976 bytes cycles to next
 2 2 3 to 4 419,953 66 % ███████████████▊ │ 10.07 M 16 KiB
 > 3 3 5 to 7 515,004 81 % ███████████████████▎ │ 15.56 M
 Bottleneck stage 3, tile 5, step 1628: bert/encoder/7/output/dense/MatMul
-at least 428,373, expected 515,004, at most 606,787 bytes
+at least 428,373, expected 515,004, at most 596,280 bytes
 Try --num-ipus 3 likely fits: 586,031 bytes (92 %)
 --output optimum the plan for Optimum (--help frameworks: others)
 """,

@@ -228,8 +228,7 @@ static int compare_missed(const void *left, const void *right) {
 }
 
 static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout *layout) {
-    const pl_need_width width = pl_need_width_for(c->num_tiles);
-    const double allowed_percent = 100 - (double)width.least_per_thousand / 10;
+    const double allowed_percent = 100 - (double)pl_need_least_per_thousand(c->num_tiles) / 10;
     const bool is_near = worst->percent <= allowed_percent;
     pl_text bold = {0};
     pl_text plain = {0};

@@ -107,7 +107,7 @@ static bool mark_classes(pl_stash *stash, const popliner_profile *p) {
     const pl_passes *passes = stash->passes;
     stash->class_matters = pl_new_array(p->num_classes, 1);
     for (uint32_t i = 0; stash->class_matters != NULL && i < p->num_classes; i++) {
-        bool matters = pl_class_crosses(p, i, passes->turn_step);
+        bool matters = pl_class_crosses(p, i, passes->loss_step);
         for (size_t unit = 0; !matters && unit < stash->num_units; unit++)
             matters = pl_class_crosses(p, i, passes->forward_step[unit]);
         stash->class_matters[i] = matters ? 1 : 0;
@@ -190,7 +190,7 @@ static void add_standard(const pl_stash *stash, const popliner_profile *p, const
     uint64_t bytes = p->variable_size_bytes[variable];
     bool is_fed = stash->is_fed[variable] != 0;
     uint32_t first_unit = stash->first_data_unit;
-    bool crosses_turn = pl_class_crosses(p, class_index, passes->turn_step);
+    bool crosses_loss = pl_class_crosses(p, class_index, passes->loss_step);
     uint32_t all_end = end_of_pass(t, FORWARD, t->first, t->end);
     uint32_t first_forward = t->first;
     while (first_forward < t->end && (t->passes[first_forward] & FORWARD) == 0)
@@ -204,7 +204,7 @@ static void add_standard(const pl_stash *stash, const popliner_profile *p, const
         uint32_t both_end = forward_end < backward_end ? forward_end : backward_end;
         keeping_starts now = {.is_output = last + 1 < all_end && crosses[last + 1] != 0,
                               .forward_end = forward_end,
-                              .both_end = crosses_turn ? both_end : 0};
+                              .both_end = crosses_loss ? both_end : 0};
         for (uint32_t start = 0; start <= last; start++) {
             bool is_input = is_fed || (start > first_forward && crosses[start] != 0);
             uint64_t more = keeps(&now, start, is_input) ? bytes : 0;
@@ -238,7 +238,7 @@ void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const p
         }
         size_t list = 2 * (size_t)set + (is_fed ? 1 : 0);
         if (stash->start[list] == stash->start[list + 1] ||
-            (!is_input && !pl_class_crosses(p, class_index, passes->turn_step)))
+            (!is_input && !pl_class_crosses(p, class_index, passes->loss_step)))
             continue;
         for (size_t k = stash->start[list]; k < stash->start[list + 1]; k++) {
             const pl_stash_arrival *a = &stash->arrivals[k];
@@ -410,8 +410,12 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         return pl_fail_memory(error, "the passes of the training");
     for (uint32_t i = 0; i < p->num_classes; i++)
         inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
-    inputs->frees_originals = inputs->keeps && pl_pipeline_frees_originals(pipeline);
-    if (inputs->frees_originals)
+    /* details have the expected one, whichever need is wanted */
+    inputs->frees[POPLINER_NEED_EXPECTED] =
+        inputs->keeps && pl_pipeline_frees_originals(pipeline, POPLINER_NEED_EXPECTED);
+    inputs->frees[POPLINER_NEED_MOST] = inputs->keeps && inputs->wants_need[POPLINER_NEED_MOST] &&
+                                        pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST);
+    if (inputs->frees[POPLINER_NEED_EXPECTED] || inputs->frees[POPLINER_NEED_MOST])
         status = pl_waits_find(&inputs->waits, passes, p, error);
     inputs->has_buffers =
         ((effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST]) &&

@@ -109,10 +109,10 @@ typedef struct pl_interval_inputs {
     pl_stash stash;           /* only for a pipeline that stores something */
     size_t max_stages;        /* of the pipeline: 1 if it stores nothing */
     bool keeps;
-    bool frees_originals;  /* see pl_pipeline_frees_originals */
-    pl_waits waits;        /* if frees_originals */
-    bool has_buffers;      /* sent data stays in the stage */
-    bool has_accumulators; /* the profile */
+    bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
+    pl_waits waits;                 /* if any need frees */
+    bool has_buffers;               /* sent data stays in the stage */
+    bool has_accumulators;          /* the profile */
     uint64_t accumulator_factor;
     pl_gradients gradients;
     const pl_gradients *accumulated; /* `gradients`; NULL: gradients live as in the profile */

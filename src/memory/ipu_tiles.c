@@ -199,7 +199,6 @@ bool pl_ipu_tiles_serve(const pl_ipu_tiles *t, const popliner_pipeline *pipeline
     return own->schedule == pipeline->schedule && own->recompute == pipeline->recompute &&
            own->effects == pipeline->effects && own->accumulators == pipeline->accumulators &&
            pl_pipeline_kind(own) == pl_pipeline_kind(pipeline) &&
-           pl_pipeline_frees_originals(own) == pl_pipeline_frees_originals(pipeline) &&
            t->keeps == stores(&t->inputs, pipeline);
 }
 
@@ -245,9 +244,9 @@ static uint64_t add_stash(const ipu *q, const lists *l, uint64_t *freed_bytes) {
             if (it->what == OWN_STASH && it->at >= s->first_unit && it->at <= s->last_unit &&
                 it->bytes > unit_bytes)
                 unit_bytes = it->bytes;
-        copy_bytes += stash_bytes * pl_pipeline_copies_for(q->pipeline, q->need, s->stages_to_end);
-        if (q->tiles->inputs.frees_originals &&
-            pl_pipeline_copies(q->pipeline, s->stages_to_end) > 0)
+        const size_t copies = pl_pipeline_copies_for(q->pipeline, q->need, s->stages_to_end);
+        copy_bytes += copies * stash_bytes;
+        if (q->tiles->inputs.frees[q->need] && copies > 0)
             *freed_bytes += stash_bytes > unit_bytes ? stash_bytes - unit_bytes : 0;
     }
     return copy_bytes;
@@ -303,7 +302,6 @@ static pl_need_line find_need(const ipu *q, size_t tile) {
     const item *items = t->workers[known->worker].items;
     const pl_account *account = t->inputs.account;
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
-    uint64_t freed_bytes = 0;
     lists l = {{items + known->begin}};
     for (int list = 0; list < NUM_LISTS; list++)
         l.begin[list + 1] = items + known->end[list];
@@ -323,9 +321,7 @@ static pl_need_line find_need(const ipu *q, size_t tile) {
         placed.always -= pl_account_fixed_code(account, group, tile);
     }
     bytes += q->need == POPLINER_NEED_LEAST ? 0 : sum_bytes[PL_SUM_ACCUMULATORS];
-    const uint64_t copy_bytes = add_stash(q, &l, &freed_bytes);
-    if (q->need == POPLINER_NEED_EXPECTED)
-        bytes -= freed_bytes < bytes ? freed_bytes : bytes;
+    const uint64_t copy_bytes = add_stash(q, &l, &placed.freed);
     const pl_overhead layout = pl_account_overhead(account, tile);
     return pl_need_of(&q->rule, q->need, &layout, bytes, placed, copy_bytes);
 }
@@ -359,5 +355,5 @@ uint64_t pl_ipu_tiles_peak(pl_ipu_tiles *t, const popliner_pipeline *pipeline, p
     if (need != POPLINER_NEED_MOST)
         return peak_bytes;
     const pl_need_line any = pl_need_spread_line(&spread, &q.rule, in->profile->target.num_tiles);
-    return pl_larger(peak_bytes, any.bytes + any.copy_bytes);
+    return pl_larger(peak_bytes, pl_need_line_at(&any, 1));
 }

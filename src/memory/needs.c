@@ -14,16 +14,14 @@ enum { MILLION = 1000000 };
  * is missing. */
 enum { MOST_CODE_PER_THOUSAND = 1170 };
 
-pl_need_width pl_need_width_for(size_t tiles_per_ipu) {
-    static const pl_need_width widths[] = {
-        {0, 850, 1020, 1155, 1500},
-        {128, 880, 1020, 1130, 1800},
-        {256, 880, 1040, 1095, 1900},
-    };
-    size_t row = sizeof widths / sizeof *widths - 1;
-    while (widths[row].min_tiles > tiles_per_ipu)
-        row--;
-    return widths[row];
+/* How much the peak of a stage was seen to vary with planning and mapping
+ * (docs/internals/memory-models.md): factors of each tile at least and at most, and at most also of
+ * the mean of all tiles plus a number of standard deviations. */
+enum { LEAST_OF_FEW_TILES = 850, LEAST = 880, MOST = 1020, MEAN = 1135, DEVIATIONS = 1500 };
+enum { FEW_TILES = 128 };
+
+uint64_t pl_need_least_per_thousand(size_t tiles_per_ipu) {
+    return tiles_per_ipu < FEW_TILES ? LEAST_OF_FEW_TILES : LEAST;
 }
 
 /* Returns what code leaves of its last memory element, and the bytes that are kept free below it;
@@ -187,11 +185,10 @@ static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
         line->bytes = apart + placed.apart;
 }
 
-pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
-                        uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes) {
-    if (!rule->has_needs)
-        return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
-    const pl_need_width width = pl_need_width_for(rule->tiles_per_ipu);
+/* Like pl_need_of, whatever is freed, without the level. */
+static pl_need_line need_of_all(const pl_need_rule *rule, popliner_need need,
+                                const pl_overhead *layout, uint64_t bytes, pl_placed_bytes placed,
+                                uint64_t copy_bytes) {
     popliner_scales s = scales_of(rule, need);
     const uint64_t code_bytes = placed.code < bytes ? placed.code : bytes;
     const uint64_t executable_bytes =
@@ -203,8 +200,9 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
         .copy_bytes = share_of(copy_bytes, s.data_per_million, MILLION),
     };
     if (need == POPLINER_NEED_LEAST) {
-        line.bytes = thousandths_of(line.bytes, width.least_per_thousand);
-        line.copy_bytes = thousandths_of(line.copy_bytes, width.least_per_thousand);
+        const uint64_t factor = pl_need_least_per_thousand(rule->tiles_per_ipu);
+        line.bytes = thousandths_of(line.bytes, factor);
+        line.copy_bytes = thousandths_of(line.copy_bytes, factor);
     }
     line.live_bytes = line.bytes;
     line.live_copy_bytes = line.copy_bytes;
@@ -213,9 +211,23 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
     } else if (need == POPLINER_NEED_MOST) {
         const uint64_t most_bytes = share_of(executable_bytes, MOST_CODE_PER_THOUSAND, 1000);
         lay_out_stage(rule, layout, most_bytes, most_bytes - executable_bytes, placed, &line);
-        line.bytes = share_of(line.bytes, width.most_per_thousand, 1000);
-        line.copy_bytes = share_of(line.copy_bytes, width.most_per_thousand, 1000);
+        line.bytes = share_of(line.bytes, MOST, 1000);
+        line.copy_bytes = share_of(line.copy_bytes, MOST, 1000);
     }
+    return line;
+}
+
+pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
+                        uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes) {
+    if (!rule->has_needs)
+        return (pl_need_line){bytes, bytes, copy_bytes, bytes, bytes, copy_bytes, 0};
+    const uint64_t freed_bytes = placed.freed < bytes ? placed.freed : bytes;
+    pl_need_line line = need_of_all(rule, need, layout, bytes - freed_bytes, placed, copy_bytes);
+    const pl_need_line level =
+        freed_bytes == 0 ? line : need_of_all(rule, need, layout, bytes, placed, copy_bytes);
+    line.level_bytes = level.bytes;
+    line.level_live_bytes = level.live_bytes;
+    line.freed_bytes = freed_bytes;
     return line;
 }
 
@@ -230,6 +242,7 @@ static void add_square(pl_tile_spread *spread, uint64_t bytes) {
 }
 
 void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line) {
+    add_square(&spread->level, line->level_bytes);
     add_square(&spread->once, line->bytes);
     add_square(&spread->copy, line->copy_bytes);
 }
@@ -241,29 +254,30 @@ static void join_squares(pl_tile_spread *spread, const pl_tile_spread *other) {
 }
 
 void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other) {
+    join_squares(&spread->level, &other->level);
     join_squares(&spread->once, &other->once);
     join_squares(&spread->copy, &other->copy);
 }
 
 /* Returns what the fullest tile of any mapping has. */
-static uint64_t most_of(const pl_need_width *width, const pl_tile_spread *spread,
-                        size_t num_tiles) {
+static uint64_t most_of(const pl_tile_spread *spread, size_t num_tiles) {
     const double count = (double)num_tiles;
     const double units = (double)spread->units / count;
     const double variance = (double)spread->squares / count - units * units;
     const double deviation = variance > 0 ? sqrt(variance) * SQUARE_UNIT : 0;
-    return (uint64_t)ceil(((double)spread->bytes / count +
-                           deviation * (double)width->deviations_per_thousand / 1000) *
-                          (double)width->mean_per_thousand / 1000);
+    return (uint64_t)ceil(((double)spread->bytes / count + deviation * (double)DEVIATIONS / 1000) *
+                          (double)MEAN / 1000);
 }
 
 pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rule *rule,
                                  size_t num_tiles) {
-    const pl_need_width width = pl_need_width_for(rule->tiles_per_ipu);
     pl_need_line line = {0};
     if (!rule->has_needs || num_tiles == 0)
         return line;
-    line.bytes = most_of(&width, &spread->once, num_tiles);
-    line.copy_bytes = most_of(&width, &spread->copy, num_tiles);
+    line.level_bytes = most_of(&spread->level, num_tiles);
+    line.bytes = most_of(&spread->once, num_tiles);
+    /* without what is freed, the tiles may be less even */
+    line.bytes = line.bytes < line.level_bytes ? line.bytes : line.level_bytes;
+    line.copy_bytes = most_of(&spread->copy, num_tiles);
     return line;
 }

@@ -32,25 +32,14 @@ pl_overhead pl_overhead_of_tile(const popliner_profile *profile, size_t tile, co
 /* Returns the fragmentation of live_bytes in a layout, rounded up. */
 uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes);
 
-/* Factors of the estimates for IPUs with at least min_tiles tiles: how much the peak of a stage was
- * seen to vary with planning and mapping (docs/internals/memory-models.md). */
-typedef struct pl_need_width {
-    size_t min_tiles;
-    uint64_t least_per_thousand;
-    uint64_t most_per_thousand; /* of each tile */
-    /* of the mean of all tiles, plus this number of standard deviations */
-    uint64_t mean_per_thousand;
-    uint64_t deviations_per_thousand;
-} pl_need_width;
-
-/* Returns the factors for IPUs of this number of tiles. */
-pl_need_width pl_need_width_for(size_t tiles_per_ipu);
+/* Returns the factor of what a stage needs at least, for IPUs of this number of tiles. */
+uint64_t pl_need_least_per_thousand(size_t tiles_per_ipu);
 
 /* How to compute the estimates of a tile. */
 typedef struct pl_need_rule {
     bool has_needs;  /* false: all three are what was measured, in a memory model without effects */
     bool has_layout; /* the expected estimate includes layout overhead */
-    size_t tiles_per_ipu;            /* decide the widths */
+    size_t tiles_per_ipu;            /* decide how much is needed at least */
     popliner_scales scales;          /* of a calibration, or all 0 */
     const popliner_profile *profile; /* its memory elements count; NULL: none */
 } pl_need_rule;
@@ -61,16 +50,27 @@ typedef struct pl_placed_bytes {
     uint64_t state;  /* the part of it that is vertex state */
     uint64_t always; /* data that is always live */
     uint64_t apart;  /* the largest variable that lies apart from such data; 0: there is none */
+    uint64_t freed;  /* what is stored, and not live itself if there are copies */
 } pl_placed_bytes;
 
-/* An estimate as a linear function of the number of copies. */
+/* An estimate as a function of the number of copies: with copies linear, the larger of
+ * bytes + copies * copy_bytes and level_bytes. */
 typedef struct pl_need_line {
-    uint64_t bytes;      /* without copies */
-    uint64_t copy_bytes; /* for each copy */
+    uint64_t level_bytes; /* without copies */
+    uint64_t bytes;       /* at most that: without what is freed */
+    uint64_t copy_bytes;  /* for each copy */
     /* without layout: what was measured, calibrated */
+    uint64_t level_live_bytes;
     uint64_t live_bytes;
     uint64_t live_copy_bytes;
+    uint64_t freed_bytes; /* what of it was measured, and not counted in `bytes` */
 } pl_need_line;
+
+/* Returns the estimate with so many copies. */
+static inline uint64_t pl_need_line_at(const pl_need_line *line, uint64_t copies) {
+    const uint64_t bytes = line->bytes + copies * line->copy_bytes;
+    return copies == 0 || line->level_bytes > bytes ? line->level_bytes : bytes;
+}
 
 /* True if an estimate may become less when there is more code, as it leaves less of an element:
  * with a calibration that scales this up. */
@@ -91,8 +91,9 @@ typedef struct pl_tile_spread {
     uint64_t squares; /* of these */
 } pl_tile_spread;
 typedef struct pl_need_spread {
-    pl_tile_spread once; /* without copies */
-    pl_tile_spread copy; /* for each copy */
+    pl_tile_spread level; /* by the fields of pl_need_line */
+    pl_tile_spread once;
+    pl_tile_spread copy;
 } pl_need_spread;
 
 /* Adds the estimate of a tile, or the sums of other tiles. Every tile has less than 2^32 bytes. */

@@ -131,6 +131,34 @@ static void find_border_steps(pl_passes *passes, const popliner_chain *chain) {
     }
 }
 
+/* Finds where the last layer's backward pass begins: of its steps up to `end`, the first one across
+ * which the most classes live that do not live across the turn. False if memory is short. */
+static bool find_loss(pl_passes *passes, const popliner_profile *p, size_t end) {
+    passes->loss_step = passes->turn_step;
+    if (!passes->is_training)
+        return true;
+    int64_t *changes = pl_new_array(p->num_steps + 2, sizeof *changes);
+    for (uint32_t c = 0; changes != NULL && c < p->num_classes; c++) {
+        if (p->class_always_live[c] || pl_class_crosses(p, c, passes->turn_step))
+            continue;
+        for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
+            changes[p->range_first_step[i] + 1]++;
+            changes[pl_larger(p->range_first_step[i] + 1, p->range_end_step[i])]--;
+        }
+    }
+    int64_t count = 0;
+    int64_t most = -1;
+    for (size_t step = 0; changes != NULL && step < end && step < p->num_steps; step++) {
+        count += changes[step];
+        if (step < passes->turn_step || count <= most)
+            continue;
+        most = count;
+        passes->loss_step = step;
+    }
+    free(changes);
+    return changes != NULL;
+}
+
 popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
                                popliner_error *error) {
     pl_arrays *own = &passes->arrays;
@@ -146,7 +174,9 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
     find_border_steps(passes, chain);
     size_t after = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
     mark_after(passes, chain, after, passes->operation_is_after);
-    return POPLINER_OK;
+    return find_loss(passes, chain->profile, after)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the passes of the training");
 }
 
 static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
@@ -336,7 +366,7 @@ popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes, const po
                               popliner_error *error) {
     waits->first_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
     waits->end_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
-    /* of each program: the step after the last one before the turn, and the first from it on */
+    /* of each program: the step after the last one before the loss, and the first from it on */
     uint32_t *end = pl_new_array(p->num_programs, sizeof *end);
     uint32_t *first = pl_new_array(p->num_programs, sizeof *first);
     const bool memory = !waits->arrays.failed && end != NULL && first != NULL;
@@ -346,7 +376,7 @@ popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes, const po
         first[program] = (uint32_t)p->num_steps;
     for (size_t step = p->num_steps; memory && step-- > 0;) {
         const uint32_t program = p->step_program[step];
-        if (step >= passes->turn_step)
+        if (step >= passes->loss_step)
             first[program] = (uint32_t)step;
         else if (end[program] == 0)
             end[program] = (uint32_t)step + 1;
@@ -389,7 +419,7 @@ bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pop
         const pl_pass_bounds *b = &own->bounds[pl_unit_usage_of(&own->usage, i)];
         const uint32_t c = p->variable_class[i];
         if (b->first_forward == PL_NO_UNIT || b->first_backward == PL_NO_UNIT ||
-            p->class_always_live[c] || !pl_class_crosses(p, c, own->passes.turn_step))
+            p->class_always_live[c] || !pl_class_crosses(p, c, own->passes.loss_step))
             continue;
         for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
             const uint32_t first = p->range_first_step[k];

@@ -33,6 +33,7 @@ typedef struct pl_passes {
     pl_arrays arrays; /* own the arrays below */
     bool is_training;
     size_t turn_step;               /* SIZE_MAX without training */
+    size_t loss_step;               /* not before the turn: where the last layer's passes part */
     size_t last_layer;              /* its unit; 0 if no layer works */
     uint8_t *step_runs;             /* [num_steps] */
     uint8_t *operation_is_backward; /* [operations]: only by its steps */
@@ -141,7 +142,7 @@ uint8_t *pl_mark_fed(const popliner_profile *profile);
 
 /* ---- Tensors that a pipeline stores, and restores for the backward pass ---- */
 
-/* The steps at which a class waits for the backward pass: from its last user before the turn to the
+/* The steps at which a class waits for the backward pass: from its last user before the loss to the
  * first from it on. */
 typedef struct pl_waits {
     pl_arrays arrays;     /* own the arrays below */

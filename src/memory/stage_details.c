@@ -396,7 +396,8 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
            (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&
            (!pl_pipeline_keeps(wanted) ||
             (own->max_stages > 1 && own->recompute == wanted->recompute &&
-             pl_pipeline_frees_originals(own) == pl_pipeline_frees_originals(wanted)));
+             pl_pipeline_frees_originals(own, POPLINER_NEED_MOST) ==
+                 pl_pipeline_frees_originals(wanted, POPLINER_NEED_MOST)));
 }
 
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,

@@ -243,7 +243,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
                         ((marks & BEFORE) != 0 &&
                          pl_class_crosses(p, class_index, passes->forward_step[first_unit]));
         if ((keeps_activations && (marks & BACKWARD) != 0 &&
-             pl_class_crosses(p, class_index, passes->turn_step)) ||
+             pl_class_crosses(p, class_index, passes->loss_step)) ||
             (keeps_inputs && is_input) ||
             (keeps_outputs && (marks & BEHIND) != 0 &&
              pl_class_crosses(p, class_index, passes->forward_step[last_unit + 1])))
@@ -306,14 +306,12 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         pl_overhead layout = pl_account_overhead(&meter->account, tile);
         uint64_t *bytes = &memory->need_bytes[need][tile];
-        const pl_placed_bytes placed = find_placed(meter, memory, tile);
-        uint64_t base = *bytes;
-        if (need == POPLINER_NEED_EXPECTED)
-            base -= freed_bytes[tile] < base ? freed_bytes[tile] : base;
-        pl_need_line line = pl_need_of(rule, need, &layout, base, placed, copy_bytes[tile]);
+        pl_placed_bytes placed = find_placed(meter, memory, tile);
+        placed.freed = freed_bytes == NULL ? 0 : freed_bytes[tile];
+        pl_need_line line = pl_need_of(rule, need, &layout, *bytes, placed, copy_bytes[tile]);
         pl_need_spread_add(&spread, &line);
         if (need == POPLINER_NEED_EXPECTED) {
-            uint64_t counted_bytes = base + copies * copy_bytes[tile];
+            uint64_t counted_bytes = *bytes - line.freed_bytes + copies * copy_bytes[tile];
             uint64_t live_bytes = line.live_bytes + copies * line.live_copy_bytes;
             memory->part_bytes[POPLINER_PART_STASH][tile] = counted_bytes - *bytes;
             memory->part_bytes[POPLINER_PART_LAYOUT][tile] =
@@ -327,7 +325,7 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
     const pl_need_line any = pl_need_spread_line(&spread, rule, memory->num_tiles);
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
         memory->need_bytes[need][tile] =
-            pl_larger(memory->need_bytes[need][tile], any.bytes + copies * any.copy_bytes);
+            pl_larger(memory->need_bytes[need][tile], pl_need_line_at(&any, copies));
 }
 
 /* Adds what is not live itself if copies of it are stored: all of it, except for the most that is at
@@ -394,14 +392,19 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
             status =
                 pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
                                        stages[i].last_unit, stash_bytes + i * num_tiles, error);
-        if (status == POPLINER_OK && rule.has_needs && pl_pipeline_frees_originals(pipeline) &&
-            pl_pipeline_copies(pipeline, stages[i].stages_to_end) > 0)
+        /* if the expected need frees, it has copies where the one at most has */
+        if (status == POPLINER_OK && rule.has_needs &&
+            pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST) &&
+            pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) > 0)
             status = add_freed(meter, &stages[i], stash_bytes + i * num_tiles, freed_bytes, error);
     }
     for (int need = 0; status == POPLINER_OK && need < POPLINER_NUM_NEEDS; need++) {
         size_t copies = count_copies(pipeline, (popliner_need)need, stages, num_stages, num_tiles,
                                      stash_bytes, copy_bytes);
-        add_need(meter, &rule, (popliner_need)need, copies, copy_bytes, freed_bytes, memory);
+        const bool frees =
+            pipeline != NULL && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
+        add_need(meter, &rule, (popliner_need)need, copies, copy_bytes, frees ? freed_bytes : NULL,
+                 memory);
     }
     free(stash_bytes);
     free(copy_bytes);

@@ -62,7 +62,7 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     const size_t num_places = pl_tile_arrivals_place(num_units, 0);
     pl_arrays *own = &meter->arrays;
     meter->inputs = inputs;
-    if (inputs->frees_originals)
+    if (inputs->waits.end_step != NULL)
         meter->unit_stash_bytes = pl_arrays_new(own, num_units, sizeof *meter->unit_stash_bytes);
     meter->unit_apart_bytes = pl_arrays_new(own, num_units, sizeof *meter->unit_apart_bytes);
     if (inputs->wants_need[POPLINER_NEED_MOST] && inputs->rule.has_needs)
@@ -245,7 +245,8 @@ typedef struct steady_bytes {
     uint64_t data_bytes;    /* always live */
     uint64_t fixed_bytes;   /* unattributed */
     uint64_t stash_bytes;   /* one copy */
-    uint64_t freed_bytes;   /* part of it that is not live itself if there are copies */
+    uint64_t freed_bytes;   /* part of it that is not live itself if there are copies, for a need
+                               that frees it */
     uint64_t accumulator_bytes;
 } steady_bytes;
 
@@ -255,20 +256,22 @@ static uint64_t steady_sum(const steady_bytes *s) {
 
 static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
                             const steady_bytes *s) {
-    return pl_need_of(s->rule, need, &meter->layout, bytes, s->placed, s->stash_bytes);
+    pl_placed_bytes placed = s->placed;
+    placed.freed = meter->inputs->frees[need] ? s->freed_bytes : 0;
+    return pl_need_of(s->rule, need, &meter->layout, bytes, placed, s->stash_bytes);
 }
 
 /* Adds the estimate of a tile to that of a stage. */
 static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak *peak,
-                     const steady_bytes *s, pl_need_line line) {
+                     const steady_bytes *s, const pl_need_line *line) {
     pl_peak_piece piece = {
-        .bytes = line.bytes,
-        .stash_bytes = line.copy_bytes,
+        .bytes = line->bytes,
+        .stash_bytes = line->copy_bytes,
         .unexplained_bytes =
             s->fixed_bytes + (need == POPLINER_NEED_LEAST ? 0 : peak->unexplained_bytes),
-        .layout_bytes = line.bytes - line.live_bytes,
-        .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
-        .freed_bytes = need == POPLINER_NEED_EXPECTED ? s->freed_bytes : 0,
+        .layout_bytes = line->bytes - line->live_bytes,
+        .copy_layout_bytes = line->copy_bytes - line->live_copy_bytes,
+        .freed_bytes = line->freed_bytes,
         .always_live_bytes = s->data_bytes,
         .code_bytes = s->all_code_bytes,
         .buffer_bytes = peak->buffer_bytes,
@@ -276,11 +279,19 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak 
         .tile = (uint32_t)s->tile,
         .step = peak->step,
     };
-    return pl_peak_envelope_add(&meter->largest[need], s->interval, &piece);
+    pl_peak_piece level = piece;
+    level.bytes = line->level_bytes;
+    level.layout_bytes = line->level_bytes - line->level_live_bytes;
+    level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
+    /* a separate line, below the other one with any copies; the first of equals counts */
+    return (line->freed_bytes == 0 ||
+            pl_peak_envelope_add(&meter->largest[need], s->interval, &level)) &&
+           pl_peak_envelope_add(&meter->largest[need], s->interval, &piece);
 }
 
 static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
-                                const uint64_t *sum_bytes, uint64_t apart_bytes) {
+                                const uint64_t *sum_bytes, uint64_t apart_bytes,
+                                uint64_t unit_stash_bytes) {
     const pl_account *account = meter->inputs->account;
     bool is_last = unit + 1 == meter->inputs->chain->num_units;
     steady_bytes s = {
@@ -290,6 +301,9 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = pl_account_fixed(account, tile),
         .stash_bytes = sum_bytes[PL_SUM_STASH],
+        .freed_bytes = sum_bytes[PL_SUM_STASH] > unit_stash_bytes
+                           ? sum_bytes[PL_SUM_STASH] - unit_stash_bytes
+                           : 0,
         .accumulator_bytes = sum_bytes[PL_SUM_ACCUMULATORS],
         .placed.apart = apart_bytes,
     };
@@ -306,11 +320,10 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
     return s;
 }
 
-/* Adds a tile to the sums of a stage. In this and later functions, `all` is the expected memory of
- * the tile, and `left` the part that remains if there are copies. */
+/* Adds a tile with its expected memory to the sums of a stage. */
 static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const steady_bytes *s,
-                     const pl_need_line *all, const pl_need_line *left) {
-    uint64_t layout_bytes = all->bytes - all->live_bytes;
+                     const pl_need_line *line) {
+    uint64_t layout_bytes = line->level_bytes - line->level_live_bytes;
     pl_detail_sums own = {{
         [POPLINER_PART_VARIABLES] = peak->bytes - peak->unexplained_bytes + s->data_bytes,
         [POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + s->fixed_bytes,
@@ -319,9 +332,9 @@ static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const steady_
         [POPLINER_PART_BUFFERS] = peak->buffer_bytes,
         [POPLINER_PART_ACCUMULATORS] = s->accumulator_bytes,
         [POPLINER_PART_LAYOUT] = layout_bytes,
-        [PL_SUM_COPY_LAYOUT] = all->copy_bytes - all->live_copy_bytes,
-        [PL_SUM_FREED] = s->freed_bytes,
-        [PL_SUM_FREED_LAYOUT] = layout_bytes - (left->bytes - left->live_bytes),
+        [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
+        [PL_SUM_FREED] = line->freed_bytes,
+        [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
     }};
     memcpy(own.bytes + PL_FIRST_CODE, s->code_bytes, sizeof s->code_bytes);
     pl_detail_sums_add(&meter->sums[s->interval], &own, 1);
@@ -345,42 +358,26 @@ static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
 }
 
 /* Adds the expected memory of a tile. */
-static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, steady_bytes *s,
-                         uint64_t unit_stash_bytes) {
+static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, const steady_bytes *s) {
     const bool is_told = meter->sums != NULL || meter->tile_needs != NULL;
     const bool is_wanted = meter->inputs->wants_need[POPLINER_NEED_EXPECTED];
     uint64_t bytes = peak->bytes + peak->buffer_bytes + s->accumulator_bytes + steady_sum(s);
     if (!is_told && !is_wanted)
         return true;
-    if (meter->inputs->frees_originals) {
-        s->freed_bytes = s->stash_bytes > unit_stash_bytes ? s->stash_bytes - unit_stash_bytes : 0;
-        s->freed_bytes = s->freed_bytes < bytes ? s->freed_bytes : bytes;
-    }
-    const pl_need_line left = need_of(meter, POPLINER_NEED_EXPECTED, bytes - s->freed_bytes, s);
-    const pl_need_line all =
-        is_told && s->freed_bytes > 0 ? need_of(meter, POPLINER_NEED_EXPECTED, bytes, s) : left;
+    const pl_need_line line = need_of(meter, POPLINER_NEED_EXPECTED, bytes, s);
     if (meter->sums != NULL)
-        add_sums(meter, peak, s, &all, &left);
+        add_sums(meter, peak, s, &line);
     if (meter->tile_needs != NULL)
         meter->tile_needs[s->tile * pl_triangle_size(meter->inputs->chain->num_units) +
-                          s->interval] =
-            (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes, s->all_code_bytes};
-    if (!is_wanted)
-        return true;
-    /* without copies all of it is live: a separate line, below the other one with any copies; the
-     * first of equals counts */
-    steady_bytes level = *s;
-    level.stash_bytes = level.freed_bytes = 0;
-    return (s->freed_bytes == 0 ||
-            add_need(meter, POPLINER_NEED_EXPECTED, peak, &level,
-                     need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level))) &&
-           add_need(meter, POPLINER_NEED_EXPECTED, peak, s, left);
+                          s->interval] = (pl_tile_need){
+            line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes, s->all_code_bytes};
+    return !is_wanted || add_need(meter, POPLINER_NEED_EXPECTED, peak, s, &line);
 }
 
 /* Adds a tile to the stage that ends with `unit`; false if memory is short. *is_end becomes true if
  * no longer stage counts. */
 static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *steps,
-                         steady_bytes *s, uint64_t unit_stash_bytes, bool *is_end) {
+                         const steady_bytes *s, bool *is_end) {
     const pl_interval_inputs *inputs = meter->inputs;
     const bool *wants = inputs->wants_need;
     const bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
@@ -390,14 +387,15 @@ static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *s
         return true;
     const stage_peak buffered =
         meter->sent_forward != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
-    if (!add_expected(meter, has_buffers ? &buffered : &plain, s, unit_stash_bytes))
+    if (!add_expected(meter, has_buffers ? &buffered : &plain, s))
         return false;
     uint64_t least_bytes =
         plain.bytes - (s->rule->has_needs ? plain.unexplained_bytes : 0) + steady_sum(s);
-    if (wants[POPLINER_NEED_LEAST] &&
-        !add_need(meter, POPLINER_NEED_LEAST, &plain, s,
-                  need_of(meter, POPLINER_NEED_LEAST, least_bytes, s)))
-        return false;
+    if (wants[POPLINER_NEED_LEAST]) {
+        const pl_need_line least = need_of(meter, POPLINER_NEED_LEAST, least_bytes, s);
+        if (!add_need(meter, POPLINER_NEED_LEAST, &plain, s, &least))
+            return false;
+    }
     uint64_t most_bytes =
         buffered.bytes + buffered.buffer_bytes + s->accumulator_bytes + steady_sum(s);
     if (!wants[POPLINER_NEED_MOST])
@@ -405,7 +403,7 @@ static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *s
     const pl_need_line most = need_of(meter, POPLINER_NEED_MOST, most_bytes, s);
     if (meter->spreads != NULL)
         pl_need_spread_add(&meter->spreads[s->interval], &most);
-    return add_need(meter, POPLINER_NEED_MOST, &buffered, s, most);
+    return add_need(meter, POPLINER_NEED_MOST, &buffered, s, &most);
 }
 
 /* Adds a tile to the stages that begin at `start`. */
@@ -429,9 +427,10 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         if (meter->unit_stash_bytes != NULL && meter->unit_stash_bytes[unit] > unit_stash_bytes)
             unit_stash_bytes = meter->unit_stash_bytes[unit];
         apart_bytes = pl_larger(apart_bytes, meter->unit_apart_bytes[unit]);
-        steady_bytes s = find_steady(meter, tile, start, unit, sum_bytes, apart_bytes);
+        const steady_bytes s =
+            find_steady(meter, tile, start, unit, sum_bytes, apart_bytes, unit_stash_bytes);
         bool is_end;
-        if (!add_to_stage(meter, unit, &steps, &s, unit_stash_bytes, &is_end))
+        if (!add_to_stage(meter, unit, &steps, &s, &is_end))
             return false;
         if (is_end)
             meter->allowed_end[start] = unit;
@@ -479,8 +478,11 @@ popliner_status pl_tile_meter_finish(pl_tile_meter *meter, popliner_error *error
         /* the rules of the last stages have the same widths */
         const pl_need_line any = pl_need_spread_line(&meter->spreads[i], &inputs->rule,
                                                      inputs->profile->target.num_tiles);
+        const pl_peak_piece level = {.bytes = any.level_bytes};
         const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
-        memory = pl_peak_envelope_add(&meter->largest[POPLINER_NEED_MOST], i, &piece);
+        memory = (any.level_bytes == any.bytes ||
+                  pl_peak_envelope_add(&meter->largest[POPLINER_NEED_MOST], i, &level)) &&
+                 pl_peak_envelope_add(&meter->largest[POPLINER_NEED_MOST], i, &piece);
     }
     return memory ? POPLINER_OK : pl_fail_memory(error, "the intervals");
 }

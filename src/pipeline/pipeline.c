@@ -90,10 +90,11 @@ size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_en
     return pl_pipeline_copies_for(pipeline, POPLINER_NEED_EXPECTED, stages_to_end);
 }
 
-bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline) {
+bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline, popliner_need need) {
     return pipeline->schedule == POPLINER_SCHEDULE_POPART &&
            pipeline->recompute == POPLINER_RECOMPUTE_NONE &&
-           (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0;
+           (need == POPLINER_NEED_MOST ||
+            (need == POPLINER_NEED_EXPECTED && (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0));
 }
 
 size_t pl_most_copies(size_t stages_to_end) {

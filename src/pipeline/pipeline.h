@@ -18,9 +18,8 @@ size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_en
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end);
 
-/* True if stashed activations are not live themselves between the passes, in the expected
- * memory. */
-bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline);
+/* True if stashed activations are not live themselves between the passes, for a need. */
+bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline, popliner_need need);
 
 /* Returns the largest number of copies in any schedule, at this distance from the end. */
 size_t pl_most_copies(size_t stages_to_end);
