@@ -180,7 +180,8 @@ def look(answer, root, pipeline, cuts, told, limit, own_limit, where):
             for stage in stages:  # of the limit, which the other run did not have
                 for key in ("headroom_bytes", "fits"):
                     stage.pop(key)
-                for key in ("verdict", "margin_bytes", "margin_spreads"):
+                for key in ("verdict", "verdict_fitted", "verdict_given", "margin_bytes",
+                            "margin_spreads"):
                     stage.get("needs", {}).pop(key, None)
         check(own == report["stages"], (where, name, own, report["stages"]))
     for number, stage in enumerate(answer["stages"]):

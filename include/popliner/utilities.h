@@ -61,6 +61,9 @@ typedef enum popliner_named {
     POPLINER_NAMED_VERDICT,     /* popliner_verdict: "fits", "likely fits", ... */
     POPLINER_NAMED_PART,        /* popliner_part, as columns: "variables_bytes", ... */
     POPLINER_NAMED_MEANING,     /* popliner_objective: "the peak memory of a tile", ... */
+    /* popliner_verdict: "843 of 843", ...: how many of the random stages with it did fit
+     * (docs/benchmarks.md); NULL: there was none */
+    POPLINER_NAMED_RECORD,
 } popliner_named;
 
 /* Returns the name, or the meaning, of an enumerator in the command and the documents, from value 0

@@ -277,7 +277,9 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
     case POPLINER_NAMED_GROWTH:
         return pl_growth_name((popliner_growth)value);
     case POPLINER_NAMED_VERDICT:
-        return value <= POPLINER_FITS_NOT ? pl_verdict_text((popliner_verdict)value) : NULL;
+        return pl_verdict_of_number(value) != NULL ? pl_verdict_of_number(value)->words : NULL;
+    case POPLINER_NAMED_RECORD:
+        return pl_verdict_of_number(value) != NULL ? pl_verdict_of_number(value)->record : NULL;
     case POPLINER_NAMED_PART:
         return value < POPLINER_NUM_PARTS ? pl_parts[value].column : NULL;
     }

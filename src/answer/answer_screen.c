@@ -640,6 +640,22 @@ static pl_text needs_text(const popliner_stage_detail *d) {
     return text;
 }
 
+/* How often the verdict of the headline was right. */
+static void write_record(const pl_certificate *c, pl_layout *layout) {
+    pl_text text = {0};
+    if (!has_verdicts(c) || c->plan.num_stages == 0)
+        return;
+    const popliner_verdict verdict = c->verdicts[pl_certificate_tightest(c)];
+    const pl_verdict_row *row = pl_verdict_of_number((size_t)verdict);
+    if (row->record == NULL)
+        return;
+    pl_text_format(&text, "with this verdict, %s random stages did fit", row->record);
+    layout->text.failed = layout->text.failed || text.failed;
+    if (!text.failed)
+        pl_layout_entry(layout, "", "", 0, text.data);
+    free(text.data);
+}
+
 /* "34,127 bytes, 3,127 above the limit: 13,876 code and vertex state, …", the
  * largest part first. */
 static pl_text parts_text(const popliner_stage_detail *d, uint64_t limit_bytes) {
@@ -713,6 +729,7 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
         pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
         if (has_verdicts(c) && !c->is_evaluation)
             pl_layout_entry(layout, "", "", 0, needs.data);
+        write_record(c, layout);
         if (is_too_large)
             pl_layout_entry(layout, "", "", 0, parts.data);
         write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);

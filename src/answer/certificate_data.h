@@ -225,6 +225,17 @@ void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json
 /* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
 double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
 
+/* A verdict, and of the random stages with it those that did fit. */
+typedef struct pl_verdict_row {
+    const char *words;  /* "likely fits" */
+    const char *record; /* "2,330 of 2,865"; NULL: none was seen */
+    uint64_t num_fitted;
+    uint64_t num_given;
+} pl_verdict_row;
+
+/* Returns the row of a verdict; NULL: there is none. */
+const pl_verdict_row *pl_verdict_of_number(size_t verdict);
+
 /* The words of a verdict: "likely fits". */
 const char *pl_verdict_text(popliner_verdict verdict);
 

@@ -239,7 +239,11 @@ class Verdict {
         const operation = page.operationAt(stage.step);
         const [largest] = stage.variables;
         const step = Model.step(model, plan.settings, split.cuts);
+        const record = Model.isBounded(model) ? undefined
+            : (page.data.verdict_records || {})[this.weakest()];
         return facts([
+            record === undefined ? null : [HEADS[this.weakest()][2],
+                `with this verdict, ${record} random stages did fit`],
             ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}`,
             model.costs ? '' : [', ', page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`,

@@ -11,6 +11,10 @@ import unittest
 import common
 import popliner
 from common import COSTS, SAMPLE, TRAINING, run
+from popliner._library import library
+from popliner.enums import Named
+
+name_of = library.popliner_name_of
 
 # what the command takes for an answer, and what the module does
 QUESTIONS = [
@@ -372,7 +376,22 @@ class Profiles(unittest.TestCase):
             limit = self.analysis.profile.info.bytes_per_tile
             needs = json.loads(answer.json_text())["stages"][i]["needs"]
             self.assertEqual(answer.verdict(i, limit), popliner.Verdict.FITS)
+            record = f"{needs['verdict_fitted']:,} of {needs['verdict_given']:,}"
+            self.assertEqual(answer.verdict_record(i, limit), record)
             self.assertAlmostEqual(answer.margin_spreads(i, limit), needs["margin_spreads"], 1)
+
+
+class Records(unittest.TestCase):
+    def test_those_of_the_documents(self):
+        """How often each verdict was right is what docs/benchmarks.md reports."""
+        with open(os.path.join(common.ROOT, "docs", "benchmarks.md"), encoding="utf-8") as file:
+            found = re.findall(r"^\| ([a-z ]+) \| (\d+) \| (\d+) \([\d.]+ %\) \|$", file.read(), re.M)
+        told = {text.decode(): name_of(Named.RECORD, verdict).decode()
+                for verdict in popliner.Verdict
+                for text in [name_of(Named.VERDICT, verdict)] if name_of(Named.RECORD, verdict)}
+        self.assertEqual(told, {name: f"{int(fitted):,} of {int(given):,}"
+                                for name, given, fitted in found})
+        self.assertEqual(len(told), 4)
 
 
 class Training(Profiles):

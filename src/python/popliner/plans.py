@@ -14,8 +14,8 @@ from . import _html
 from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, file_name, make_text,
                        member, number, screen, size, structure_at, text)
 from ._library import begin, library
-from .enums import (CertificateForm, Format, Level, Objective, PlanStatus, ProgramFormat, Proof,
-                    Verdict)
+from .enums import (CertificateForm, Format, Level, Named, Objective, PlanStatus, ProgramFormat,
+                    Proof, Verdict)
 from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
 from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, all_of, detail_of, first,
@@ -242,6 +242,12 @@ class Answer(Plan, Owner):
         if limit_bytes is None:
             return self._verdicts[stage]
         return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes"), None))
+
+    def verdict_record(self, stage: int, limit_bytes: Optional[int] = None) -> Optional[str]:
+        """How many of the random stages with the verdict of this one did fit, like "843 of 843";
+        None: there was none."""
+        record = library.popliner_name_of(Named.RECORD, self.verdict(stage, limit_bytes))
+        return None if record is None else record.decode()
 
     def margin_spreads(self, stage: int, limit_bytes: int) -> float:
         """How far what is expected is below so many bytes, in spreads of 3.4 %."""
