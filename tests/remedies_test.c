@@ -134,6 +134,15 @@ static bool is_same(const popliner_constraint *a, const popliner_constraint *b) 
            a->second_unit == b->second_unit && a->ipu == b->ipu;
 }
 
+static const popliner_remedy *find_same(const popliner_infeasibility *why,
+                                        popliner_remedy_kind kind, const popliner_constraint *it) {
+    const popliner_remedy *found = NULL;
+    for (size_t i = 0; i < why->num_remedies; ++i)
+        if (why->remedies[i].kind == kind && is_same(&why->remedies[i].constraint, it))
+            found = &why->remedies[i];
+    return found;
+}
+
 /* Those that may be left out. */
 static size_t list_constraints(const popliner_solver_options *o, size_t num_units,
                                popliner_constraint *list) {
@@ -189,6 +198,22 @@ static bool fits_without(const popliner_costs *costs, const popliner_solver_opti
     return fits(costs, &c.options);
 }
 
+/* The same, by the library, which says USAGE for a constraint that is not there. */
+static void check_solve_without(const popliner_costs *costs, const popliner_solver_options *o,
+                                const popliner_constraint *it, bool is_enough) {
+    popliner_constraint other = *it;
+    popliner_solver_options options = *o;
+    popliner_plan *plan = NULL;
+    options.without_reasons = true;
+    options.left_out = it;
+    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan->status != POPLINER_PLAN_INFEASIBLE, is_enough);
+    popliner_plan_free(plan);
+    options.left_out = &other;
+    other.unit += MOST_RANDOM_UNITS;
+    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_ERROR_USAGE);
+}
+
 /* One that was relaxed: to the next number it is not enough. */
 static void check_number(const popliner_costs *costs, const popliner_solver_options *o,
                          const popliner_constraint *it, size_t number) {
@@ -236,12 +261,8 @@ static size_t check_run(const popliner_costs *costs, const popliner_solver_optio
                         const popliner_infeasibility *why) {
     size_t length = run_length(list, first, count);
     uint64_t marks = (((uint64_t)1 << length) - 1) << first;
-    const popliner_remedy *found = NULL;
+    const popliner_remedy *found = find_same(why, POPLINER_REMEDY_CUT_RUN, &list[first]);
     size_t enough_unit = SIZE_MAX;
-    for (size_t k = 0; k < why->num_remedies; ++k)
-        if (why->remedies[k].kind == POPLINER_REMEDY_CUT_RUN &&
-            is_same(&why->remedies[k].constraint, &list[first]))
-            found = &why->remedies[k];
     assert_int_equal(found != NULL, fits_without(costs, o, list, count, marks, 0));
     if (found == NULL)
         return 0;
@@ -268,12 +289,10 @@ static void check_constraints(const popliner_costs *costs, const popliner_solver
             i += length - 1;
             continue;
         }
-        const popliner_remedy *found = NULL;
-        for (size_t k = 0; k < why->num_remedies; ++k)
-            if (why->remedies[k].kind == POPLINER_REMEDY_CONSTRAINT &&
-                is_same(&why->remedies[k].constraint, &list[i]))
-                found = &why->remedies[k];
-        assert_int_equal(found != NULL, fits_without(costs, o, list, count, (uint64_t)1 << i, 0));
+        const popliner_remedy *found = find_same(why, POPLINER_REMEDY_CONSTRAINT, &list[i]);
+        const bool is_enough = fits_without(costs, o, list, count, (uint64_t)1 << i, 0);
+        assert_int_equal(found != NULL, is_enough);
+        check_solve_without(costs, o, &list[i], is_enough);
         num_found += found != NULL;
         if (found != NULL && (list[i].kind == POPLINER_CONSTRAINT_MIN_UNITS ||
                               list[i].kind == POPLINER_CONSTRAINT_MAX_UNITS))

@@ -404,6 +404,10 @@ typedef struct popliner_solver_options {
     /* With the method AUTO, leave the integer programs out where no stages share IPUs: for many
      * solves, of which none is the answer. */
     bool without_second_proof;
+
+    /* One of the constraints above to ignore, except NUM_IPUS and DEVICE_MAP, such as one of a
+     * conflict; NULL: none. For popliner_solve and solves of an analysis. */
+    const popliner_constraint *left_out;
 } popliner_solver_options;
 
 /* For mem_per_tile: the memory of a tile of the profile's target; unlimited without a profile. 0
@@ -414,7 +418,8 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {0, 0}, false      \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {0, 0}, false,     \
+            NULL                                                                                   \
     }
 
 /* Names to use in messages instead of the field names, for example "--num-ipus" for num_ipus.

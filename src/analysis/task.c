@@ -14,8 +14,8 @@
 #include "memory/parameters.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
+#include "solve/constraint.h"
 #include "solve/ipus.h"
-#include "solve/options.h"
 
 void pl_task_free(pl_task *t) {
     pl_owned_options_free(&t->solver);
@@ -216,6 +216,8 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
         own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
     status = pl_options_check(own, num_units, NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_constraints_leave_out(&t->solver, num_units, error);
     if (status != POPLINER_OK || own->counted_units != NULL)
         return status;
     uint8_t *counted_units = pl_new_array(num_units, sizeof *counted_units);

@@ -81,13 +81,16 @@ static void add_verdict(popliner_verdict verdict, pl_text *text) {
 }
 
 /* True if the request leaves splits out. One layer in each stage is the command's default. */
-static bool is_constrained(const pl_certificate *c) {
-    const popliner_solver_options *o = c->input.options;
-    bool has_rules = false;
-    for (size_t unit = 1; o->cut_rules != NULL && unit < c->input.num_units; unit++)
-        has_rules = has_rules || o->cut_rules[unit] != POPLINER_CUT_FREE;
-    return has_rules || o->num_pairs > 0 || o->num_placements > 0 || o->min_units > 1 ||
-           o->max_units > 0;
+static bool is_constrained(const pl_certificate *c, pl_text *text) {
+    pl_constraints list = {0};
+    bool result = false;
+    if (pl_constraints_list(c->input.options, c->input.num_units, &list, NULL) != POPLINER_OK)
+        text->failed = true;
+    for (size_t i = 0; i < list.count; i++)
+        result = result || (pl_constraint_may_go(&list.items[i]) &&
+                            list.items[i].number >= pl_constraint_of(list.items[i].kind)->least);
+    free(list.items);
+    return result;
 }
 
 /* True if stages of units that are no layers are left out, as they are unless allowed. */
@@ -98,7 +101,7 @@ static bool has_layers_everywhere(const pl_certificate *c) {
 }
 
 static void add_conditions(const pl_certificate *c, pl_text *text) {
-    pl_text_add(text, is_constrained(c) ? " with these constraints" : "");
+    pl_text_add(text, is_constrained(c, text) ? " with these constraints" : "");
     pl_text_add(text, c->input.options->num_mapped_stages > 0 ? " with this device map" : "");
 }
 

@@ -281,7 +281,7 @@ static void add_verdict(const pl_certificate *c, pl_text *text) {
 
 bool pl_remedy_has_number(const popliner_remedy *remedy) {
     return remedy->kind == POPLINER_REMEDY_CONSTRAINT &&
-           pl_constraint_of(remedy->constraint.kind)->is_number;
+           pl_constraint_of(remedy->constraint.kind)->least > 0;
 }
 
 void pl_certificate_word_constraint(const pl_certificate *certificate,

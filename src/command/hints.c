@@ -525,62 +525,15 @@ static popliner_status add_recompute(session *s, const request *r, hint_list *li
     return status;
 }
 
-/* Asks again without a constraint. `rules` has room for all units, `pairs` and `placements` for all
- * of them. */
-static bool leave_out(trial *t, const popliner_constraint *c, popliner_cut_rule *rules,
-                      popliner_pair *pairs, popliner_placement *placements) {
-    const popliner_solver_options *o = &t->r->solver;
-    size_t count = 0;
-    switch (c->kind) {
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        memcpy(rules, o->cut_rules, t->r->num_units * sizeof *rules);
-        rules[c->unit + 1] = POPLINER_CUT_FREE;
-        t->solver.cut_rules = rules;
-        return true;
-    case POPLINER_CONSTRAINT_PAIR:
-        for (size_t i = 0; i < o->num_pairs; i++)
-            if (o->pairs[i].first_unit != c->unit || o->pairs[i].second_unit != c->second_unit)
-                pairs[count++] = o->pairs[i];
-        t->solver.pairs = pairs;
-        t->solver.num_pairs = count;
-        return count < o->num_pairs;
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        for (size_t i = 0; i < o->num_placements; i++)
-            if (o->placements[i].unit != c->unit || o->placements[i].ipu != c->ipu)
-                placements[count++] = o->placements[i];
-        t->solver.placements = placements;
-        t->solver.num_placements = count;
-        return count < o->num_placements;
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-        t->solver.min_units = 0;
-        return true;
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-        t->solver.max_units = 0;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static popliner_status add_without(session *s, const request *r, const popliner_costs *costs,
                                    const popliner_constraint *c, hint_list *list,
                                    popliner_error *error) {
     trial t = begin(s, r, costs);
-    popliner_cut_rule *rules = calloc(r->num_units + 1, sizeof *rules);
-    popliner_pair *pairs = calloc(r->solver.num_pairs + 1, sizeof *pairs);
-    popliner_placement *placements = calloc(r->solver.num_placements + 1, sizeof *placements);
-    popliner_status status = rules == NULL || pairs == NULL || placements == NULL
-                                 ? fail_memory(error, "what would help")
-                                 : POPLINER_OK;
-    if (status == POPLINER_OK && costs != NULL && leave_out(&t, c, rules, pairs, placements))
-        status = solve(&t, error);
+    t.solver.left_out = c;
+    popliner_status status = costs != NULL ? solve(&t, error) : POPLINER_OK;
     if (status == POPLINER_OK && t.is_known && list->count < MAX_HINTS)
         list->items[list->count++] =
             (popliner_hint){t.fits ? "Enough" : "Not enough", "without", words_of(list, &t, ""), c};
-    free(rules);
-    free(pairs);
-    free(placements);
     return status;
 }
 

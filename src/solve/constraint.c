@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/constraint.h"
 
+#include <stdlib.h>
+
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
@@ -128,26 +130,26 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 
 /* ---- the table ---- */
 
-/* In the order of pl_constraints_list: name, words, meaning, is_number, may_go, is_of_ipu, list,
- * apply, leave_out. */
+/* In the order of pl_constraints_list: name, words, meaning, least, is_of_ipu, list, apply,
+ * leave_out. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
-    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", false, false, false,
-                                      list_stages, apply_max_stages, NULL},
-    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", false, false,
-                                        false, NULL, apply_map, NULL},
+    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, list_stages,
+                                      apply_max_stages, NULL},
+    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", 0, false, NULL,
+                                        apply_map, NULL},
     [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
-                                       true, true, false, list_min_units, apply_min_units,
+                                       2, false, list_min_units, apply_min_units,
                                        leave_out_min_units},
     [POPLINER_CONSTRAINT_MAX_UNITS] = {"require layers:", "..%N", "at most %N layer%s in a stage",
-                                       true, true, false, list_max_units, apply_max_units,
+                                       1, false, list_max_units, apply_max_units,
                                        leave_out_max_units},
-    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", false, true,
-                                          false, list_cuts, apply_cut, leave_out_cut},
-    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", "no cut between %W", false,
-                                           true, false, NULL, apply_cut, leave_out_cut},
-    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", false, true, true,
-                                  list_pairs, NULL, leave_out_pair},
-    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", false, true, true,
+    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", 0, false,
+                                          list_cuts, apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", "no cut between %W", 0, false,
+                                           NULL, apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", 0, true, list_pairs,
+                                  NULL, leave_out_pair},
+    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", 0, true,
                                        list_placements, apply_placement, leave_out_placement},
 };
 
@@ -155,13 +157,39 @@ const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind) {
     return &kinds[kind];
 }
 
-popliner_status pl_constraints_list(const popliner_costs *costs,
-                                    const popliner_solver_options *options, pl_constraints *list,
-                                    popliner_error *error) {
+popliner_status pl_constraints_list(const popliner_solver_options *options, size_t num_units,
+                                    pl_constraints *list, popliner_error *error) {
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; ++kind)
         if (kinds[kind].list != NULL)
-            kinds[kind].list(list, options, popliner_costs_num_units(costs));
+            kinds[kind].list(list, options, num_units);
     return list->failed ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
+}
+
+bool pl_constraint_may_go(const popliner_constraint *c) {
+    return kinds[c->kind].leave_out != NULL && (kinds[c->kind].least == 0 || c->number > 0);
+}
+
+static bool is_same(const popliner_constraint *a, const popliner_constraint *b) {
+    return a->kind == b->kind && a->number == b->number && a->unit == b->unit &&
+           a->second_unit == b->second_unit && a->ipu == b->ipu;
+}
+
+popliner_status pl_constraints_leave_out(pl_owned_options *own, size_t num_units,
+                                         popliner_error *error) {
+    const popliner_constraint *it = own->options.left_out;
+    pl_constraints list = {0};
+    bool is_there = false;
+    if (it == NULL)
+        return POPLINER_OK;
+    popliner_status status = pl_constraints_list(&own->options, num_units, &list, error);
+    for (size_t i = 0; i < list.count; ++i)
+        is_there = is_there || (is_same(&list.items[i], it) && pl_constraint_may_go(it));
+    free(list.items);
+    if (status == POPLINER_OK && !is_there)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "left_out: no such constraint may be left out");
+    if (status == POPLINER_OK)
+        kinds[it->kind].leave_out(own, it);
+    return status;
 }
 
 /* ---- Names of options ---- */

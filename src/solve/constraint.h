@@ -34,8 +34,9 @@ typedef struct pl_constraint_kind {
     /* what it asks for: also %s an "s" unless the number is 1, %D an IPU without its number, %V "0 to
      * 3" and %W "0 and 1" from the unit to the second or next one */
     const char *meaning;
-    bool is_number; /* a number of units, which a remedy may change a little */
-    bool may_go;    /* may be dropped alone */
+    /* the smallest number of units that is more than the command's default; a remedy may change
+     * the number a little. 0: no number of units */
+    size_t least;
     bool is_of_ipu; /* restricts which units are on one IPU, in any stage */
     /* Appends those of the options; NULL if another kind's function does. */
     void (*list)(pl_constraints *list, const popliner_solver_options *options, size_t num_units);
@@ -48,11 +49,17 @@ typedef struct pl_constraint_kind {
 /* Returns the row of a valid kind. */
 const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind);
 
+/* True if the constraint has an effect and may be dropped alone. */
+bool pl_constraint_may_go(const popliner_constraint *constraint);
+
+/* Drops options.left_out, if any, from options that were checked. Errors: USAGE, MEMORY. */
+popliner_status pl_constraints_leave_out(pl_owned_options *own, size_t num_units,
+                                         popliner_error *error);
+
 /* Lists the constraints of the options one by one, so that each can be left out to see whether a
  * conflict needs it: the number of stages, min_units and max_units, then each required or forbidden
  * cut, each pair, each placement. The caller frees list->items. Errors: MEMORY. */
-popliner_status pl_constraints_list(const popliner_costs *costs,
-                                    const popliner_solver_options *options, pl_constraints *list,
-                                    popliner_error *error);
+popliner_status pl_constraints_list(const popliner_solver_options *options, size_t num_units,
+                                    pl_constraints *list, popliner_error *error);
 
 #endif

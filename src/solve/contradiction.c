@@ -455,7 +455,8 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
         .like = problem, .costs = problem->costs, .options = problem->options, .stop = stop};
     pl_constraints list = {0};
     size_t num_needed = 0;
-    popliner_status status = pl_constraints_list(problem->costs, problem->options, &list, error);
+    popliner_status status =
+        pl_constraints_list(problem->options, problem->num_units, &list, error);
     s.constraints = list.items;
     s.count = list.count;
     s.active = pl_new_array(s.count, sizeof *s.active);

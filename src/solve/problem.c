@@ -71,7 +71,7 @@ static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r
     const popliner_solver_options *options = p->options;
     pl_constraints list = {0};
     size_t num_pairs = 0;
-    popliner_status status = pl_constraints_list(p->costs, options, &list, error);
+    popliner_status status = pl_constraints_list(options, p->num_units, &list, error);
     r->of = (pl_rules){.min_stages = 1, .max_stages = p->num_units};
     r->of.cuts = pl_new_array(p->num_units, sizeof *r->of.cuts);
     r->of.unit_ipu = p->unit_ipu = pl_new_array(p->num_units, sizeof *p->unit_ipu);

@@ -271,12 +271,6 @@ static popliner_status try_every_limit(advice *a) {
 
 /* ---- constraints ---- */
 
-/* True if the constraint has an effect and may be dropped alone. */
-static bool may_go(const popliner_constraint *c) {
-    const pl_constraint_kind *kind = pl_constraint_of(c->kind);
-    return kind->may_go && (!kind->is_number || c->number > 0);
-}
-
 static void leave_out(trial *t, const popliner_constraint *c) {
     pl_constraint_of(c->kind)->leave_out(&t->own, c);
 }
@@ -312,7 +306,7 @@ static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
         leave_out(&t, c);
         status = search_anew(a, &t, &fits);
     }
-    if (status == POPLINER_OK && fits && pl_constraint_of(c->kind)->is_number)
+    if (status == POPLINER_OK && fits && pl_constraint_of(c->kind)->least > 0)
         status = relax_number(a, &t, c, &remedy.number);
     if (status == POPLINER_OK && fits && !a->is_over)
         status = add_remedy(a, &t, &remedy);
@@ -345,7 +339,7 @@ static popliner_status list_items(const advice *a, items *all) {
     pl_constraints list = {0};
     size_t count = 0;
     popliner_status status =
-        pl_constraints_list(a->problem->costs, a->problem->options, &list, a->error);
+        pl_constraints_list(a->problem->options, a->problem->num_units, &list, a->error);
     size_t num_listed = list.count;
     all->constraints = list.items;
     all->first = pl_new_array(num_listed + 1, sizeof *all->first);
@@ -355,7 +349,7 @@ static popliner_status list_items(const advice *a, items *all) {
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; i < num_listed; ++i) {
-        if (!may_go(&all->constraints[i]))
+        if (!pl_constraint_may_go(&all->constraints[i]))
             continue;
         all->constraints[count] = all->constraints[i];
         if (count == 0 || !goes_on(&all->constraints[count - 1], &all->constraints[count]))

@@ -2,11 +2,11 @@
 #include "popliner/solver.h"
 
 #include "base/failure.h"
+#include "solve/constraint.h"
 #include "solve/down_sets.h"
 #include "solve/glpk_session.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program.h"
-#include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/search.h"
 
@@ -255,18 +255,35 @@ bool popliner_solver_has_glpk(void) {
     return pl_glpk_exists();
 }
 
+/* Makes the options refer to a copy without the constraint that is left out. */
+static popliner_status reduce(const popliner_costs *costs, popliner_solver_options *options,
+                              pl_owned_options *copy, popliner_error *error) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    popliner_status status = pl_options_check(options, num_units, costs, error);
+    if (status == POPLINER_OK)
+        status = pl_owned_options_copy(copy, options, num_units, error);
+    if (status == POPLINER_OK)
+        status = pl_constraints_leave_out(copy, num_units, error);
+    *options = copy->options;
+    return status;
+}
+
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan **plan, popliner_error *error) {
     popliner_solver_options own;
     popliner_listener listener;
+    pl_owned_options reduced = {0};
+    popliner_plan *made = NULL;
     *plan = NULL;
     popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    if (status != POPLINER_OK)
-        return status;
-    popliner_plan *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return pl_fail_memory(error, "the plan");
-    status = pl_solve(costs, &own, made, error);
+    if (status == POPLINER_OK && own.left_out != NULL)
+        status = reduce(costs, &own, &reduced, error);
+    if (status == POPLINER_OK) {
+        made = calloc(1, sizeof *made);
+        status =
+            made == NULL ? pl_fail_memory(error, "the plan") : pl_solve(costs, &own, made, error);
+    }
+    pl_owned_options_free(&reduced);
     if (status != POPLINER_OK) {
         popliner_plan_free(made);
         return status;

@@ -209,6 +209,18 @@ class Solving(unittest.TestCase):
             costs.set_peaks(numpy.array([[2, inf, inf], [0, 2, inf], [0, 0, 2]], dtype=object))
             self.assertEqual(costs.solve(num_ipus=3).peak_bytes, 2)
 
+    def test_one_constraint_of_a_conflict_is_left_out(self):
+        costs = popliner.Costs(3, unit_names=["a", "b", "c"])
+        rules = {"num_ipus": 3, "require": ["cut:a", "together:a,b", "no-cut:b"]}
+        conflict = costs.solve(**rules).infeasibility.constraints
+        self.assertEqual({it.kind.name for it in conflict}, {"REQUIRED_CUT", "PAIR"})
+        for it in conflict:
+            self.assertTrue(costs.solve(left_out=it, **rules).fits)
+            with self.assertRaisesRegex(popliner.UsageError, "left_out"):
+                costs.solve(left_out=it)
+        with self.assertRaisesRegex(TypeError, "left_out"):
+            costs.solve(left_out="cut:a")
+
     def test_units_that_do_not_count(self):
         costs = popliner.Costs.of_units([{"name": "head", "layer": False, "memory": 1},
                                          {"name": "a", "memory": 9}, {"name": "b", "memory": 9}])
@@ -545,8 +557,8 @@ class Requests(unittest.TestCase):
             method="ilp", objectives="cycles", slack_percent=3, num_ipus=4,
             mem_per_tile={None: 5, 1: 6}, counted_units=[1, 1, 0],
             require={"layers": "7..8", "cut": ["a"], "together": ["a", 2], "place": {"b": 3}},
-            device_map=[1, 0], without_reasons=True,
-            without_second_proof=True,
+            device_map=[1, 0], without_reasons=True, without_second_proof=True,
+            left_out=popliner.records.Constraint(popliner.ConstraintKind.PAIR, 0, 0, 2, 0),
             time_limit_seconds=9, should_stop=lambda: False, ipu_weight=lambda stages: 0,
             max_ipu_weight=10, ipu_speeds={0: 0.5}, link_bandwidth=(11, 12),
             ipu_links={(0, 1): (13, 14)}, reserve=(15, 1.5))

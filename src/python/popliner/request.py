@@ -20,6 +20,7 @@ from ._library import begin, library
 from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
                     Objective, Recompute, Schedule)
 from .errors import UsageError
+from .records import Constraint
 
 #: A unit of the chain: its number, or the name of its layer.
 UnitName = Union[int, str]
@@ -100,6 +101,8 @@ class Request:
     #: layers of a file or a profile
     counted_units: Optional[Sequence[bool]] = None
     device_map: Sequence[int] = ()  #: the IPU of each stage
+    #: a constraint to ignore: of Infeasibility.constraints, or of a remedy; not for a front
+    left_out: Optional[Constraint] = None
     without_reasons: bool = False  #: when nothing fits, do not look for reasons
     #: with the method auto, leave the second proof, by integer programs, out
     without_second_proof: bool = False
@@ -427,6 +430,11 @@ class Asked:
         if r.counted_units is not None:
             o.counted_units = counted_marks(r.counted_units, len(units.names))
         self.set_constraints(o, r, units)
+        if r.left_out is not None:
+            if not isinstance(r.left_out, Constraint):
+                raise TypeError(f"left_out is {r.left_out!r}, and no Constraint")
+            o.left_out = ctypes.pointer(c.popliner_constraint(
+                *(number(it, "left_out") for it in r.left_out)))
         o.without_reasons = bool(r.without_reasons)
         o.without_second_proof = bool(r.without_second_proof)
         o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")
