@@ -68,13 +68,15 @@ static popliner_certificate *certificate_of(const split *s) {
         plan->stages[i].last_unit = s->ends[i];
         plan->stages[i].ipu = s->ipus[i];
     }
+    plan->choices = s->choices != NULL ? calloc(s->num_stages, sizeof *plan->choices) : NULL;
+    for (size_t i = 0; plan->choices != NULL && i < s->num_stages; i++)
+        plan->choices[i] = strdup(s->choices[i]);
     assert_int_equal(popliner_costs_create(s->num_units, 1, &costs, NULL), POPLINER_OK);
     options.counted_units = s->counted;
     input.plan = plan;
     input.costs = costs;
     input.options = &options;
     input.unit_names = s->names;
-    input.stage_choices = s->choices;
     input.schedule = s->schedule;
     input.recompute = s->recompute;
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);

@@ -63,9 +63,6 @@ typedef struct popliner_certificate_input {
     /* copied, except for the strings; NULL: field names */
     const popliner_option_names *option_names;
     popliner_copies copies; /* instead of the schedule's */
-    /* [stages of the plan]: how each recomputes, see popliner/solver.h; NULL: as `recompute`
-     * says */
-    const char *const *stage_choices;
     /* The split was given, and the plan is that of options that allow no other one: texts judge it
      * instead of calling it the best, and name no constraints as remedies. */
     bool is_evaluation;
@@ -74,7 +71,7 @@ typedef struct popliner_certificate_input {
 #define POPLINER_CERTIFICATE_INPUT_INIT                                                            \
     {                                                                                              \
         sizeof(popliner_certificate_input), NULL, NULL, NULL, POPLINER_SCHEDULE_NONE,              \
-            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_UNSET, NULL, false    \
+            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_UNSET, false          \
     }
 
 /* Creates the certificate of a plan, which stays the caller's if the call fails. Errors: USAGE

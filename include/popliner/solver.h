@@ -234,7 +234,7 @@ typedef struct popliner_plan {
     popliner_graph_proof graph;
 
     /* [num_stages], owned by the plan: how each stage recomputes, if the costs let stages choose
-     * (see below): "none", "full" (recomputes everything, stores the inputs), the name of an
+     * (see below) or the request says it of each: "none", "full" (recomputes everything, stores the inputs), the name of an
      * interval's variant or of a way, or those of units that differ from the default, "u=NAME,...".
      * Else NULL. */
     char **choices;

@@ -410,7 +410,7 @@ static void write_rows(const pl_certificate *c, pl_grid *grid, pl_layout *layout
 }
 
 static void add_choice(const pl_certificate *c, size_t stage, pl_grid *grid) {
-    pl_grid_text(grid, c->stage_choices == NULL ? NULL : c->stage_choices[stage]);
+    pl_grid_text(grid, c->plan.choices == NULL ? NULL : c->plan.choices[stage]);
 }
 
 /* Adds the limit of a stage, if that differs from others, and its need with the share of it. */

@@ -417,35 +417,19 @@ static double find_unexplained_share(const pl_certificate *c) {
     return share;
 }
 
-/* Copies how stages recompute, if that was chosen. */
-static popliner_status copy_choices(pl_certificate *c, const char *const *choices,
-                                    popliner_error *error) {
-    if (choices == NULL)
+/* Adds how the stages of a profile recompute, if that was given, as the choices of the plan. */
+static popliner_status add_choices(popliner_plan *plan, const popliner_recompute *recomputes,
+                                   popliner_error *error) {
+    if (recomputes == NULL || plan->choices != NULL)
         return POPLINER_OK;
-    c->stage_choices = pl_new_array(c->plan.num_stages, sizeof *c->stage_choices);
-    for (size_t i = 0; c->stage_choices != NULL && i < c->plan.num_stages; i++) {
-        c->stage_choices[i] = pl_copy_string(choices[i], strlen(choices[i]));
-        c->num_choices = i + 1;
-        if (c->stage_choices[i] == NULL)
-            return pl_fail_memory(error, "a report");
+    plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
+    bool has_memory = plan->choices != NULL;
+    for (size_t i = 0; has_memory && i < plan->num_stages; i++) {
+        const char *name = pl_recompute_name(recomputes[i]);
+        plan->choices[i] = pl_copy_string(name, strlen(name));
+        has_memory = plan->choices[i] != NULL;
     }
-    return c->stage_choices == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
-}
-
-/* Copies the names of how the stages of a profile recompute. */
-static popliner_status copy_recomputes(pl_certificate *c, popliner_error *error) {
-    const popliner_recompute *recomputes = c->input.stage_recomputes;
-    size_t num_stages = c->plan.num_stages;
-    if (recomputes == NULL)
-        return POPLINER_OK;
-    const char **names = pl_new_array(num_stages, sizeof *names);
-    if (names == NULL)
-        return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < num_stages; i++)
-        names[i] = pl_recompute_name(recomputes[i]);
-    popliner_status status = copy_choices(c, names, error);
-    free(names);
-    return status;
+    return has_memory ? POPLINER_OK : pl_fail_memory(error, "a report");
 }
 
 static popliner_status find_verdicts(pl_certificate *c, popliner_error *error) {
@@ -468,9 +452,9 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     if (c == NULL)
         return pl_fail_memory(error, "a report");
     popliner_status status = copy_input(c, input, error);
-    c->plan = *plan;
     if (status == POPLINER_OK)
-        status = copy_recomputes(c, error);
+        status = add_choices(plan, input->stage_recomputes, error);
+    c->plan = *plan;
     if (status == POPLINER_OK && c->is_measured)
         status = measure(c, is_evaluation, error);
     c->input.stage_recomputes = NULL; /* the caller's */
@@ -589,23 +573,9 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     if (status == POPLINER_OK)
         status = pl_certificate_create(&own, whole_input(input).is_evaluation, input->plan, NULL,
                                        certificate, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_certificate *made = (pl_certificate *)*certificate;
-    const char *const *choices = whole_input(input).stage_choices;
-    if (choices == NULL)
-        choices = (const char *const *)made->plan.choices;
-    status = copy_choices(made, choices, error);
-    if (status != POPLINER_OK) {
-        /* the plan is the caller's again */
-        *input->plan = made->plan;
-        made->plan = (popliner_plan){0};
-        popliner_certificate_free(*certificate);
-        *certificate = NULL;
-        return status;
-    }
-    popliner_plan_free(input->plan);
-    return POPLINER_OK;
+    if (status == POPLINER_OK)
+        popliner_plan_free(input->plan);
+    return status;
 }
 
 void popliner_certificate_free(popliner_certificate *callers) {
@@ -620,9 +590,6 @@ void popliner_certificate_free(popliner_certificate *callers) {
         free(c->node_names[i]);
     free(c->node_names);
     free(c->nodes_from);
-    for (size_t i = 0; i < c->num_choices; i++)
-        free(c->stage_choices[i]);
-    free(c->stage_choices);
     free(c->time_unit);
     free(c->kv_bytes);
     free(c->unit_kinds);

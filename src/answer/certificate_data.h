@@ -71,8 +71,6 @@ typedef struct pl_certificate {
     char **node_names;  /* [num_nodes] of a graph, by unit; NULL: none */
     size_t *nodes_from; /* [units + 1] of each unit */
     size_t num_nodes;
-    char **stage_choices; /* [stages of the plan], or NULL */
-    size_t num_choices;
     char *time_unit;
     uint64_t *kv_bytes;
     uint8_t *unit_kinds;

@@ -181,8 +181,8 @@ void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *
         /* the original knows no stages on one IPU */
         if (c->input.options->num_mapped_stages > 0)
             pl_put_number(&json, "ipu", c->plan.stages[i].ipu);
-        if (c->stage_choices != NULL)
-            pl_put_text(&json, "recompute", c->stage_choices[i]);
+        if (c->plan.choices != NULL)
+            pl_put_text(&json, "recompute", c->plan.choices[i]);
         pl_put_close(&json);
     }
     pl_put_close(&json);
@@ -283,8 +283,8 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
         pl_put_number(json, "kv_bytes", pl_certificate_kv(c, i));
     put_needs(c, i, json);
     put_peak(c, d, json);
-    if (c->stage_choices != NULL)
-        pl_put_text(json, "recompute", c->stage_choices[i]);
+    if (c->plan.choices != NULL)
+        pl_put_text(json, "recompute", c->plan.choices[i]);
     pl_put_close(json);
 }
 

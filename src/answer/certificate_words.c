@@ -530,11 +530,11 @@ static void add_obstacle(const pl_certificate *c, pl_text *text) {
 
 /* Adds how stages of a profile recompute, in words that --evaluate accepts. */
 static void add_recomputes(const pl_certificate *c, pl_text *text) {
-    if (c->stage_choices == NULL || !c->is_measured || c->plan.num_stages == 0)
+    if (c->plan.choices == NULL || !c->is_measured || c->plan.num_stages == 0)
         return;
     pl_text_add(text, "Recomputation by stage: ");
     for (size_t i = 0; i < c->plan.num_stages; i++)
-        pl_text_format(text, "%s%s", i > 0 ? "," : "", c->stage_choices[i]);
+        pl_text_format(text, "%s%s", i > 0 ? "," : "", c->plan.choices[i]);
     pl_text_add(text, ".\n");
 }
 
@@ -645,8 +645,8 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     PL_COLUMN(sheet, known_ratio, "cut", has_cuts, stage->cut_bytes, c->input.cuts_per_unit);
     if (has_replicas(c))
         PL_COLUMN(sheet, number, "replicas", stage->num_replicas);
-    if (c->stage_choices != NULL)
-        PL_COLUMN(sheet, text, "recompute", c->stage_choices[i]);
+    if (c->plan.choices != NULL)
+        PL_COLUMN(sheet, text, "recompute", c->plan.choices[i]);
     if (c->node_names != NULL && sheet->format != POPLINER_FORMAT_TEXT)
         PL_COLUMN(sheet, made, "nodes", nodes_of(c, stage));
 }

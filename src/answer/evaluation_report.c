@@ -48,8 +48,8 @@ static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
     pl_text_format(text, ": %s", pl_chain_unit_at(chain, stage->first_unit)->label);
     if (stage->last_unit > stage->first_unit)
         pl_text_format(text, " to %s", pl_chain_unit_at(chain, stage->last_unit)->label);
-    if (c->stage_choices != NULL)
-        pl_text_format(text, ", recompute %s", c->stage_choices[number]);
+    if (c->plan.choices != NULL)
+        pl_text_format(text, ", recompute %s", c->plan.choices[number]);
     if (first < number) {
         pl_text_format(text, "\n  counted with stage %zu\n", first);
         return;
@@ -112,8 +112,8 @@ static void put_stage(const pl_certificate *c, size_t number, pl_json *json) {
     }
     if (c->options.options.num_mapped_stages > 0)
         pl_put_number(json, "ipu", stage->ipu);
-    if (c->stage_choices != NULL)
-        pl_put_text(json, "recompute", c->stage_choices[number]);
+    if (c->plan.choices != NULL)
+        pl_put_text(json, "recompute", c->plan.choices[number]);
     pl_put_close(json);
 }
 

@@ -872,6 +872,6 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
     if (c == NULL)
         return e.options.replicas != NULL ? emit_best(&e, format, text, error)
                                           : check_alone(&e, format, error);
-    e.stage_choices = c->stage_choices;
+    e.stage_choices = c->plan.choices;
     return emit(&e, &c->input, &c->plan, format, text, error);
 }

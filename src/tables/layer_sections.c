@@ -232,8 +232,8 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
         PL_COLUMN(sheet, number, "memory", d->need_bytes[c->input.need]);
         add_work(c, stage, "cut", sheet);
     }
-    if (!is_compared && c->stage_choices != NULL)
-        PL_COLUMN(sheet, text, "recompute", c->stage_choices[i]);
+    if (!is_compared && c->plan.choices != NULL)
+        PL_COLUMN(sheet, text, "recompute", c->plan.choices[i]);
     PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
     if (is_compared)
         PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);

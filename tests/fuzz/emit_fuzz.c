@@ -70,6 +70,9 @@ static void take_question(question *q, fuzz_input *input) {
         plan->num_stages = 0;
         plan->status = POPLINER_PLAN_INFEASIBLE;
     }
+    plan->choices = (q->bits & HAS_CHOICES) != 0 ? calloc(MOST_UNITS, sizeof *choices) : NULL;
+    for (size_t i = 0; plan->choices != NULL && i < plan->num_stages; i++)
+        plan->choices[i] = strdup(choices[i]);
     for (size_t i = 0; i < 3; i++)
         q->texts[i] = fuzz_text(input);
     for (size_t i = 0; i < q->num_units; i++) {
@@ -84,7 +87,6 @@ static void take_question(question *q, fuzz_input *input) {
     in.costs = costs;
     in.options = &options;
     in.unit_names = (const char *const *)q->names;
-    in.stage_choices = (q->bits & HAS_CHOICES) != 0 ? choices : NULL;
     FUZZ_CHECK(popliner_certificate_create(&in, &q->certificate, &error) == POPLINER_OK);
     q->plan = q->certificate->plan;
     popliner_costs_free(costs);
