@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis_data.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
@@ -497,9 +498,9 @@ static void loads_what_a_table_needs(void **state) {
 static void tells_pairs_of_layers(void **state) {
     popliner_analysis *analysis = read_sample();
     popliner_error error = {.message = ""};
-    const popliner_layer_pairs *pairs = NULL;
+    const pl_sharing *pairs = NULL;
     (void)state;
-    check(popliner_analysis_pair_layers(analysis, &pairs, &error), &error);
+    check(pl_analysis_pair_layers(analysis, &pairs, &error), &error);
     size_t n = pairs->num_layers;
     assert_true(n > 1);
     for (popliner_table table = POPLINER_TABLE_AFFINITY; table <= POPLINER_TABLE_COMMUNICATION;
@@ -509,7 +510,7 @@ static void tells_pairs_of_layers(void **state) {
         char *text = table_of(analysis, table, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_CSV);
         char *rest = text + strcspn(text, "\n") + 1; /* after the header */
         for (size_t i = 0; i < n; i++) {
-            const char *name = pairs->names[i];
+            const char *name = pl_layers_name(analysis->layers, i + 1);
             assert_int_equal(strncmp(rest, name, strlen(name)), 0);
             rest += strlen(name);
             for (size_t j = 0; j < n; j++) {
@@ -659,7 +660,7 @@ static void refuses_what_makes_no_sense(void **state) {
         assert_null(certificate);
         assert_usage(popliner_analysis_costs(analysis, &bad[i], &costs, &error), &error);
         assert_null(costs);
-        assert_usage(popliner_analysis_prepare(analysis, &bad[i], &error), &error);
+        assert_usage(popliner_analysis_prepare(analysis, &bad[i], false, &error), &error);
         assert_int_equal(popliner_analysis_evaluate(analysis, &bad[i], NULL, 0, &certificate, NULL),
                          POPLINER_ERROR_USAGE);
     }
@@ -789,7 +790,7 @@ static void tells_wrong_regexes(void **state) {
     assert_ptr_equal(strstr(error.message, "layer_name_regex: "), error.message);
     assert_usage(popliner_analysis_solve(analysis, NULL, &certificate, &error), &error);
     check(popliner_analysis_operations(analysis, &operations, &error), &error);
-    assert_true(popliner_operations_count(operations) > 0);
+    assert_true(pl_operations_count(operations) > 0);
     popliner_analysis_free(analysis);
     free(path);
 }

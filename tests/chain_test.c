@@ -76,7 +76,7 @@ static size_t sure_layer(const popliner_layers *layers, size_t operation) {
 static size_t *expect_places(const golden_case *c, const popliner_layers *layers) {
     size_t num_units = pl_layers_num_units(layers);
     size_t num_variables = c->profile->num_variables;
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
     size_t first_step = SIZE_MAX;
     size_t last_step = 0;
     bool *belongs = calloc((num_units + 1) * num_variables + 1, sizeof *belongs);
@@ -115,7 +115,7 @@ static size_t *expect_places(const golden_case *c, const popliner_layers *layers
  * or the one that ran last. */
 static void assert_lists(const golden_case *c, const popliner_chain *chain) {
     size_t num_units = popliner_chain_num_units(chain);
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
     size_t place = 0;
     assert_int_equal(chain->num_operations, count);
     for (size_t unit = 0; unit < num_units; unit++) {
@@ -153,7 +153,7 @@ static void assert_ends(const popliner_chain *chain, size_t num_units, size_t nu
 
 static void check_layers(const golden_case *c, popliner_layers *layers) {
     size_t num_units = pl_layers_num_units(layers);
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
 
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_POPLINER);
@@ -241,9 +241,9 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     size_t last = popliner_chain_num_units(chain) - 1;
     assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
     assert_int_equal(popliner_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
-    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         const popliner_operation *o = popliner_operations_at(c.operations, i);
-        for (size_t k = 0; k < popliner_operations_count(c.operations); k++) {
+        for (size_t k = 0; k < pl_operations_count(c.operations); k++) {
             const popliner_operation *other = popliner_operations_at(c.operations, k);
             if (popliner_layers_at(layers, k)->unit == 0)
                 continue;
@@ -313,7 +313,7 @@ static void places_guessed_calls_by_what_they_touch(void **state) {
     assert_int_equal(strncmp(original, without_unit, strlen(without_unit)), 0);
     const char *row = table + strlen(with_unit);
     size_t num_moved = 0;
-    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         const popliner_layer_finding *layer = popliner_layers_at(layers, i);
         const char *name = popliner_operations_at(c.operations, i)->name;
         row += *row == '\n'; /* before each change of layer */
@@ -426,7 +426,7 @@ static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, 
     assert_int_equal(popliner_chain_num_units(chain), num_units);
     for (size_t unit = 0; unit < num_units; unit++)
         assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, kinds[unit]);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         if (popliner_chain_unit_of(chain, i) != units[i])
             fail_msg("operation %zu is in unit %zu", i, popliner_chain_unit_of(chain, i));
     }

@@ -45,7 +45,7 @@ static void layers(void **state) {
     assert_int_equal(pl_layers_assign(c.profile, c.operations, NULL, &without, NULL), POPLINER_OK);
     /* "layer1" and "layer2", and what is in none */
     assert_int_equal(pl_layers_num_units(without), 3);
-    for (size_t i = 0; i < popliner_operations_count(c.operations); i++)
+    for (size_t i = 0; i < pl_operations_count(c.operations); i++)
         assert_int_equal(popliner_layers_at(without, i)->unit, popliner_layers_at(with, i)->unit);
     pl_layers_free(with);
     pl_layers_free(without);

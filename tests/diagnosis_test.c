@@ -283,7 +283,7 @@ static expected expect(const subject *s, bool layers_only) {
         e.code[code] = test_new_array(num_tiles, sizeof(uint64_t));
         e.truth[code] = test_new_array(num_tiles, sizeof(uint64_t));
     }
-    for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(s->c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
         bool in_layer = popliner_layers_at(s->layers, i)->unit > 0;
         for (size_t k = 0; (in_layer || !layers_only) && k < operation->num_programs; k++) {
@@ -548,7 +548,7 @@ static popliner_missing_reason expect_reason(const subject *s, const expected *e
                                              uint32_t program) {
     const popliner_profile *p = s->c->profile;
     char path[10];
-    for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(s->c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             if (operation->programs[k] == program)
@@ -717,13 +717,13 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     size_t num_noted = 0;
     for (size_t i = 0; i < d.num_coverage; i++) {
         size_t count = 0;
-        for (size_t k = 0; k < popliner_operations_count(s->c->operations); k++)
+        for (size_t k = 0; k < pl_operations_count(s->c->operations); k++)
             count += strcmp(popliner_layers_at(s->layers, k)->note, d.coverage[i].note) == 0;
         assert_int_equal(d.coverage[i].num_operations, count);
         num_noted += count;
     }
     assert_int_equal(num_noted, d.num_operations);
-    assert_int_equal(d.num_operations, popliner_operations_count(s->c->operations));
+    assert_int_equal(d.num_operations, pl_operations_count(s->c->operations));
     pl_diagnosis_clear(&d);
     free_expected(&e);
 }

@@ -401,7 +401,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
                      size_t num_stages, naive_needs *needs) {
     const popliner_profile *p = n->c->profile;
     size_t num_tiles = p->target.num_tiles;
-    size_t num_operations = popliner_operations_count(n->c->operations);
+    size_t num_operations = pl_operations_count(n->c->operations);
     bool in_cycles = n->trains && (pipeline->schedule == POPLINER_SCHEDULE_POPART ||
                                    pipeline->schedule == POPLINER_SCHEDULE_TF_GROUPED);
     bool passes = (pipeline->effects & POPLINER_EFFECT_PASSING) != 0;

@@ -66,7 +66,7 @@ static void add(uint64_t *sums, uint64_t *by_tile, size_t num_tiles) {
 static bool *find_computed_on(const golden_case *c) {
     const popliner_profile *p = c->profile;
     bool *computed_on = test_new_array(p->num_variables, sizeof *computed_on);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
@@ -159,7 +159,7 @@ typedef struct expected_model {
 static expected_model expect_model(const golden_case *c) {
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
     expected_model m;
     for (int group = 0; group < NUM_GROUPS; group++) {
         m.truth[group] = test_new_array(num_tiles, sizeof(uint64_t));
@@ -305,7 +305,7 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
 
 static void check_random_stages(const golden_case *c, pl_stage_meter *meter) {
     static const unsigned chances[] = {500, 30, 950, 100, 0, 1000}; /* of 1000 */
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
     size_t *chosen = test_new_array(count, sizeof *chosen);
     popliner_stage_memory memory = {0};
     expected_model m = expect_model(c);
@@ -496,17 +496,17 @@ static void adds_up_without_debug_ids(void **state) {
     for (size_t i = 0; i < 2; i++) {
         golden_case c = load_altered(*state, altered_cases[i],
                                      "UPDATE programs SET debug_id = NULL WHERE id % 3 = 0", true);
-        assert_true(popliner_operations_count(c.operations) > 0);
+        assert_true(pl_operations_count(c.operations) > 0);
         check_everything(&c);
         golden_free(&c);
         /* nothing belongs to anything: all is unexplained, at all steps */
         c = load_altered(*state, altered_cases[i], "UPDATE programs SET debug_id = NULL", true);
-        assert_int_equal(popliner_operations_count(c.operations), 0);
+        assert_int_equal(pl_operations_count(c.operations), 0);
         check_everything(&c);
         golden_free(&c);
         /* one operation per debug id */
         c = load_altered(*state, altered_cases[i], "SELECT 1", false);
-        assert_true(popliner_operations_count(c.operations) > 0);
+        assert_true(pl_operations_count(c.operations) > 0);
         check_everything(&c);
         golden_free(&c);
     }

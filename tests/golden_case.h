@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "popliner/operations.h"
+#include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/debug_info.h"
 

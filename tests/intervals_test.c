@@ -40,7 +40,7 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
                          const popliner_costs *costs) {
     size_t num_units = popliner_chain_num_units(chain);
     bool unit_0_is_empty = true;
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++)
         unit_0_is_empty = unit_0_is_empty && popliner_chain_unit_of(chain, i) > 0;
     assert_int_equal(pl_chain_has_operations(chain, 0), !unit_0_is_empty);
     assert_int_equal(popliner_costs_num_units(costs), num_units);
@@ -285,7 +285,7 @@ static void measures_a_model_without_operations(void **state) {
         p->program_debug_context[i] = 0;
     pl_operations_free(c.operations);
     assert_int_equal(pl_operations_find(p, NULL, &c.operations, NULL), POPLINER_OK);
-    assert_int_equal(popliner_operations_count(c.operations), 0);
+    assert_int_equal(pl_operations_count(c.operations), 0);
     check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
     golden_free(&c);
 }

@@ -90,7 +90,7 @@ static void check_breakdown(const golden_case *c, const char *file, const char *
             const char *layer = next_field(&rest);
             const char *note = next_field(&rest);
             const char *name = next_field(&rest);
-            assert_true(count < popliner_operations_count(c->operations));
+            assert_true(count < pl_operations_count(c->operations));
             const char *actual = pl_layers_name(layers, popliner_layers_at(layers, count)->unit);
             assert_string_equal(popliner_operations_at(c->operations, count)->name, name);
             assert_string_equal(actual == NULL ? "None" : actual, layer);
@@ -99,7 +99,7 @@ static void check_breakdown(const golden_case *c, const char *file, const char *
         }
         line = next;
     }
-    assert_int_equal(count, popliner_operations_count(c->operations));
+    assert_int_equal(count, pl_operations_count(c->operations));
     pl_layers_free(layers);
     free(table);
 }
@@ -501,7 +501,7 @@ static void finds_the_sets_of_the_real_profile(void **state) {
     assert_string_equal(pl_layers_name(layers, 2), "1");
     size_t by_name = 0;
     size_t by_variables = 0;
-    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c.operations, i);
         const char *note = "";
         unsigned sets = sets_in(operation->name);

@@ -133,7 +133,7 @@ static void mark_computed_on(const golden_case *c, size_t index, uint8_t *marks)
 static uint8_t *find_computed_on(const golden_case *c) {
     uint8_t *computed_on = calloc(c->profile->num_variables + 1, 1);
     assert_non_null(computed_on);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++)
         mark_computed_on(c, i, computed_on);
     return computed_on;
 }
@@ -143,7 +143,7 @@ static void find_touches(naive_passes *n) {
     const popliner_profile *p = c->profile;
     bool is_full = n->chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint8_t *computed_on = find_computed_on(c);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c->operations, i);
         size_t unit = popliner_chain_unit_of(n->chain, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
@@ -195,7 +195,7 @@ static bool may_update(const naive_passes *n, size_t operation, const uint8_t *t
 static bool spoil(const naive_passes *n, const uint8_t *touched, const size_t *end,
                   uint8_t *updates) {
     size_t num_variables = n->c->profile->num_variables;
-    size_t num_operations = popliner_operations_count(n->c->operations);
+    size_t num_operations = pl_operations_count(n->c->operations);
     bool any = false;
     for (size_t v = 0; v < num_variables; v++)
         for (size_t i = 0; i < num_operations && !is_always_live(n->c->profile, v); i++)
@@ -216,7 +216,7 @@ static size_t completes(const naive_passes *n, size_t variable, const uint8_t *t
     bool has_others = false;
     if (is_always_live(n->c->profile, variable))
         return SIZE_MAX;
-    for (size_t i = 0; i < popliner_operations_count(n->c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(n->c->operations); i++) {
         if (!touched[i * n->c->profile->num_variables + variable])
             continue;
         if (updates[i]) {
@@ -233,7 +233,7 @@ static size_t completes(const naive_passes *n, size_t variable, const uint8_t *t
 
 static void find_complete(naive_passes *n) {
     size_t num_variables = n->c->profile->num_variables;
-    size_t num_operations = popliner_operations_count(n->c->operations);
+    size_t num_operations = pl_operations_count(n->c->operations);
     uint8_t *touched = calloc(num_operations * num_variables + 1, 1);
     uint8_t *updates = calloc(num_operations + 1, 1);
     size_t *end = calloc(num_operations + 1, sizeof *end);
@@ -286,8 +286,8 @@ static void find_loss(naive_passes *n) {
 void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain) {
     *n = (naive_passes){.c = c, .chain = chain, .num_units = popliner_chain_num_units(chain)};
     n->runs = calloc(c->profile->num_steps + 1, 1);
-    n->passes = calloc(popliner_operations_count(c->operations) + 1, 1);
-    n->first = calloc(popliner_operations_count(c->operations) + 1, sizeof *n->first);
+    n->passes = calloc(pl_operations_count(c->operations) + 1, 1);
+    n->first = calloc(pl_operations_count(c->operations) + 1, sizeof *n->first);
     n->touches = calloc(c->profile->num_variables + 1, n->num_units);
     n->complete = calloc(c->profile->num_variables + 1, sizeof *n->complete);
     assert_true(n->runs != NULL && n->passes != NULL && n->first != NULL && n->touches != NULL &&
@@ -401,7 +401,7 @@ void naive_parameters(const naive_passes *n, const popliner_interval *stages, si
     uint8_t *has = calloc(p->num_variables + 1, 1);
     uint8_t *computed_on = find_computed_on(n->c);
     assert_non_null(has);
-    for (size_t i = 0; i < popliner_operations_count(n->c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(n->c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(n->c->operations, i);
         size_t unit = popliner_chain_unit_of(n->chain, i);
         bool is_own = false;

@@ -23,10 +23,10 @@ static void check_operations(const golden_case *c) {
     json_t *file = golden_json(c, "operations.json");
     json_t *list = json_object_get(file, "operations");
     assert_true(json_array_size(list) > 0);
-    assert_int_equal(popliner_operations_count(c->operations), json_array_size(list));
+    assert_int_equal(pl_operations_count(c->operations), json_array_size(list));
     assert_null(popliner_operations_at(c->operations, json_array_size(list)));
     assert_null(popliner_operations_at(c->operations, SIZE_MAX));
-    assert_true(popliner_operations_are_of_framework(c->operations));
+    assert_true(c->operations->of_framework != 0);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const popliner_operation *actual = popliner_operations_at(c->operations, i);
         const json_t *expected = json_array_get(list, i);
@@ -205,7 +205,7 @@ static popliner_operations *find(model *m, const pl_debug_info *info) {
 
 static void assert_operation(const popliner_operations *operations, size_t index, const char *name,
                              uint64_t debug_context, size_t first_step, size_t last_step) {
-    assert_true(index < popliner_operations_count(operations));
+    assert_true(index < pl_operations_count(operations));
     const popliner_operation *operation = popliner_operations_at(operations, index);
     assert_string_equal(operation->name, name);
     assert_int_equal(operation->debug_context, debug_context);
@@ -236,7 +236,7 @@ static void names_an_operation_for_every_call(void **state) {
     add_step(&m, body, add_step(&m, call0_program, PL_NONE)); /* steps 0 and 1 */
     add_step(&m, body, add_step(&m, call1_program, PL_NONE)); /* steps 2 and 3 */
     popliner_operations *operations = find(&m, &m.info);
-    assert_int_equal(popliner_operations_count(operations), 4);
+    assert_int_equal(pl_operations_count(operations), 4);
     assert_operation(operations, 0, "Call(10)", call0, 0, 3);
     assert_operation(operations, 1, "layer0/mul", shared, 1, 3);
     assert_operation(operations, 2, "Call(11)", call1, 1, 3);
@@ -286,7 +286,7 @@ static void composes_names_from_the_inner_call_to_the_outer(void **state) {
     static const char *const names[] = {"Call(3)",      "Call(1)",       "layer0/first",
                                         "Call(2)",      "layer0/second", "Call(4)",
                                         "layer1/first", "layer1/second"};
-    assert_int_equal(popliner_operations_count(operations), 8);
+    assert_int_equal(pl_operations_count(operations), 8);
     for (size_t i = 0; i < 8; i++)
         assert_string_equal(popliner_operations_at(operations, i)->name, names[i]);
     assert_operation(operations, 0, "Call(3)", outer0, 0, 11);
@@ -317,7 +317,7 @@ static void keeps_the_name_in_calls_that_replace_nothing(void **state) {
     add_step(&m, body, add_step(&m, dangling_program, PL_NONE));
     add_step(&m, body, add_step(&m, bare_program, PL_NONE));
     popliner_operations *operations = find(&m, &m.info);
-    assert_int_equal(popliner_operations_count(operations), 3);
+    assert_int_equal(pl_operations_count(operations), 3);
     assert_operation(operations, 0, "Call", call, 0, 5);
     assert_operation(operations, 1, "function/mul", shared, 1, 5);
     assert_operation(operations, 2, "Call(7)", dangling, 1, 5);
@@ -348,7 +348,7 @@ static void names_what_has_no_name(void **state) {
             &m, add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, add_context(&m, 0, true, all[i])),
             PL_NONE);
     popliner_operations *operations = find(&m, &m.info);
-    assert_int_equal(popliner_operations_count(operations), 6);
+    assert_int_equal(pl_operations_count(operations), 6);
     for (size_t i = 0; i < 6; i++) {
         const popliner_operation *operation = popliner_operations_at(operations, i);
         assert_string_equal(operation->name, names[i]);
@@ -373,7 +373,7 @@ static void takes_the_nearest_operation_context(void **state) {
     for (size_t i = 0; i < 6; i++)
         add_step(&m, programs[i] = add_program(&m, POPLINER_PROGRAM_OTHER, contexts[i]), PL_NONE);
     popliner_operations *operations = find(&m, &m.info);
-    assert_int_equal(popliner_operations_count(operations), 2);
+    assert_int_equal(pl_operations_count(operations), 2);
     assert_operation(operations, 0, "outer", outer, 0, 0);
     /* its name is that of the first context above that has one */
     assert_operation(operations, 1, "outer", inner, 1, 1);
@@ -393,7 +393,7 @@ static void drops_operations_whose_programs_never_run(void **state) {
     add_step(&m, second, PL_NONE);
     add_step(&m, second, PL_NONE);
     popliner_operations *operations = find(&m, &m.info);
-    assert_int_equal(popliner_operations_count(operations), 1);
+    assert_int_equal(pl_operations_count(operations), 1);
     assert_operation(operations, 0, "runs", runs, 0, 1);
     assert_programs(operations, 0, 1, &second);
     pl_operations_free(operations);
@@ -413,8 +413,8 @@ static void groups_by_debug_id_without_a_framework(void **state) {
     for (int with_info = 0; with_info < 2; with_info++) {
         /* debug information in which no context is an operation changes nothing */
         popliner_operations *operations = find(&m, with_info ? &m.info : NULL);
-        assert_false(popliner_operations_are_of_framework(operations));
-        assert_int_equal(popliner_operations_count(operations), 3);
+        assert_false(operations->of_framework != 0);
+        assert_int_equal(pl_operations_count(operations), 3);
         assert_operation(operations, 0, "second of 77", 77, 0, 2);
         assert_operation(operations, 1, "Of Set 1/Add", 5, 1, 5);
         assert_operation(operations, 2, "Anonymous", 9, 4, 4);
@@ -432,11 +432,11 @@ static void finds_nothing_where_nothing_has_a_debug_id(void **state) {
     model m;
     begin(&m);
     popliner_operations *operations = find(&m, NULL);
-    assert_int_equal(popliner_operations_count(operations), 0);
+    assert_int_equal(pl_operations_count(operations), 0);
     pl_operations_free(operations);
     add_step(&m, add_program(&m, POPLINER_PROGRAM_OTHER, 0), PL_NONE);
     operations = find(&m, NULL);
-    assert_int_equal(popliner_operations_count(operations), 0);
+    assert_int_equal(pl_operations_count(operations), 0);
     assert_int_equal(operations->step_operation[0], PL_NONE);
     pl_operations_free(operations);
 }
@@ -448,7 +448,7 @@ static void lists_the_debug_ids_of_the_real_profile(void **state) {
     golden_case c;
     real_load(&c);
     const popliner_profile *p = c.profile;
-    assert_false(popliner_operations_are_of_framework(c.operations));
+    assert_false(c.operations->of_framework != 0);
     /* by brute force: the ids in the order of their first steps */
     size_t count = 0;
     for (size_t step = 0; step < p->num_steps; step++) {
@@ -458,7 +458,7 @@ static void lists_the_debug_ids_of_the_real_profile(void **state) {
             known = p->program_debug_context[p->step_program[before]] == id;
         if (known)
             continue;
-        assert_true(count < popliner_operations_count(c.operations));
+        assert_true(count < pl_operations_count(c.operations));
         const popliner_operation *operation = popliner_operations_at(c.operations, count++);
         assert_int_equal(operation->debug_context, id);
         assert_int_equal(operation->first_step, step);
@@ -482,7 +482,7 @@ static void lists_the_debug_ids_of_the_real_profile(void **state) {
         }
         assert_string_equal(operation->name, *name != '\0' ? name : "Anonymous");
     }
-    assert_int_equal(popliner_operations_count(c.operations), count);
+    assert_int_equal(pl_operations_count(c.operations), count);
     assert_true(count > 10);
     golden_free(&c);
 }

@@ -40,7 +40,7 @@ static void count_steps(const popliner_chain *chain, const uint32_t *part_of, ui
 /* Measures each part as a stage and compares. */
 static void check_parts(const golden_case *c, pl_stage_meter *meter, const popliner_chain *chain,
                         const uint32_t *part_of, size_t num_parts, const pl_unit_usage *usage) {
-    const size_t num_operations = popliner_operations_count(c->operations);
+    const size_t num_operations = pl_operations_count(c->operations);
     const pl_shares parts = {num_parts, part_of, usage, true};
     const pl_shares without_tiles = {num_parts, part_of, usage, false};
     pl_part_sums *all = test_new_array(num_parts, sizeof *all);
@@ -84,7 +84,7 @@ static void check_parts(const golden_case *c, pl_stage_meter *meter, const popli
 /* The units of a chain, by the pass usage; then parts with any operations, the last
  * one with none. */
 static void check_chain(const golden_case *c, const popliner_layers *layers, uint64_t *random) {
-    const size_t num_operations = popliner_operations_count(c->operations);
+    const size_t num_operations = pl_operations_count(c->operations);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     uint32_t *part_of = test_new_array(num_operations, sizeof *part_of);
     pl_stage_meter *meter;
@@ -167,7 +167,7 @@ static void check_operations(const golden_case *c) {
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_operation_sums_measure(c->operations, meter, NULL, &sums, NULL),
                      POPLINER_OK);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         size_t first = 0; /* the first of its context */
         while (pl_operation_at(c->operations, first)->debug_context !=
                pl_operation_at(c->operations, i)->debug_context)

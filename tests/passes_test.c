@@ -455,7 +455,7 @@ static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
                                   const popliner_pipeline *pipeline,
                                   const popliner_interval *stages) {
     size_t num_tiles = n->c->profile->target.num_tiles;
-    size_t num_operations = popliner_operations_count(n->c->operations);
+    size_t num_operations = pl_operations_count(n->c->operations);
     size_t *operations = calloc(num_operations + 1, sizeof *operations);
     uint64_t *stash = calloc(num_tiles, sizeof *stash);
     assert_true(operations != NULL && stash != NULL);

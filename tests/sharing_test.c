@@ -79,7 +79,7 @@ static owners find_owners(const golden_case *c, const popliner_layers *layers) {
                     calloc(p->num_programs + 1, sizeof(uint64_t))};
     assert_true(found.of_variable != NULL && found.of_program != NULL);
     assert_true(pl_layers_num_units(layers) <= MOST_UNITS);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << popliner_layers_at(layers, i)->unit;
         for (size_t k = 0; k < operation->num_programs; k++) {

@@ -266,7 +266,7 @@ static void assert_stage(const popliner_stage_memory *memory, const expected_sta
 
 static void check_random_stages(const golden_case *c) {
     uint64_t random = 17;
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
     popliner_stage_memory memory = {0};
@@ -313,7 +313,7 @@ static void measures_units_as_their_operations(void **state) {
     popliner_layers *layers = assign_at_random(&c, 7, &random);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
-    size_t count = popliner_operations_count(c.operations);
+    size_t count = pl_operations_count(c.operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
     popliner_stage_memory memory = {0};
@@ -462,7 +462,7 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(chain);
     assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
-    for (size_t later = operation + 1; later < popliner_operations_count(c->operations); later++) {
+    for (size_t later = operation + 1; later < pl_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
         if (popliner_layers_at(layers, later)->unit != 0)
             continue;
@@ -514,7 +514,7 @@ static void remembers_peaks_by_variables_alone(void **state) {
     golden_load(&c, "poptorch-train-outline");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     size_t num_pairs = 0;
-    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         /* Calls run, with the bodies that others call too, long after what is listed after them */
         if (popliner_layers_at(layers, i)->unit > 0 &&
             strncmp(popliner_operations_at(c.operations, i)->name, "Call", 4) == 0)

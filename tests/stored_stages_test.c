@@ -166,7 +166,7 @@ static void finds_what_was_stored(void **state) {
                                             (popliner_interval){first, last, to_end});
                 }
             }
-            for (size_t i = 0; i < popliner_operations_count(s.c.operations); i++)
+            for (size_t i = 0; i < pl_operations_count(s.c.operations); i++)
                 assert_int_equal(popliner_chain_unit_of(found.chain, i),
                                  popliner_chain_unit_of(chain, i));
             size_t num_steps = info_of(s.c.profile).num_steps;
@@ -221,7 +221,7 @@ static void makes_tables_of_any_length(void **state) {
 /* Whether two assignments give every operation the same unit. */
 static bool assigns_alike(const golden_case *c, const popliner_layers *a,
                           const popliner_layers *b) {
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++)
         if (popliner_layers_at(a, i)->unit != popliner_layers_at(b, i)->unit)
             return false;
     return true;

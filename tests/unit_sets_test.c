@@ -108,7 +108,7 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const
     uint64_t *variables = calloc(p->num_variables, sizeof *variables);
     uint64_t *copied = calloc(p->num_variables, sizeof *copied);
     assert_true(programs != NULL && compute_sets != NULL && variables != NULL && copied != NULL);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << unit_of[i];
         for (size_t k = 0; k < operation->num_programs; k++) {
@@ -145,7 +145,7 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const
 
 static void check_usage(const golden_case *c) {
     const popliner_profile *p = c->profile;
-    size_t count = popliner_operations_count(c->operations);
+    size_t count = pl_operations_count(c->operations);
     uint32_t *unit_of = calloc(count, sizeof *unit_of);
     assert_non_null(unit_of);
     uint64_t random = 3;

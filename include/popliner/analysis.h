@@ -225,9 +225,13 @@ popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_me
 
 /* Prepares what solving for a request needs besides the units: finds stored stages, or makes the
  * memory model ready. Call it to number units before solving, so that this time counts here.
- * Errors: those of popliner_analysis_chain. */
+ * `for_page`: instead measures and keeps the stages of the pipeline that the page of the request
+ * begins with, unless they are known or too many, so that solving and popliner_page_text both use
+ * them. Does not change any answer. Errors: those of popliner_analysis_chain; for a page those of
+ * popliner_page_text. */
 popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
-                                          const popliner_request *request, popliner_error *error);
+                                          const popliner_request *request, bool for_page,
+                                          popliner_error *error);
 
 /* Sets *is_training to whether the profile has a backward pass: a layer other than the last one
  * that computes does so again after the last one has started. Without a backward pass no schedule
@@ -309,13 +313,6 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
 popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
                                            const popliner_diagnosis_options *options,
                                            popliner_diagnosis **diagnosis, popliner_error *error);
-
-/* Sets *pairs, owned by the analysis, to the bytes that layers use in common and pass to each
- * other. Errors: those of popliner_analysis_layers; INPUT if a loaded file is damaged. Cost: on the
- * first call, one pass over the variables that programs touch. */
-popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
-                                              const popliner_layer_pairs **pairs,
-                                              popliner_error *error);
 
 /* Chooses the numbers of stages and replicas for pipelines of the profile, like
  * popliner_replicas_solve. Ignores these members of `options`: `solver` (the request has one),

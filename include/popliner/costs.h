@@ -92,18 +92,6 @@ void popliner_costs_free(popliner_costs *costs);
 /* Returns the number of units of the chain. O(1). */
 size_t popliner_costs_num_units(const popliner_costs *costs);
 
-/* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
- * for units that do not count, such as the head and the tail of a chain. NULL: all count, as in a
- * new table. Copied. A solver's options may override the marks. In tables of an analysis or a file,
- * layers count. Errors: MEMORY. O(num_units). */
-popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
-                                                 const uint8_t *counted_units,
-                                                 popliner_error *error);
-
-/* Returns the marks, [num_units], which live until the table is freed or other marks are set; NULL
- * if all units count. O(1). */
-const uint8_t *popliner_costs_counted_units(const popliner_costs *costs);
-
 /* Sets the pipeline that the table is for: popliner_costs_check_pipeline then accepts that pipeline
  * alone. If its copies depend on the number of stages (POPLINER_COPIES_ZERO_BUBBLE), positions are
  * numbers of stages from then on; see popliner_costs_set_peak. Errors: USAGE for an invalid

@@ -223,21 +223,6 @@ typedef struct popliner_check {
     const char *untrusted;  /* the results that a breach makes unreliable: "memory by category" */
 } popliner_check;
 
-/* ---- Pairs of layers ---- */
-
-/* Two square tables over the layers: row i, column j is item i * num_layers + j. Owned by the
- * analysis. */
-typedef struct popliner_layer_pairs {
-    size_t num_layers;
-    const char *const *names; /* [num_layers] */
-    /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, of all
-     * variables that the layer touches. Symmetric. */
-    const uint64_t *affinity_bytes;
-    /* Bytes of the lowered variables that both layers touch and that have a live range which begins
-     * at a step of an operation of layer i and ends (its last live step) at a step of layer j. */
-    const uint64_t *communication_bytes;
-} popliner_layer_pairs;
-
 #ifdef __cplusplus
 }
 #endif

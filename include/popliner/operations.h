@@ -30,18 +30,13 @@ typedef struct popliner_operation {
     size_t num_programs;      /* at least 1 */
     size_t first_step;        /* liveness step at which the first of its programs starts */
     size_t last_step;         /* liveness step of the last of its programs, over all calls */
+    /* all are of a framework's debug contexts, or all of those of the programs */
+    bool is_of_framework;
 } popliner_operation;
-
-/* Returns the number of operations. O(1). */
-size_t popliner_operations_count(const popliner_operations *operations);
 
 /* Returns the operation `index`; NULL if it is out of range. */
 const popliner_operation *popliner_operations_at(const popliner_operations *operations,
                                                  size_t index);
-
-/* True if the operations come from a framework's debug contexts, false if from those of the
- * programs. */
-bool popliner_operations_are_of_framework(const popliner_operations *operations);
 
 /* ---- Layers ---- */
 

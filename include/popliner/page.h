@@ -81,12 +81,6 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error);
 
-/* Measures and keeps the stages of the pipeline that the page of a request begins with, unless they
- * are known or too many. Call it before solving if a page of the plan follows: solving and the page
- * then reuse them. Does not change any answer. Errors: those of popliner_page_text. */
-popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
-                                      popliner_error *error);
-
 /* Like popliner_page_text, for costs that come from no profile: the page has their plan, and no
  * views of a profile. `costs` names their units and numbers as for a certificate, and has the
  * request; its plan is ignored, and so are request, changes and has_paths of the options. If `text`

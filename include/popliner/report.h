@@ -53,7 +53,8 @@ typedef enum popliner_table {
     /* One row per unit of the chain, and an empty line after them. The full memory model adds a
      * column: unattributed memory. */
     POPLINER_TABLE_LAYERS,
-    /* The tables of popliner_layer_pairs, with the names of the layers. */
+    /* The numbers of POPLINER_SECTION_PAIRS as square tables with the names of the layers: bytes
+     * of variables that both layers touch, and of those that one passes to the other. */
     POPLINER_TABLE_AFFINITY,
     POPLINER_TABLE_COMMUNICATION,
 } popliner_table;

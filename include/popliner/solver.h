@@ -350,7 +350,8 @@ typedef struct popliner_solver_options {
     size_t min_units; /* of a stage; 1 forbids a stage without layers, as the command does */
     size_t max_units; /* of a stage; 0 for any */
     /* Units that count for min_units and max_units: one mark per unit, 0 for those that do not (a
-     * chain's head and tail). NULL: popliner_costs_counted_units. */
+     * chain's head and tail). NULL: those of a table of an analysis or a file, where layers
+     * count; all of another table. */
     const uint8_t *counted_units;
     const popliner_cut_rule *cut_rules; /* one per unit (the first is ignored), or NULL */
     const popliner_pair *pairs;

@@ -182,7 +182,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
 
 /* Reports the number of operations. */
 static void tell_operations(const popliner_analysis *a) {
-    size_t count = popliner_operations_count(a->operations);
+    size_t count = pl_operations_count(a->operations);
     if (count == 0)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "No program belongs to an operation; compile with autoReport.outputDebugInfo set "
@@ -254,7 +254,6 @@ void popliner_analysis_free(popliner_analysis *analysis) {
     free(a->debug_file.name);
     free(a->stored_file.name);
     pl_sharing_clear(&a->sharing);
-    free(a->pair_names);
     pl_layers_free(a->layers);
     pl_operations_free(a->found_operations);
     pl_debug_info_free(a->info);

@@ -64,10 +64,7 @@ struct popliner_analysis {
     const popliner_operations *operations;   /* NULL until first needed */
     popliner_check checks[PL_NUM_RELATIONS]; /* of the profile */
     popliner_layers *layers;
-    /* Once needed; see popliner_analysis_pair_layers. */
-    pl_sharing sharing;
-    const char **pair_names; /* owned array */
-    popliner_layer_pairs pairs;
+    pl_sharing sharing; /* empty until first needed */
     pl_model_parts models[POPLINER_NUM_MEMORY_MODELS];
 
     /* Owner of profile and operations: those that were read, or a loaded file. */
@@ -104,11 +101,18 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request);
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error);
 
-/* Like the public functions of these names. */
+/* Like the public function of this name. */
 popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_layers **layers,
                                    popliner_error *error);
-popliner_status pl_analysis_pair_layers(popliner_analysis *analysis,
-                                        const popliner_layer_pairs **pairs, popliner_error *error);
+
+/* Like popliner_analysis_prepare for a page. */
+popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
+                                         const popliner_request *request, popliner_error *error);
+
+/* Sets *sharing, which the analysis owns, to what its layers use in common. Errors: those of
+ * pl_analysis_layers; INPUT if a loaded file is damaged. */
+popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, const pl_sharing **sharing,
+                                        popliner_error *error);
 
 /* Computes operations and layers if necessary, and checks the memory model. Errors: those of
  * popliner_analysis_layers, USAGE. */

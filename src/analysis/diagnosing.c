@@ -74,20 +74,6 @@ popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory
     return status;
 }
 
-/* Lists the names of the layers. Errors: MEMORY. */
-static popliner_status name_pairs(popliner_analysis *a, popliner_error *error) {
-    size_t num_layers = a->sharing.num_layers;
-    const char **names = pl_new_array(num_layers, sizeof *names);
-    if (names == NULL)
-        return pl_fail_memory(error, "the tables of layers");
-    for (size_t i = 0; i < num_layers; i++)
-        names[i] = pl_layers_name(a->layers, i + 1);
-    a->pair_names = names;
-    a->pairs = (popliner_layer_pairs){num_layers, names, a->sharing.affinity_bytes,
-                                      a->sharing.communication_bytes};
-    return POPLINER_OK;
-}
-
 /* Returns the usage by operation, if the chain of a memory model has it. */
 static const pl_operation_usage *known_usage(const popliner_analysis *a) {
     const pl_operation_usage *usage = NULL;
@@ -96,31 +82,16 @@ static const pl_operation_usage *known_usage(const popliner_analysis *a) {
     return usage;
 }
 
-popliner_status pl_analysis_pair_layers(popliner_analysis *analysis,
-                                        const popliner_layer_pairs **pairs, popliner_error *error) {
-    popliner_analysis *a = analysis;
+popliner_status pl_analysis_pair_layers(popliner_analysis *a, const pl_sharing **sharing,
+                                        popliner_error *error) {
     const popliner_layers *layers;
     popliner_status status = pl_analysis_layers(a, &layers, error);
-    if (status == POPLINER_OK && a->pair_names == NULL) {
+    if (status == POPLINER_OK && a->sharing.affinity_bytes == NULL) {
         status = pl_analysis_load_variables(a, error);
         if (status == POPLINER_OK)
             status = pl_sharing_measure(a->profile, a->operations, layers, known_usage(a),
                                         &a->sharing, error);
-        if (status == POPLINER_OK)
-            status = name_pairs(a, error);
     }
-    if (status == POPLINER_OK)
-        *pairs = &a->pairs;
+    *sharing = status == POPLINER_OK ? &a->sharing : NULL;
     return status;
-}
-
-popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
-                                              const popliner_layer_pairs **pairs,
-                                              popliner_error *error) {
-    *pairs = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_analysis_pair_layers(analysis, pairs, error);
-    return pl_analysis_leave(analysis, status);
 }

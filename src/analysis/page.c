@@ -619,9 +619,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     return pl_analysis_leave(analysis, status);
 }
 
-static popliner_status page_prepare_in_turn(popliner_analysis *analysis,
-                                            const popliner_request *request,
-                                            popliner_error *error) {
+popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
+                                         const popliner_request *request, popliner_error *error) {
     popliner_page_options options = POPLINER_PAGE_OPTIONS_INIT;
     task t = {.analysis = analysis};
     const pl_stage_details *known = NULL;
@@ -644,13 +643,4 @@ static popliner_status page_prepare_in_turn(popliner_analysis *analysis,
                                          wants_tile_needs(analysis->profile, num_units),
                                          ", for the page", error)
                : POPLINER_OK;
-}
-
-popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
-                                      popliner_error *error) {
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = page_prepare_in_turn(analysis, request, error);
-    return pl_analysis_leave(analysis, status);
 }

@@ -78,7 +78,7 @@ static void check_layers(name_check *check, const popliner_layers *layers) {
 }
 
 static void check_operations(name_check *check, const popliner_operations *operations) {
-    for (size_t i = 0; i < popliner_operations_count(operations); i++)
+    for (size_t i = 0; i < pl_operations_count(operations); i++)
         check_name(check, pl_operation_at(operations, i)->name);
 }
 
@@ -147,7 +147,7 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
 /* Writes one of the tables over pairs of layers, which are measured together. */
 static popliner_status report_pairs(popliner_analysis *a, popliner_table table, char delimiter,
                                     char **text, popliner_error *error) {
-    const popliner_layer_pairs *pairs;
+    const pl_sharing *pairs;
     popliner_status status = pl_analysis_pair_layers(a, &pairs, error);
     if (status == POPLINER_OK)
         status = pl_report_layer_pairs(
@@ -503,7 +503,7 @@ static void write_device(const popliner_profile_info *info, pl_layout *layout) {
 
 static void write_layers(const popliner_analysis *a, const popliner_chain *chain,
                          pl_layout *layout) {
-    const size_t num_operations = popliner_operations_count(a->operations);
+    const size_t num_operations = pl_operations_count(a->operations);
     const char *first = NULL;
     const char *last = NULL;
     size_t num_layers = 0;

@@ -187,11 +187,13 @@ static popliner_status prepare_in_turn(popliner_analysis *analysis, const poplin
 }
 
 popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
-                                          const popliner_request *request, popliner_error *error) {
+                                          const popliner_request *request, bool for_page,
+                                          popliner_error *error) {
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = prepare_in_turn(analysis, request, error);
+    status = for_page ? pl_analysis_prepare_page(analysis, request, error)
+                      : prepare_in_turn(analysis, request, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -427,7 +429,7 @@ static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_er
     if (status == POPLINER_OK)
         status = pl_recomputing_add_cycles(t->chain, &t->pipeline, t->costs, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
+        status = pl_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
     if (status == POPLINER_OK)
         status = popliner_costs_set_pipeline(t->costs, &t->pipeline, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;

@@ -45,7 +45,6 @@ static const popliner_structure structures[] = {
     PLAIN(ipu_speed),
     BEGUN(ipu_step, IPU_STEP),
     PLAIN(layer_finding),
-    PLAIN(layer_pairs),
     PLAIN(layout),
     BEGUN(listener, LISTENER),
     PLAIN(message),

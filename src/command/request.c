@@ -505,7 +505,7 @@ popliner_status request_of_profile(request *r, session *s, popliner_memory_model
     if (status == POPLINER_OK)
         status = request_begin(r, s, otherwise, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_prepare(s->analysis, &r->asked, error);
+        status = popliner_analysis_prepare(s->analysis, &r->asked, false, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
     if (status == POPLINER_OK)

@@ -485,7 +485,7 @@ static popliner_status begin_solving(session *s, request *r, bool *can, popliner
 /* Stages are measured once for the answer and the page. */
 static popliner_status prepare_page(const session *s, const request *r, popliner_error *error) {
     return options_wanted(&s->options, OUTPUT_PAGE) != NULL && s->options.total_ipus == 0
-               ? popliner_page_prepare(s->analysis, &r->asked, error)
+               ? popliner_analysis_prepare(s->analysis, &r->asked, true, error)
                : POPLINER_OK;
 }
 

@@ -148,9 +148,8 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
                    pl_recompute_name(made->recompute), pl_copies_rule_name(made->copies.rule));
 }
 
-popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
-                                                 const uint8_t *counted_units,
-                                                 popliner_error *error) {
+popliner_status pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units,
+                                           popliner_error *error) {
     uint8_t *own = NULL;
     if (counted_units != NULL) {
         own = pl_new_array(costs->num_units, sizeof *own);
@@ -161,10 +160,6 @@ popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
     free(costs->counted_units);
     costs->counted_units = own;
     return POPLINER_OK;
-}
-
-const uint8_t *popliner_costs_counted_units(const popliner_costs *costs) {
-    return costs->counted_units;
 }
 
 static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_unit) {

@@ -116,6 +116,11 @@ struct popliner_costs {
     uint64_t *item_numbers;            /* the arrays of shared_items, owned */
 };
 
+/* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
+ * for those that do not; NULL: all. Copied. Errors: MEMORY. O(num_units). */
+popliner_status pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units,
+                                           popliner_error *error);
+
 /* Returns what is forward of cycles that are not divided into passes: a backward pass takes about
  * twice as long. */
 static inline uint64_t pl_forward_third(uint64_t cycles) {

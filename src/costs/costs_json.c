@@ -489,8 +489,7 @@ static popliner_status read_all(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status = popliner_costs_create(r->num_units, 1, &r->file->costs, r->json.error);
     if (status == POPLINER_OK)
-        status =
-            popliner_costs_set_counted_units(r->file->costs, r->file->counted_units, r->json.error);
+        status = pl_costs_set_counted_units(r->file->costs, r->file->counted_units, r->json.error);
     if (status == POPLINER_OK) {
         r->file->costs->kv_bytes = r->kv_bytes;
         r->file->costs->unit_kinds = r->unit_kinds;

@@ -89,7 +89,7 @@ static popliner_status suggest_regex(const popliner_operations *operations,
     bool memory = true;
     size_t best = SIZE_MAX;
     *suggestion = (pl_suggestion){.num_layers = 0};
-    for (size_t i = 0; memory && i < popliner_operations_count(operations); i++) {
+    for (size_t i = 0; memory && i < pl_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
         if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
             memory = add_stems(&all, operation->name, i);
@@ -128,7 +128,7 @@ static popliner_status diagnose_coverage(const popliner_operations *operations,
                                          const popliner_layers *layers, pl_diagnosis *d,
                                          popliner_error *error) {
     size_t capacity = 0;
-    d->num_operations = popliner_operations_count(operations);
+    d->num_operations = pl_operations_count(operations);
     for (size_t i = 0; i < d->num_operations; i++) {
         const popliner_layer_finding *layer = pl_layer_at(layers, i);
         popliner_coverage found = {
@@ -147,7 +147,7 @@ static popliner_status diagnose_coverage(const popliner_operations *operations,
     size_t num_found = 0;
     for (size_t i = 0; i < d->num_operations; i++)
         num_found += pl_layers_unit_of(layers, i) > 0;
-    if (!popliner_operations_are_of_framework(operations) || num_found * 2 >= d->num_operations)
+    if (operations->of_framework == 0 || num_found * 2 >= d->num_operations)
         return POPLINER_OK; /* nothing to suggest */
     return suggest_regex(operations, layers, &d->suggestion, error);
 }

@@ -37,7 +37,7 @@ static bool allocate(pl_explained *explained) {
     size_t num_tiles = p->target.num_tiles;
     bool memory = true;
     explained->counted =
-        pl_new_array(popliner_operations_count(explained->operations), sizeof *explained->counted);
+        pl_new_array(pl_operations_count(explained->operations), sizeof *explained->counted);
     explained->program_seen = pl_new_array(p->num_programs, 1);
     explained->variable_seen = pl_new_array(p->num_variables, 1);
     explained->code_of_category =
@@ -110,7 +110,7 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
                              uint8_t *data_counts) {
     bool all_have_data = !counter->model->has_unlayered_unit;
     pl_code_counter_reset(counter);
-    for (size_t i = 0; i < popliner_operations_count(explained->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(explained->operations); i++) {
         bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
         if (layer_operations_only && !in_layer)
             continue;
@@ -177,7 +177,7 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
     const popliner_profile *p = explained->profile;
     pl_code_counter counter = {0};
     uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
-    uint8_t *data_counts = pl_new_array(popliner_operations_count(explained->operations), 1);
+    uint8_t *data_counts = pl_new_array(pl_operations_count(explained->operations), 1);
     popliner_status status =
         !allocate(explained) || state == NULL || data_counts == NULL
             ? pl_fail_memory(error, "the diagnosis")

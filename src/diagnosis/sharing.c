@@ -129,7 +129,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
     const step_layers steps = {profile, operations, layers};
     pl_unit_usage usage = {0};
     groups all = {0};
-    size_t num_operations = popliner_operations_count(operations);
+    size_t num_operations = pl_operations_count(operations);
     uint32_t *counted = pl_new_array(n * n, sizeof *counted);
     uint32_t *unit_of_operation = pl_new_array(num_operations, sizeof *unit_of_operation);
     sharing->num_layers = n;

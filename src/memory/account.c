@@ -58,7 +58,7 @@ static popliner_status explain(pl_account *account, const pl_memory_model *model
     if (status != POPLINER_OK)
         goto done;
     pl_code_counter_reset(&counter);
-    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];

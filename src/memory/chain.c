@@ -171,7 +171,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     chain->operations = operations;
     chain->layers = layers;
     chain->model = pl_memory_model_find(model);
-    chain->num_operations = popliner_operations_count(operations);
+    chain->num_operations = pl_operations_count(operations);
     chain->kind = pl_new_array(max_units, sizeof *chain->kind);
     chain->layer = pl_new_array(max_units, sizeof *chain->layer);
     chain->unit_of_operation = pl_new_array(chain->num_operations, sizeof(uint32_t));
@@ -205,8 +205,7 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile 
                                   const popliner_operations *operations,
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error) {
-    bool right =
-        chain->num_units > 0 && chain->num_operations == popliner_operations_count(operations);
+    bool right = chain->num_units > 0 && chain->num_operations == pl_operations_count(operations);
     for (size_t i = 0; right && i < chain->num_units; i++)
         right = chain->layer[i] < pl_layers_num_units(layers) &&
                 (unsigned)chain->kind[i] <= POPLINER_UNIT_TAIL;

@@ -212,7 +212,7 @@ static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) 
     if (steps == NULL)
         return pl_fail_memory(error, "the stages");
     steps->operation_seen =
-        pl_new_array(popliner_operations_count(meter->operations), sizeof *steps->operation_seen);
+        pl_new_array(pl_operations_count(meter->operations), sizeof *steps->operation_seen);
     steps->is_own = pl_new_array(meter->profile->num_steps, 1);
     if (steps->operation_seen == NULL || steps->is_own == NULL)
         return pl_fail_memory(error, "the stages");

@@ -82,7 +82,7 @@ static popliner_status begin_work(work *w, popliner_error *error) {
     const popliner_profile *p = w->meter->profile;
     const size_t count = w->shares->count;
     const size_t num_tiles = p->target.num_tiles;
-    const size_t num_operations = popliner_operations_count(w->meter->operations);
+    const size_t num_operations = pl_operations_count(w->meter->operations);
     const size_t num_lists = p->num_classes + w->shares->usage->sets.count;
     pl_arrays *own = &w->arrays;
     w->runs_start = pl_arrays_new(own, count + 1, sizeof *w->runs_start);
@@ -306,7 +306,7 @@ static void add_peak(work *w, size_t share, size_t tile) {
 /* ---- Code ---- */
 
 static void sort_operations(work *w) {
-    const size_t count = popliner_operations_count(w->meter->operations);
+    const size_t count = pl_operations_count(w->meter->operations);
     size_t *next = w->end_place; /* no longer needed */
     for (size_t i = 0; i < count; i++)
         w->operations_start[w->shares->share_of_operation[i] + 1]++;
@@ -365,7 +365,7 @@ pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_m
 bool pl_part_sums_are_possible(const pl_stage_meter *meter) {
     const pl_memory_model *model = meter->chain->model;
     return model->has_own_steps && model->adds_always_live && model->follows_account &&
-           popliner_operations_count(meter->operations) > 0 &&
+           pl_operations_count(meter->operations) > 0 &&
            (meter->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
 }
 
@@ -410,7 +410,7 @@ static int compare_contexts(const void *left, const void *right) {
 /* Measures all operations at once. */
 static popliner_status measure_shares(const pl_stage_meter *meter, pl_part_sums *sums,
                                       popliner_error *error) {
-    const size_t count = popliner_operations_count(meter->operations);
+    const size_t count = pl_operations_count(meter->operations);
     uint32_t *numbers = pl_new_array(count, sizeof *numbers);
     pl_unit_usage usage = {0};
     popliner_status status = numbers == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
@@ -431,7 +431,7 @@ static popliner_status measure_shares(const pl_stage_meter *meter, pl_part_sums 
 popliner_status pl_operation_sums_measure(const popliner_operations *operations,
                                           pl_stage_meter *meter, const popliner_listener *listener,
                                           pl_part_sums **sums, popliner_error *error) {
-    size_t count = popliner_operations_count(operations);
+    size_t count = pl_operations_count(operations);
     const bool is_at_once = pl_part_sums_are_possible(meter);
     context_of *contexts = pl_new_array(count, sizeof *contexts);
     popliner_stage_memory memory = {0};

@@ -190,7 +190,7 @@ enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
 static void mark_all_touched(pl_stage_meter *meter, size_t first_unit, size_t last_unit) {
     const pl_passes *passes = &meter->pass_usage.passes;
     memset(meter->touched_by, 0, meter->profile->num_variables);
-    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(meter->operations); i++) {
         size_t unit = pl_chain_unit_of(meter->chain, i);
         bool is_forward = pl_is_forward(passes, unit, i);
         uint8_t mark = 0;

@@ -192,7 +192,7 @@ popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner
                                            size_t num_stages, popliner_stage_memory *memory,
                                            popliner_error *error) {
     size_t count = 0;
-    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(meter->operations); i++) {
         size_t unit = pl_chain_unit_of(meter->chain, i);
         bool is_of_stage = false;
         for (size_t k = 0; k < num_stages && !is_of_stage; k++)

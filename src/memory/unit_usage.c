@@ -79,7 +79,7 @@ static void mark_used(const pl_operation_usage *usage, const uint32_t *set, size
 popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         popliner_error *error) {
-    const size_t count = popliner_operations_count(operations);
+    const size_t count = pl_operations_count(operations);
     usage->num_operations = count;
     usage->num_programs = profile->num_programs;
     usage->num_compute_sets = profile->num_compute_sets;

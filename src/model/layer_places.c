@@ -70,7 +70,7 @@ static popliner_status note_operation(places *p, pl_regex *regex, size_t index,
 
 /* True if some operation of the unit begins between two steps. */
 static bool begins_between(const places *p, size_t unit, size_t first, size_t end) {
-    for (size_t i = 0; i < popliner_operations_count(p->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(p->operations); i++) {
         size_t step = pl_operation_at(p->operations, i)->first_step;
         if (pl_layers_unit_of(p->layers, i) == unit && step > first && step < end)
             return true;
@@ -157,7 +157,7 @@ popliner_status pl_layer_places_tell(const popliner_operations *operations,
         status = pl_fail_memory(error, "the layers");
     for (size_t i = 0; status == POPLINER_OK && i < MOST_PLACES * p.num_units; i++)
         p.first_step[i] = SIZE_MAX;
-    for (size_t i = 0; status == POPLINER_OK && i < popliner_operations_count(operations); i++)
+    for (size_t i = 0; status == POPLINER_OK && i < pl_operations_count(operations); i++)
         status = note_operation(&p, regex, i, error);
     for (size_t one = 0; p.names.count <= MOST_PLACES && one < p.names.count; one++) {
         for (size_t other = 0; status == POPLINER_OK && !is_told && other < p.names.count;

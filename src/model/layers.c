@@ -159,7 +159,7 @@ static popliner_status assign_unnamed(finder *f, const popliner_operation *opera
     bool is_call = strncmp(operation->name, "Call", 4) == 0;
     bool matches = false;
     a->it->num_named = f->found.count;
-    if (f->found.count > 1 && is_call && popliner_operations_are_of_framework(f->operations))
+    if (f->found.count > 1 && is_call && f->operations->of_framework != 0)
         f->calls_of_several++;
     if (f->found.count == 0 && is_call)
         return assign_unit(a, POPLINER_LAYER_RULE_FOLLOWING, *a->current);
@@ -187,7 +187,7 @@ static popliner_status assign(finder *f, size_t index, const assigned *a, poplin
     status = find_in_text(f, f->inputs.data, error);
     if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_INPUTS))
         return status;
-    if (f->found.count == 0 && !popliner_operations_are_of_framework(f->operations)) {
+    if (f->found.count == 0 && f->operations->of_framework == 0) {
         status = find_in_variables(f, index, operation, error);
         if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_VARIABLES))
             return status;
@@ -302,7 +302,7 @@ static bool matches_any(finder *f, const char *pattern, const char **where, bool
     bool matches = false;
     if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
         return false;
-    for (size_t i = 0; !matches && !*is_slow && i < popliner_operations_count(f->operations); i++) {
+    for (size_t i = 0; !matches && !*is_slow && i < pl_operations_count(f->operations); i++) {
         const popliner_operation *operation = pl_operation_at(f->operations, i);
         /* tensors are never matched */
         if (operation->is_tensor || !set_inputs(f, operation->inputs))
@@ -410,7 +410,7 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
 /* Starts with the last operation, since a Call takes the layer of the next one. */
 static popliner_status assign_all(finder *f, popliner_layers *layers, long *units,
                                   popliner_error *error) {
-    bool is_of_framework = popliner_operations_are_of_framework(f->operations);
+    bool is_of_framework = f->operations->of_framework != 0;
     long current = UNIT_NONE;
     for (size_t i = layers->num_operations; i-- > 0;) {
         popliner_layer_finding *it = &layers->items[i];
@@ -435,7 +435,7 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
                                  const pl_layer_options *options, popliner_layers **result,
                                  popliner_error *error) {
     const pl_layer_options o = complete(options);
-    size_t count = popliner_operations_count(operations);
+    size_t count = pl_operations_count(operations);
     long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
     finder f = {.profile = profile,

@@ -437,6 +437,7 @@ bool pl_operations_complete(popliner_operations *o) {
             .num_programs = o->programs_start[i + 1] - first,
             .first_step = o->first_step[i],
             .last_step = o->last_step[i],
+            .is_of_framework = o->of_framework != 0,
         };
     }
     return o->items != NULL;
@@ -451,15 +452,7 @@ void pl_operations_free(popliner_operations *operations) {
     free(operations);
 }
 
-size_t popliner_operations_count(const popliner_operations *operations) {
-    return operations->count;
-}
-
 const popliner_operation *popliner_operations_at(const popliner_operations *operations,
                                                  size_t index) {
     return index < operations->count ? pl_operation_at(operations, index) : NULL;
-}
-
-bool popliner_operations_are_of_framework(const popliner_operations *operations) {
-    return operations->of_framework != 0;
 }

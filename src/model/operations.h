@@ -73,6 +73,10 @@ static inline const popliner_operation *pl_operation_at(const popliner_operation
     return &operations->items[index];
 }
 
+static inline size_t pl_operations_count(const popliner_operations *operations) {
+    return operations->count;
+}
+
 /* Fills fields[PL_MAX_FIELDS] with every array of the list and returns their number. */
 size_t pl_operations_fields(popliner_operations *operations, pl_field *fields);
 

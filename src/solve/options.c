@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
+#include "costs/costs.h"
 #include "solve/glpk_session.h"
 #include "solve/ipus.h"
 #include "solve/objective.h"
@@ -21,7 +22,7 @@ popliner_status pl_solver_options_take(const popliner_solver_options *callers,
     popliner_status status =
         pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error);
     if (own->counted_units == NULL && costs != NULL)
-        own->counted_units = popliner_costs_counted_units(costs);
+        own->counted_units = costs->counted_units;
     if (status != POPLINER_OK || own->listener == NULL)
         return status;
     status = pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error);

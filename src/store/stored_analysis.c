@@ -87,7 +87,7 @@ static popliner_status save_stages(pl_array_writer *writer, size_t number,
     record r = {
         .num_settings = NUM_SETTINGS,
         .settings = settings,
-        .num_operations = popliner_operations_count(operations),
+        .num_operations = pl_operations_count(operations),
         .chain = &chain,
         .details = &details,
     };
@@ -201,8 +201,8 @@ static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
         return status;
     size_t num_fields = list_key(&r, fields);
     status = load(reader, group, fields, num_fields, error);
-    if (status == POPLINER_OK && (r.num_settings != NUM_SETTINGS ||
-                                  r.num_operations != popliner_operations_count(operations)))
+    if (status == POPLINER_OK &&
+        (r.num_settings != NUM_SETTINGS || r.num_operations != pl_operations_count(operations)))
         status = pl_array_reader_fail(reader, "its stages", error);
     if (status != POPLINER_OK || !is_wanted(&r, wanted))
         goto done;

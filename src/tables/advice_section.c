@@ -452,7 +452,7 @@ static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *
 
 static popliner_status check_repeated_code(const look *own, popliner_error *error) {
     const popliner_operations *operations = own->source->operations;
-    const size_t count = popliner_operations_count(operations);
+    const size_t count = pl_operations_count(operations);
     repeated groups = {.group = pl_new_array(count, sizeof(size_t))};
     uint64_t all_bytes = 0;
     popliner_status status =

@@ -75,7 +75,7 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
     if (status == POPLINER_OK)
         status =
             pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error);
-    for (size_t i = 0; status == POPLINER_OK && i < popliner_operations_count(operations); i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < pl_operations_count(operations); i++) {
         const uint64_t context = pl_operation_at(operations, i)->debug_context;
         const bool has_path =
             source->info != NULL && pl_debug_info_path(source->info, context, path, PATH_SIZE);
@@ -181,23 +181,23 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
     return status;
 }
 
-static void add_pair(const popliner_layer_pairs *pairs, size_t i, size_t j, pl_sheet *sheet) {
-    const size_t place = i * pairs->num_layers + j;
-    PL_COLUMN(sheet, text, "layer", pairs->names[i]);
-    PL_COLUMN(sheet, text, "other_layer", pairs->names[j]);
-    PL_COLUMN(sheet, number, "affinity_bytes", pairs->affinity_bytes[place]);
-    PL_COLUMN(sheet, number, "communication_bytes", pairs->communication_bytes[place]);
+static void add_pair(const pl_section_source *source, size_t i, size_t j, pl_sheet *sheet) {
+    const size_t place = i * source->pairs->num_layers + j;
+    PL_COLUMN(sheet, text, "layer", pl_layers_name(source->layers, i + 1));
+    PL_COLUMN(sheet, text, "other_layer", pl_layers_name(source->layers, j + 1));
+    PL_COLUMN(sheet, number, "affinity_bytes", source->pairs->affinity_bytes[place]);
+    PL_COLUMN(sheet, number, "communication_bytes", source->pairs->communication_bytes[place]);
 }
 
 popliner_status pl_section_pairs(const pl_section_source *source, pl_sheet *sheet,
                                  popliner_error *error) {
-    const popliner_layer_pairs *pairs = source->pairs;
+    const size_t num_layers = source->pairs->num_layers;
     (void)error;
-    add_pair(pairs, 0, 0, sheet);
+    add_pair(source, 0, 0, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t i = 0; i < pairs->num_layers; i++)
-        for (size_t j = 0; j < pairs->num_layers; j++)
-            add_pair(pairs, i, j, sheet);
+    for (size_t i = 0; i < num_layers; i++)
+        for (size_t j = 0; j < num_layers; j++)
+            add_pair(source, i, j, sheet);
     return POPLINER_OK;
 }
 

@@ -66,7 +66,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
     popliner_stage_memory memory = {0};
-    size_t count = popliner_operations_count(operations);
+    size_t count = pl_operations_count(operations);
     size_t *all = pl_new_array(count, sizeof *all);
     popliner_status status = POPLINER_OK;
     *result = NULL;
@@ -116,7 +116,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         goto done;
     add_header(&text, header, 3, unit_header, has_unit ? 1 : 0, delimiter);
     size_t previous_unit = 0;
-    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
         size_t unit = pl_layers_unit_of(layers, i);
         if (unit != previous_unit)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/sheet.h"
+#include "diagnosis/diagnosis.h"
 #include "memory/stage.h"
 #include "popliner/certificate.h"
 #include "popliner/diagnosis.h"
@@ -26,7 +27,7 @@ typedef struct pl_section_source {
     const pl_debug_info *info;    /* NULL: there is no debug information */
     const popliner_check *checks; /* [num_checks] */
     size_t num_checks;
-    const popliner_layer_pairs *pairs;        /* for PAIRS only */
+    const pl_sharing *pairs;                  /* for PAIRS only */
     const struct pl_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
     const struct pl_certificate *certificate; /* for PLAN only */
     const popliner_listener *listener;

@@ -93,7 +93,7 @@ uint32_t *pl_section_operations_of(const pl_section_source *source) {
     uint32_t *first = pl_new_array(source->profile->num_programs, sizeof *first);
     for (size_t i = 0; first != NULL && i < source->profile->num_programs; i++)
         first[i] = PL_NONE;
-    for (size_t i = popliner_operations_count(source->operations); first != NULL && i-- > 0;) {
+    for (size_t i = pl_operations_count(source->operations); first != NULL && i-- > 0;) {
         const popliner_operation *operation = pl_operation_at(source->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++)
             first[operation->programs[k]] = (uint32_t)i;

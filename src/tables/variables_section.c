@@ -158,7 +158,7 @@ static popliner_status gather(rows *own, const popliner_profile *p, const pl_uni
  * compute on the piece. */
 static void mark_host_copies(rows *own, const pl_section_source *source) {
     const popliner_profile *p = source->profile;
-    for (size_t i = 0; i < popliner_operations_count(source->operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(source->operations); i++) {
         const popliner_operation *operation = pl_operation_at(source->operations, i);
         size_t unit = source->chain->unit_of_operation[i];
         for (size_t k = 0; k < operation->num_programs; k++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis_data.h"
 #include "fuzz.h"
 #include "memory_files.h"
 #include "popliner/certificate.h"
@@ -445,8 +446,8 @@ static void ask_for_picture(asking *a) {
 }
 
 static void ask_for_pairs(asking *a) {
-    const popliner_layer_pairs *pairs;
-    if (!is_answered(a, popliner_analysis_pair_layers(a->analysis, &pairs, a->error)))
+    const pl_sharing *pairs;
+    if (!is_answered(a, pl_analysis_pair_layers(a->analysis, &pairs, a->error)))
         return;
     const size_t n = pairs->num_layers;
     for (size_t i = 0; i < n; i++) {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import weakref
 from typing import (Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence,
@@ -145,7 +146,9 @@ class Analysis(Owner):
         handle = self._held()
         operations = ctypes.c_void_p()
         self._call(library.popliner_analysis_operations, ctypes.byref(operations))
-        count = library.popliner_operations_count(operations)
+        count = 0
+        while library.popliner_operations_at(operations, count):
+            count += 1
 
         def at(i: int) -> r.Operation:
             held = self._held()
@@ -157,9 +160,7 @@ class Analysis(Owner):
     @property
     def operations_are_of_framework(self) -> bool:
         """Whether operations come from a framework's contexts, and not from the programs' own."""
-        operations = ctypes.c_void_p()
-        self._call(library.popliner_analysis_operations, ctypes.byref(operations))
-        return library.popliner_operations_are_of_framework(operations)
+        return any(it.is_of_framework for it in self.operations[:1])
 
     @property
     def layers(self) -> Sequence[r.LayerFinding]:
@@ -220,7 +221,7 @@ class Analysis(Owner):
     def prepare(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
         """Prepares what solving for a request needs in addition to the units."""
         asked = self._ask(request, members)
-        self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request))
+        self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request), False)
 
     def save(self, path: Path, memory_model: Model = MemoryModel.FULL) -> None:
         """Stores the analysis in one file, with all stages of this memory model measured, for
@@ -294,6 +295,8 @@ class Analysis(Owner):
             defaults["link_bandwidth"] = (LINK_BYTES_PER_SECOND, info.clock_hz)
         result = Costs.__new__(Costs)
         result._take(costs, chain.labels, defaults=defaults, counted=counted)
+        result._counted = [bool(it) for it in (
+            counted if request.counted_units is None else request.counted_units)]
         result._chooses = asked.request.recompute == Recompute.AUTO
         return result
 
@@ -404,16 +407,14 @@ class Analysis(Owner):
 
     def layer_pairs(self) -> r.LayerPairs:
         """Which layers use the same memory, and what one hands to another, in bytes."""
-        pairs = ctypes.POINTER(c.popliner_layer_pairs)()
-        self._call(library.popliner_analysis_pair_layers, ctypes.byref(pairs))
-        p = pairs.contents
-        n = p.num_layers
+        pairs = self.section(Section.PAIRS)
+        n = math.isqrt(len(pairs))
 
-        def rows(values: Any) -> Tuple[Tuple[int, ...], ...]:
-            return tuple(tuple(values[i * n + j] for j in range(n)) for i in range(n))
+        def rows(name: str) -> Tuple[Tuple[int, ...], ...]:
+            return tuple(tuple(pairs[i * n + j][name] for j in range(n)) for i in range(n))
 
-        return r.LayerPairs(tuple(decoded(p.names[i]) for i in range(n)), rows(p.affinity_bytes),
-                            rows(p.communication_bytes))
+        return r.LayerPairs(tuple(it["other_layer"] for it in pairs[:n]), rows("affinity_bytes"),
+                            rows("communication_bytes"))
 
     # ---- texts ----
 
@@ -511,7 +512,7 @@ class Analysis(Owner):
         """Measures what solving for a request and its page both need: before solving, where a page
         will be made of the plan. It changes no answer."""
         asked = self._ask(request, members)
-        self._call(library.popliner_page_prepare, ctypes.byref(asked.request))
+        self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request), True)
 
     def __repr__(self) -> str:
         if self.closed:

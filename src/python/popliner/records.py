@@ -242,6 +242,7 @@ class Operation(NamedTuple):
     programs: Tuple[int, ...]  #: ascending
     first_step: int
     last_step: int
+    is_of_framework: bool  #: all are of a framework's contexts, or all of the programs' own
 
 
 class LayerFinding(NamedTuple):

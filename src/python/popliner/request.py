@@ -222,12 +222,12 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
     return (kind * len(values))(*values) if values else None
 
 
-def counted_marks(counted: Any, num_units: int) -> Any:
-    """The marks of units for the library."""
+def listed_marks(counted: Any, num_units: int) -> List[bool]:
+    """A mark for each unit."""
     marks = [bool(mark) for mark in listed(counted, "counted_units")]
     if len(marks) != num_units:
         raise UsageError(f"counted_units has {len(marks)} marks for {num_units} units")
-    return _array(ctypes.c_uint8, marks)
+    return marks
 
 
 def pairs_of(values: Any, what: str) -> List[Tuple[Any, Any]]:
@@ -428,7 +428,8 @@ class Asked:
             o.num_ipus = size(r.num_ipus, "num_ipus")
         self.set_limits(o, r)
         if r.counted_units is not None:
-            o.counted_units = counted_marks(r.counted_units, len(units.names))
+            o.counted_units = _array(ctypes.c_uint8,
+                                     listed_marks(r.counted_units, len(units.names)))
         self.set_constraints(o, r, units)
         if r.left_out is not None:
             if not isinstance(r.left_out, Constraint):

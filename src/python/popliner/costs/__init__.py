@@ -24,7 +24,7 @@ from ..enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Reco
 from ..errors import StoppedError, UsageError
 from ..plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from ..records import Interval
-from ..request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, counted_marks,
+from ..request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, listed_marks,
                        taken, weight_of)
 from .source import read_source
 from .table import Assumed, Table
@@ -95,6 +95,7 @@ class Costs(Owner):
         self.defaults: Dict[str, Any] = defaults or {}
         self.file = file  #: what the file says that it was read from
         self._units = Units(self.unit_names, counted)
+        self._counted = None if counted is None else list(counted)
 
     # ---- other ways to make them ----
 
@@ -287,16 +288,16 @@ class Costs(Owner):
     def set_counted_units(self, counted: Optional[Iterable[Any]]) -> None:
         """Which units count for the rule layers:A..B of a request: a mark for each. None:
         all. Of a file and of a profile these are the layers."""
-        marks = None if counted is None else counted_marks(counted, self.num_units)
-        handle = self._changing()
-        call(library.popliner_costs_set_counted_units, handle.pointer, marks, turns=(handle.turn,))
+        marks = None if counted is None else listed_marks(counted, self.num_units)
+        self._changing()
+        self._counted = marks
+        self.defaults["counted_units"] = [True] * self.num_units if marks is None else marks
 
     @property
     def counted_units(self) -> Optional[List[bool]]:
         """These marks; None if all units count."""
-        handle = self._held()
-        marks = ask(handle.turn, library.popliner_costs_counted_units, handle.pointer)
-        return [bool(marks[i]) for i in range(self.num_units)] if marks else None
+        self._held()
+        return None if self._counted is None else list(self._counted)
 
     def _square(self, table: Any, what: str, convert: Callable[[Any], int]) -> Any:
         """A square table for the library: without a copy if its buffer is one of C's uint64 in
