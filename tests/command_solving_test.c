@@ -2182,8 +2182,8 @@ static void stops_when_time_is_up(void **state) {
 
 /* ---- What makes no sense together ----------------------------------------------------------- */
 
-/* 3 micro-batches on one device: 3 * (1.25 + 2.5) millionths; 3 * 1,110.3333333, which is 3,331 when
- * it is rounded to six digits; 3 * 1,110.5. */
+/* 3 micro-batches on one device: 3 * (1.25 + 2.5) millionths; 3 * 1,110.3333333, which is 3,331
+ * when it is rounded to six digits; 3 * 1,110.5. */
 static void times_have_their_digits(void **state) {
     (void)state;
     static const char *const texts[][2] = {

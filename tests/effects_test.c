@@ -350,7 +350,8 @@ static bool has_pass(const naive_passes *n, size_t variable, uint8_t pass) {
 }
 
 /* Adds the bytes of a variable at the steps at which it is live and does not wait: something still
- * uses it in the pass of the step, or it is of the backward pass and something has used it there. */
+ * uses it in the pass of the step, or it is of the backward pass and something has used it there.
+ */
 static void add_at_work(const naive_passes *n, size_t variable, const uint8_t *uses,
                         uint64_t *step_bytes) {
     const popliner_profile *p = n->c->profile;
@@ -756,8 +757,8 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
     pl_stage_meter_free(meter);
 }
 
-/* One pipeline of so many in the quick run, and of a tenth of that in the nightly run: all would take
- * an hour. */
+/* One pipeline of so many in the quick run, and of a tenth of that in the nightly run: all would
+ * take an hour. */
 static void check_chain(const golden_case *c, const popliner_chain *chain, size_t every,
                         uint64_t *random) {
     static size_t number = 0;

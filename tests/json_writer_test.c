@@ -1,4 +1,5 @@
-/* How documents of JSON are written: numbers with as few digits as tell them apart, texts as they are.
+/* How documents of JSON are written: numbers with as few digits as tell them apart, texts as they
+ * are.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
@@ -60,7 +61,8 @@ static void numbers_have_as_few_digits_as_tell_them_apart(void **state) {
     assert_written(&json, "9223372036854775807");
 }
 
-/* Expected: what Python's json.dumps gives, which has "?" for bytes that are no UTF-8 done first. */
+/* Expected: what Python's json.dumps gives, which has "?" for bytes that are no UTF-8 done first.
+ */
 static void texts_are_ascii(void **state) {
     (void)state;
     assert_text(NULL, "null");

@@ -34,8 +34,8 @@ static void add_up(question *q, const uint64_t *cuts) {
     own->ends[q->num_units] = sum;
 }
 
-/* Costs of a forward and a backward pass for each unit, and transfers; intervals may take longer than
- * their units, as with recomputation. */
+/* Costs of a forward and a backward pass for each unit, and transfers; intervals may take longer
+ * than their units, as with recomputation. */
 static void draw_costs(question *q, uint64_t *random) {
     const size_t n = q->num_units;
     const size_t most = test_below(random, 2) == 0 ? 3 : 1000;

@@ -68,7 +68,8 @@ uint64_t test_sum(const uint64_t *values, size_t count);
  * points to, which is counted down. */
 bool test_stop_after(void *left);
 
-/* The messages that a listener received: how often and what last, by level, and whether progress ended. */
+/* The messages that a listener received: how often and what last, by level, and whether progress
+ * ended. */
 typedef struct test_told {
     size_t messages[4];
     char last[4][2048];

@@ -176,9 +176,9 @@ static uint64_t least_priced(const instance *in, const popliner_interval *stage,
     return sum;
 }
 
-/* The fewest bytes of a stage if variants may be mixed, rounded down: the largest of what all prices
- * of a cycle say, of which those that two variants of a unit have suffice. FORBIDDEN without one
- * within the limits. Small numbers only. */
+/* The fewest bytes of a stage if variants may be mixed, rounded down: the largest of what all
+ * prices of a cycle say, of which those that two variants of a unit have suffice. FORBIDDEN without
+ * one within the limits. Small numbers only. */
 static uint64_t relaxed_bytes(const instance *in, const popliner_interval *stage) {
     const pl_variant_choice base = base_of(in, stage);
     const pl_variant_choice full = full_of(in, stage);

@@ -289,8 +289,8 @@ static values value_of(const question *q, unsigned begins, uint64_t max_peak) {
     return v;
 }
 
-/* The least value of each objective within the values and the slack of those before, and the largest
- * value that it may have. */
+/* The least value of each objective within the values and the slack of those before, and the
+ * largest value that it may have. */
 typedef struct truth {
     bool exists;
     uint64_t least[4];

@@ -250,10 +250,10 @@ bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id
 /* ---- Measuring and solving ---- */
 
 /* Measures the memory of one IPU that runs `stages` (usually one), each with what it stores for its
- * distance stages_to_end from the end of the pipeline. Sets *detail, whose names live as long as the
- * analysis, and *memory, which the caller frees with popliner_stage_memory_free (NULL: not set).
- * Ignores request->solver. Errors: USAGE for units that are not in the chain or overlap; those of
- * popliner_analysis_chain. Cost: O(touched variables + tiles * (steps + programs)). */
+ * distance stages_to_end from the end of the pipeline. Sets *detail, whose names live as long as
+ * the analysis, and *memory, which the caller frees with popliner_stage_memory_free (NULL: not
+ * set). Ignores request->solver. Errors: USAGE for units that are not in the chain or overlap;
+ * those of popliner_analysis_chain. Cost: O(touched variables + tiles * (steps + programs)). */
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_interval *stages, size_t num_stages,
@@ -284,11 +284,11 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
  * compiled with recomputation, where NONE is wrong; for any other profile STANDARD never needs less
  * than NONE. The certificate has the choice of each stage, and no costs then. The caller frees
  * *certificate before the analysis. Errors: those of popliner_analysis_chain and of popliner_solve;
- * with AUTO also USAGE for what popliner_solve rejects with choices, and for a profile without cycles
- * of computing or of a forward pass. Cost: that of popliner_analysis_costs and popliner_solve; with
- * AUTO two measurements. The second request for a schedule and a recomputation measures all stages
- * in detail, up to some hundred units, so that further ones cost little more than popliner_solve,
- * whatever their limits, objectives and constraints. */
+ * with AUTO also USAGE for what popliner_solve rejects with choices, and for a profile without
+ * cycles of computing or of a forward pass. Cost: that of popliner_analysis_costs and
+ * popliner_solve; with AUTO two measurements. The second request for a schedule and a recomputation
+ * measures all stages in detail, up to some hundred units, so that further ones cost little more
+ * than popliner_solve, whatever their limits, objectives and constraints. */
 popliner_status popliner_analysis_solve(popliner_analysis *analysis,
                                         const popliner_request *request,
                                         popliner_certificate **certificate, popliner_error *error);

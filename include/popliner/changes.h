@@ -107,8 +107,8 @@ typedef struct popliner_growth_result {
     const popliner_change *const *exceeded;
 } popliner_growth_result;
 
-/* The results of comparing two analyses, independent of both. Owned by the caller, who reads them and
- * changes nothing; free with popliner_changes_free. Later versions may append members. */
+/* The results of comparing two analyses, independent of both. Owned by the caller, who reads them
+ * and changes nothing; free with popliner_changes_free. Later versions may append members. */
 typedef struct popliner_changes {
     /* Quantities of both sides or of one: those of the device first, then categories, units, the
      * plan, stages, tiles. */
@@ -224,8 +224,8 @@ typedef struct popliner_compared_stage {
     double left_out_percent;
 } popliner_compared_stage;
 
-/* The results of comparing predictions with compiled stages. Owned by the caller, who reads them and
- * changes nothing; free with popliner_comparison_free. Later versions may append members. */
+/* The results of comparing predictions with compiled stages. Owned by the caller, who reads them
+ * and changes nothing; free with popliner_comparison_free. Later versions may append members. */
 typedef struct popliner_comparison {
     const popliner_compared_stage *stages; /* [num_stages] */
     size_t num_stages;

@@ -173,9 +173,10 @@ typedef enum popliner_costs_of {
 /* Set, or fill an array with, all numbers of one kind: num_units rows of num_units numbers, where
  * the row is the first unit of a stage and the column the last one. Setting ignores numbers before
  * the diagonal; getting sets these to POPLINER_PEAK_FORBIDDEN for peaks and to 0 for cycles. Cuts
- * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Peaks are those
- * of one position, stages_to_end; others ignore it. Setting changes nothing if it fails. Errors as
- * for single numbers, and USAGE for an unknown kind. O(num_units^2), and O(num_units) for cuts. */
+ * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Peaks are
+ * those of one position, stages_to_end; others ignore it. Setting changes nothing if it fails.
+ * Errors as for single numbers, and USAGE for an unknown kind. O(num_units^2), and O(num_units) for
+ * cuts. */
 popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of kind,
                                        size_t stages_to_end, const uint64_t *values,
                                        popliner_error *error);
@@ -218,8 +219,8 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
  * A graph becomes a chain: its nodes in topological order, nodes that must stay together as one
  * unit. Of several orders, popliner takes the one with the fastest split. */
 
-/* The contents of a costs file. Owned by the caller that read it, who changes nothing but the costs;
- * free with popliner_costs_file_free. Later versions may append members. */
+/* The contents of a costs file. Owned by the caller that read it, who changes nothing but the
+ * costs; free with popliner_costs_file_free. Later versions may append members. */
 typedef struct popliner_costs_file {
     /* The table. The caller may change it. It refers to the file for shared peaks. */
     popliner_costs *costs;

@@ -61,11 +61,12 @@ typedef struct popliner_emit_options {
     const popliner_certificate_input *names;
     /* The path of a layer's module within the model, for example "model.layers.{}", where {} is
      * replaced by the layer's name. Required by formats that name modules (POPTORCH, TORCH, TITAN,
-     * AUTOMODEL, ACCELERATE, MINDSPORE); TENSORFLOW uses it as the name of a Keras layer. NULL: unknown. */
+     * AUTOMODEL, ACCELERATE, MINDSPORE); TENSORFLOW uses it as the name of a Keras layer. NULL:
+     * unknown. */
     const char *layer_path;
     /* The paths of the modules that run before the first layer and after the last one, in order.
-     * TITAN and AUTOMODEL need both; DEEPSPEED and PADDLE count them; POPTORCH, TORCH and ACCELERATE need tail_modules if a stage holds only
-     * units after the last layer. */
+     * TITAN and AUTOMODEL need both; DEEPSPEED and PADDLE count them; POPTORCH, TORCH and
+     * ACCELERATE need tail_modules if a stage holds only units after the last layer. */
     const char *const *head_modules;
     size_t num_head_modules;
     const char *const *tail_modules;

@@ -36,8 +36,8 @@ extern "C" {
  * micro-batches in flight at one time, including the one that the stage is working on. The number
  * of copies is one less. */
 typedef enum popliner_copies_rule {
-    /* that of popliner_schedule; other members are ignored, except num_micro_batches for the time of
-     * a step */
+    /* that of popliner_schedule; other members are ignored, except num_micro_batches for the time
+     * of a step */
     POPLINER_COPIES_OF_SCHEDULE,
     POPLINER_COPIES_LIST,  /* the caller's own numbers of copies */
     POPLINER_COPIES_1F1B,  /* min(d + 1, M) */

@@ -402,8 +402,8 @@ popliner_status popliner_profile_get(const popliner_profile *profile, popliner_i
                                      size_t index, void *result, popliner_error *error);
 
 /* Fills `items` with all items of a kind: an array of structures, as many as
- * popliner_profile_get_info counts, of which the first was begun with its _INIT macro. Their strings
- * live as long as the profile. Errors: USAGE for an invalid kind or structure. O(items). */
+ * popliner_profile_get_info counts, of which the first was begun with its _INIT macro. Their
+ * strings live as long as the profile. Errors: USAGE for an invalid kind or structure. O(items). */
 popliner_status popliner_profile_get_all(const popliner_profile *profile, popliner_item kind,
                                          void *items, popliner_error *error);
 

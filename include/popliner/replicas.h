@@ -147,8 +147,8 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
  *   the stage       max(cycles / n, 2 * (n - 1) * W / (n * bandwidth))
  *   a cut           its bytes / link_bandwidth, at the same time as the stages; 0 without one
  *
- * and `cycles` of the plan is the largest of these. An IPU stores as many micro-batches as that of a
- * stage with L / n stages after it, rounded up, if the later stages run on L IPUs. Objectives are
+ * and `cycles` of the plan is the largest of these. An IPU stores as many micro-batches as that of
+ * a stage with L / n stages after it, rounded up, if the later stages run on L IPUs. Objectives are
  * those of the solver's options; without any CYCLES, MEMORY, TRAFFIC. Of plans that are as good,
  * it is the one on the fewest IPUs, then with the fewest cut bytes, then the earliest cuts. If
  * nothing fits, it is the plan of popliner_solve, whose reasons are those of one IPU for each

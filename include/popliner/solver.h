@@ -203,8 +203,8 @@ typedef struct popliner_infeasibility {
  * changes nothing; free with popliner_plan_free. */
 typedef struct popliner_plan {
     popliner_plan_status status;
-    /* True if the time limit expired, should_stop returned true, the earliest cuts need too large an
-     * integer program, or the search needed GLPK and this build has none (see
+    /* True if the time limit expired, should_stop returned true, the earliest cuts need too large
+     * an integer program, or the search needed GLPK and this build has none (see
      * popliner_solver_has_glpk). An OPTIMAL plan may then not be the one with the earliest cuts
      * among those that are as good. */
     bool is_stopped;
@@ -234,18 +234,18 @@ typedef struct popliner_plan {
     popliner_graph_proof graph;
 
     /* [num_stages], owned by the plan: how each stage recomputes, if the costs let stages choose
-     * (see below) or the request says it of each: "none", "full" (recomputes everything, stores the inputs), the name of an
-     * interval's variant or of a way, or those of units that differ from the default, "u=NAME,...".
-     * Else NULL. */
+     * (see below) or the request says it of each: "none", "full" (recomputes everything, stores the
+     * inputs), the name of an interval's variant or of a way, or those of units that differ from
+     * the default, "u=NAME,...". Else NULL. */
     char **choices;
 } popliner_plan;
 
 /* Frees a plan. NULL is fine. */
 void popliner_plan_free(popliner_plan *plan);
 
-/* A step of a pipeline that trains, or infers: its micro-batches go through all stages, in the order
- * of a schedule, and the slowest device decides only in part how long that takes. docs/costs.md has
- * the order of each schedule. */
+/* A step of a pipeline that trains, or infers: its micro-batches go through all stages, in the
+ * order of a schedule, and the slowest device decides only in part how long that takes.
+ * docs/costs.md has the order of each schedule. */
 typedef struct popliner_pipeline_step {
     size_t num_micro_batches; /* 0: the request has none, and there is no step */
     uint64_t cycles;          /* from the first pass to the last; 0: unknown */
@@ -261,9 +261,9 @@ typedef struct popliner_pipeline_step {
 /* ---- Options ---- */
 
 typedef enum popliner_method {
-    /* If each stage has its own IPU: GLPK's integer programs choose the split if they are quick (see
-     * POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same one, else the
-     * answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
+    /* If each stage has its own IPU: GLPK's integer programs choose the split if they are quick
+     * (see POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same one, else
+     * the answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
      * program alone.
      * If stages share IPUs: an enumeration of up to a million splits, or four million for BALANCE;
      * else GLPK, or an exact search over all stages if several IPUs are shared or too many
@@ -467,9 +467,9 @@ typedef struct popliner_option_names {
  *      is therefore unique, for any method.
  *
  * If no split is within the limits, the plan is INFEASIBLE and says why. Its stages are then the
- * best effort: the split that is least above the limit of any IPU (then with the earliest cuts) that
- * the other constraints allow; none, if the constraints conflict. If all limits are equal, that is
- * the split with the smallest peak.
+ * best effort: the split that is least above the limit of any IPU (then with the earliest cuts)
+ * that the other constraints allow; none, if the constraints conflict. If all limits are equal,
+ * that is the split with the smallest peak.
  *
  * If the time limit expires, or should_stop returns true, the plan holds the best known split:
  * FEASIBLE with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no
@@ -532,22 +532,23 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const char *path, popliner_error *error);
 
 /* Arranges the units of a graph for these options: searches all contiguous partitions of the graph
- * by a dynamic program over its down-sets, and makes the file whose chain has the stages of the best
- * one. Solve info.costs of *arranged with the same options (those that name units in terms of the
- * new chain): popliner_plan.graph then says what was proven of the whole graph. All
- * contiguous partitions are those that satisfy the limits, pairs, placements and numbers of units of
- * the options; for a pair, units of one stage.
+ * by a dynamic program over its down-sets, and makes the file whose chain has the stages of the
+ * best one. Solve info.costs of *arranged with the same options (those that name units in terms of
+ * the new chain): popliner_plan.graph then says what was proven of the whole graph. All contiguous
+ * partitions are those that satisfy the limits, pairs, placements and numbers of units of the
+ * options; for a pair, units of one stage.
  *
- * *arranged is NULL, and the chain of the file stands, if there is nothing to search: the file is no
- * graph, or its graph has one order only, or more than 4096 units; or partitions cannot be judged
- * by the units of their stages: rules for cuts, counted units, BALANCE, slack, links, weights,
- * several stages on one IPU, the method GREEDY.
+ * *arranged is NULL, and the chain of the file stands, if there is nothing to search: the file is
+ * no graph, or its graph has one order only, or more than 4096 units; or partitions cannot be
+ * judged by the units of their stages: rules for cuts, counted units, BALANCE, slack, links,
+ * weights, several stages on one IPU, the method GREEDY.
  *
  * The search ends early after half of options->time_limit_seconds, or without a limit after 2e7
  * steps (a second or a few), or beyond 512 MiB of down-sets. Then *arranged has the best partition
  * that is known, and `graph` a bound.
  *
- * The caller frees *arranged, before `file`, to which it refers. Errors: those of popliner_solve. */
+ * The caller frees *arranged, before `file`, to which it refers. Errors: those of popliner_solve.
+ */
 popliner_status popliner_costs_file_arrange(const popliner_costs_file *file,
                                             const popliner_solver_options *options,
                                             popliner_costs_file **arranged, popliner_error *error);
@@ -620,10 +621,10 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
 
 /* Solves like popliner_solve with choices, for stages that run in any of several ways. Each way has
  * a table of costs of one chain, with the peaks and cycles of stages in this way, for every
- * position. The cuts are those of costs[0]. Chooses the first of equal ways; the choices of the plan
- * are names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
- * USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those of
- * popliner_solve. Cost: as above. */
+ * position. The cuts are those of costs[0]. Chooses the first of equal ways; the choices of the
+ * plan are names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways.
+ * Errors: USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those
+ * of popliner_solve. Cost: as above. */
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
                                               const char *const *names, size_t num_ways,
                                               const popliner_solver_options *options,

@@ -203,8 +203,8 @@ popliner_status pl_task_begin(pl_task *task, popliner_analysis *analysis,
                               const popliner_request *request, pl_purpose what,
                               popliner_error *error);
 
-/* Keeps all stages, measured in detail, if such a pipeline was requested before; t->stages are these
- * then. Errors: those of pl_intervals_measure. */
+/* Keeps all stages, measured in detail, if such a pipeline was requested before; t->stages are
+ * these then. Errors: those of pl_intervals_measure. */
 popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error);
 
 /* Measures all stages, unless they were measured before, into task->costs. Stages above max_bytes

@@ -60,9 +60,9 @@ static popliner_status solve_costs(pl_task *t, popliner_plan *plan, popliner_err
     return status;
 }
 
-/* Measures all stages with their details when a pipeline is requested again, and keeps them: further
- * requests with other limits, objectives and constraints then measure nothing. The first request
- * does not, because details take longer than the peaks that it needs. */
+/* Measures all stages with their details when a pipeline is requested again, and keeps them:
+ * further requests with other limits, objectives and constraints then measure nothing. The first
+ * request does not, because details take longer than the peaks that it needs. */
 popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
     pl_model_parts *parts = &t->analysis->models[t->model];
     const size_t place = pl_stages_place(&t->pipeline);

@@ -112,7 +112,8 @@ typedef struct pl_grid_cell {
     bool is_bold; /* the row is, in its first cell */
 } pl_grid_cell;
 
-/* Zero-initialise all members except for the columns; rows are added cell by cell. pl_grid_write frees it. */
+/* Zero-initialise all members except for the columns; rows are added cell by cell. pl_grid_write
+ * frees it. */
 typedef struct pl_grid {
     const pl_grid_column *columns;
     size_t num_columns;

@@ -139,8 +139,8 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
 
 /* Aligns the columns of `text`, which `delimiter` separates: texts to the left, numbers to the
  * right and with commas between thousands, two blanks between columns. Lines without a delimiter
- * stay unchanged. A new table, whose first line has the names, begins after such a line, and after an
- * empty line if the number of columns changes. O(length of the text). */
+ * stay unchanged. A new table, whose first line has the names, begins after such a line, and after
+ * an empty line if the number of columns changes. O(length of the text). */
 void pl_columns_align(pl_text *text, char delimiter);
 
 /* The name of a table, and its columns of numbers. */

@@ -112,8 +112,8 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error);
 
-/* Solves for the number of devices of each stage, for --device-map replicas. The caller frees *plan.
- * Errors: USAGE for what does not go with that. */
+/* Solves for the number of devices of each stage, for --device-map replicas. The caller frees
+ * *plan. Errors: USAGE for what does not go with that. */
 popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
                                    popliner_plan **plan, popliner_error *error);
 

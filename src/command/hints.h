@@ -44,7 +44,8 @@ popliner_status hints_for_evaluate(session *s, const request *r,
 
 /* Measures the split of a row within the row's limit, and sets *verdict to the worst of its stages;
  * *has_verdict is false if it cannot be measured. micro_batches (0: those of the request) are those
- * of a step. Logs nothing. Errors: those of popliner_analysis_evaluate, except for USAGE and STOPPED. */
+ * of a step. Logs nothing. Errors: those of popliner_analysis_evaluate, except for USAGE and
+ * STOPPED. */
 popliner_status hints_measure_verdict(session *s, const request *r, const popliner_split_row *row,
                                       size_t micro_batches, bool *has_verdict,
                                       popliner_verdict *verdict, popliner_error *error);

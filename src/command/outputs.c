@@ -42,7 +42,8 @@ static popliner_status add_model(const session *s, popliner_table table, char **
     return made.failed ? fail_memory(error, "a table") : POPLINER_OK;
 }
 
-/* Makes the few lines of the original and, unless its model was requested, the compiler's account. */
+/* Makes the few lines of the original and, unless its model was requested, the compiler's account.
+ */
 static popliner_status make_totals(session *s, popliner_format format, char **text,
                                    popliner_error *error) {
     char *lines = NULL;

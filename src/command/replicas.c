@@ -285,8 +285,8 @@ typedef struct source {
     popliner_pipeline pipeline;
 } source;
 
-/* True if the costs of a pipeline are also those of another one: stages store as many copies in each
- * place, and no rule counts but that of the place. */
+/* True if the costs of a pipeline are also those of another one: stages store as many copies in
+ * each place, and no rule counts but that of the place. */
 static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeline *other,
                              size_t num_stages) {
     bool are_equal = one->copies.rule == POPLINER_COPIES_1F1B && num_stages <= one->max_stages &&

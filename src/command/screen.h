@@ -32,8 +32,8 @@ popliner_status screen_answer(session *s, const request *r, const popliner_certi
 popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
                              popliner_error *error);
 
-/* Replaces the table of a section as screen_table does. Layers and tiles have the largest first, and a sentence
- * about it. Errors: MEMORY. */
+/* Replaces the table of a section as screen_table does. Layers and tiles have the largest first,
+ * and a sentence about it. Errors: MEMORY. */
 popliner_status screen_section(session *s, popliner_section section, char **text,
                                popliner_error *error);
 

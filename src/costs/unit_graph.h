@@ -107,7 +107,8 @@ const char *pl_unit_order_name(pl_unit_order order);
  * * ready units); for PL_ORDER_TRAFFIC, times their nets. */
 bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_t *place);
 
-/* ---- A file's graph --------------------------------------------------------------------------- */
+/* ---- A file's graph ---------------------------------------------------------------------------
+ */
 
 /* Findings about the whole graph, for one question: see solve/down_sets.h. */
 typedef struct pl_graph_claim {

@@ -79,9 +79,9 @@ typedef struct pl_variant_limits {
 } pl_variant_limits;
 
 /* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`. For
- * variants of units, peaks are lower bounds, unless cycles are not limited: parts of variants count.
- * Forbids stages that have no such peak or need more than max_bytes. *costs is NULL if should_stop
- * returned true. Errors: MEMORY. O(n^2 * places * log(variants)). */
+ * variants of units, peaks are lower bounds, unless cycles are not limited: parts of variants
+ * count. Forbids stages that have no such peak or need more than max_bytes. *costs is NULL if
+ * should_stop returned true. Errors: MEMORY. O(n^2 * places * log(variants)). */
 popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
                                   const pl_variant_limits *limits, popliner_costs **costs,
                                   popliner_error *error);

@@ -1,5 +1,5 @@
-/* The variables of some tiles by address, and when they are live: of the tiles that matter most, and
- * those of stages as the compiler's rule would lay them out.
+/* The variables of some tiles by address, and when they are live: of the tiles that matter most,
+ * and those of stages as the compiler's rule would lay them out.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "page/page_data.h"

@@ -89,8 +89,8 @@ popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile
 /* Adds the module of the solver, as base64; null without one. */
 void pl_page_put_solver(pl_json *json, const char *key);
 
-/* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it shows
- * the answer of the certificate (NULL: none) as terminals do, with `lacks_schedule` as in
+/* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it
+ * shows the answer of the certificate (NULL: none) as terminals do, with `lacks_schedule` as in
  * popliner_screen_answer. O(size of the data). */
 void pl_page_add(pl_text *page, const popliner_certificate *certificate, bool lacks_schedule,
                  const pl_text *data);
@@ -145,8 +145,8 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
 
 /* ---- The page without its data: src/page/assemble.cmake makes it of the files here ---- */
 
-/* Line by line, with the line ends: what is before the answer, before the data, and after them, with
- * NULL after each. */
+/* Line by line, with the line ends: what is before the answer, before the data, and after them,
+ * with NULL after each. */
 extern const char *const pl_page_lines[];
 
 /* The WebAssembly module of the solver, by gzip; the size is 0 if it was built without. */

@@ -61,7 +61,8 @@ popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_er
 
 /* True if a stage never needs less when it grows. Sent or recomputed data, and attributed memory at
  * the step of the peak, can decrease, and the last stage may have smaller factors than those before
- * it. What a stage needs at most is of all its tiles, and what is added may make these more even. */
+ * it. What a stage needs at most is of all its tiles, and what is added may make these more even.
+ */
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need);
 
 /* True if the calibration is set. */

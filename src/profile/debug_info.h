@@ -60,8 +60,8 @@ struct pl_debug_info {
     char *string_bytes; /* of the details */
     size_t strings_length;
 
-    size_t
-        num_read; /* contexts in the file; pl_read_files drops those that the profile does not use */
+    /* contexts in the file; pl_read_files drops those that the profile does not use */
+    size_t num_read;
     size_t num_contexts;
     uint64_t *context_id;
     uint64_t *context_parent_id; /* as in the file; 0: none */

@@ -207,7 +207,8 @@ struct popliner_profile {
     /* True if the fields of pl_profile_variable_fields were left out. */
     bool lacks_variables;
 
-    /* Lowered variables, sorted by tile, and by id on each. One that was not allocated has size 0. */
+    /* Lowered variables, sorted by tile, and by id on each. One that was not allocated has size 0.
+     */
     size_t num_variables;
     uint32_t *variable_size_bytes;
     uint32_t *variable_offset;    /* address on the tile */

@@ -76,8 +76,8 @@ static unsigned in_cell(uint64_t eighths, size_t cell) {
 
 /* ---- columns ---- */
 
-/* Columns of two parts each, from the bottom up: height lines, of AXIS_WIDTH characters for the axis
- * and count columns each. */
+/* Columns of two parts each, from the bottom up: height lines, of AXIS_WIDTH characters for the
+ * axis and count columns each. */
 typedef struct bars {
     size_t count;
     const uint64_t *base_bytes;  /* [count] */

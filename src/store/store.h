@@ -97,7 +97,8 @@ typedef struct pl_stored_analysis {
     popliner_operations *operations; /* owned */
 } pl_stored_analysis;
 
-/* Opens a stored analysis. Errors: INPUT for a file that is not a stored analysis, is of another version or machine, or is damaged; MEMORY. */
+/* Opens a stored analysis. Errors: INPUT for a file that is not a stored analysis, is of another
+ * version or machine, or is damaged; MEMORY. */
 popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **analysis,
                                         popliner_error *error);
 void pl_stored_analysis_close(pl_stored_analysis *analysis);

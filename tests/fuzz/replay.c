@@ -1,5 +1,5 @@
-/* Feeds inputs to a harness, without libFuzzer: replay [--cases=RUN] LIST FOLDER feeds every line of
- * the file LIST, in the quick run one of four, then every file of FOLDER in alphabetic order. A
+/* Feeds inputs to a harness, without libFuzzer: replay [--cases=RUN] LIST FOLDER feeds every line
+ * of the file LIST, in the quick run one of four, then every file of FOLDER in alphabetic order. A
  * line is an input in the quoting of libFuzzer's dictionaries: \xNN is a byte, \\ a backslash, any
  * other visible character is itself. A folder that does not exist is an empty one; no input at all
  * is a mistake.

@@ -136,7 +136,8 @@ static void take(mk_placement *placement, const mk_taken *taken) {
     placement->num_taken++;
 }
 
-/* What is always live meets all others: for it, addresses that touch are one, whatever lies there. */
+/* What is always live meets all others: for it, addresses that touch are one, whatever lies there.
+ */
 static void join_taken(mk_placement *placement, const mk_taken *wanted) {
     size_t kept = 0;
     for (size_t i = 0; i < placement->num_taken; i++) {
