@@ -130,7 +130,7 @@ def plans_of(splits):
             for stages in itertools.product(*zip(*(rows[way] for way in WAYS)))]
 
 
-VERDICT = re.compile(r"^>? +(\d+) .*  (fits|likely fits|may not fit|does not fit)$", re.MULTILINE)
+VERDICT = re.compile(r"^>? +(\d+) .*  (fits|likely fits|may not fit|does not fit)(?:  .*)?$", re.MULTILINE)
 
 
 def check_verdicts(tool, profile, options):
@@ -160,6 +160,12 @@ def check_several(tool, profile, pipeline, splits, objective, limit):
         if best and not {stage["recompute"] for stage in row["stages"]} <= set(WAYS):
             fail(f"{profile} {own} {objective} {count}: {row['stages']}")
     check_verdicts(tool, profile, [*own, "--objective", objective])
+    table = run(tool, "-q", profile, "--solve", "--format", "tsv", *own, "--objective", objective,
+                "--num-ipus", "1..4").stdout.splitlines()
+    at = table[0].split("\t").index("recompute")
+    told = [line.split("\t")[at].split(" | ") for line in table[1:]]
+    if told != [[stage["recompute"] for stage in row["stages"]] or [""] for row in rows]:
+        fail(f"{profile} {own} {objective}: the table has {told}")
     if len(names) != 2:
         return
     points = solve(tool, profile, *own, "--pareto", objective, "--num-ipus", "9")["results"]

@@ -178,6 +178,9 @@ void pl_certificate_infeasibility_json(const pl_certificate *certificate, pl_jso
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
                              const char *const *unit_names);
 
+/* Returns what the stages chose, on one line; empty if they did not choose. */
+pl_text pl_certificate_choices(const popliner_plan *plan);
+
 /* The answer, as a value of a document. */
 void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_json *json);
 

@@ -676,6 +676,13 @@ void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
     pl_text_add(text, "]");
 }
 
+pl_text pl_certificate_choices(const popliner_plan *plan) {
+    pl_text text = {0};
+    for (size_t i = 0; plan->choices != NULL && i < plan->num_stages; i++)
+        pl_text_format(&text, "%s%s", i > 0 ? " | " : "", plan->choices[i]);
+    return text;
+}
+
 popliner_status popliner_certificate_text(const popliner_certificate *callers,
                                           popliner_certificate_form form, char **result,
                                           popliner_error *error) {

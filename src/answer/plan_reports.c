@@ -31,6 +31,15 @@ static pl_text split_text(const pl_certificate_input *names, const popliner_plan
     return line;
 }
 
+/* Adds the stages, and what each chose if they choose. */
+static void add_split(const pl_certificate_input *names, const popliner_plan *plan,
+                      pl_sheet *sheet) {
+    PL_COLUMN(sheet, made, "split", plan != NULL ? split_text(names, plan) : (pl_text){0});
+    if (names->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        PL_COLUMN(sheet, made, "recompute",
+                  plan != NULL ? pl_certificate_choices(plan) : (pl_text){0});
+}
+
 /* Returns the step of a plan; without an order if it is unknown. */
 static popliner_pipeline_step step_of(const pl_certificate_input *names,
                                       const popliner_plan *plan) {
@@ -66,15 +75,18 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
         PL_COLUMN(sheet, known_ratio, "step", step.order != NULL, step.cycles,
                   names->cycles_per_time_unit);
     }
-    PL_COLUMN(sheet, made, "split", split_text(names, plan));
+    add_split(names, plan, sheet);
 }
 
-/* The members of an object that tell where a stage runs. */
-static void put_stage(const pl_certificate_input *names, const popliner_plan_stage *stage,
+/* The members of an object that tell where a stage runs, and what it chose. */
+static void put_stage(const pl_certificate_input *names, const popliner_plan *plan, size_t i,
                       pl_json *json) {
+    const popliner_plan_stage *stage = &plan->stages[i];
     pl_put_number(json, "ipu", stage->ipu);
     pl_put_text(json, "from", names->unit_names[stage->first_unit]);
     pl_put_text(json, "to", names->unit_names[stage->last_unit]);
+    if (plan->choices != NULL)
+        pl_put_text(json, "recompute", plan->choices[i]);
 }
 
 /* Those of a row's object: the same, with stages, their choices and bounds. */
@@ -88,9 +100,7 @@ static void put_plan(const pl_certificate_input *names, const popliner_plan *pla
     pl_put_open(json, "stages", '[');
     for (size_t i = 0; i < plan->num_stages; i++) {
         pl_put_open(json, NULL, '{');
-        put_stage(names, &plan->stages[i], json);
-        if (plan->choices != NULL)
-            pl_put_text(json, "recompute", plan->choices[i]);
+        put_stage(names, plan, i, json);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -268,7 +278,7 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     PL_COLUMN(sheet, made, "throughput", shown);
     PL_COLUMN(sheet, made, "idle_share", has_step ? share_text(c->step.idle_share) : (pl_text){0});
     PL_COLUMN(sheet, made, "gap", is_had ? share_text(c->gap) : (pl_text){0});
-    PL_COLUMN(sheet, made, "split", is_had ? split_text(names, c->plan) : (pl_text){0});
+    add_split(names, is_had ? c->plan : NULL, sheet);
 }
 
 static void put_candidate(const popliner_replicas_candidate *c, const pl_certificate_input *names,
@@ -292,7 +302,7 @@ static void put_candidate(const popliner_replicas_candidate *c, const pl_certifi
     for (size_t i = 0; i < num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan->stages[i];
         pl_put_open(json, NULL, '{');
-        put_stage(names, stage, json);
+        put_stage(names, c->plan, i, json);
         pl_put_number(json, "max_tile_mem", stage->peak_bytes);
         pl_certificate_number_json(json, "cycles", stage->cycles, divisor);
         pl_put_number(json, "parameter_bytes",

@@ -121,6 +121,7 @@ static void add_row(const table *t, const popliner_split_row *row, bool is_marke
         add_objective(t, row->plan, t->objectives[i], grid);
     add_cuts(t, row->plan, grid);
     pl_grid_text(grid, row->verdict);
+    pl_grid_made(grid, row->plan != NULL ? pl_certificate_choices(row->plan) : (pl_text){0});
     if (is_marked)
         pl_grid_mark_row(grid);
 }
@@ -138,7 +139,7 @@ static void take_objectives(table *t) {
 }
 
 static void write_table(const table *t, pl_layout *layout) {
-    pl_grid_column columns[POPLINER_SCREEN_CELLS + POPLINER_NUM_OBJECTIVES + 6] = {
+    pl_grid_column columns[POPLINER_SCREEN_CELLS + POPLINER_NUM_OBJECTIVES + 7] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0}};
     size_t count = 1;
     bool differs;
@@ -163,6 +164,7 @@ static void write_table(const table *t, pl_layout *layout) {
                                             PL_GRID_RIGHT, 2, 0, least_screen};
     columns[count++] = (pl_grid_column){"cuts after", PL_GRID_NAME, 2, MOST_CUTS, 0};
     columns[count++] = (pl_grid_column){"verdict", PL_GRID_WORDS, 2, 0, 0};
+    columns[count++] = (pl_grid_column){"recompute", PL_GRID_NAME, 2, MOST_CUTS, 0};
     pl_grid grid = {.columns = columns, .num_columns = count};
     for (size_t i = 0; i < t->own.num_rows; i++)
         add_row(t, &t->own.rows[i], i == t->own.marked_row, &grid);
