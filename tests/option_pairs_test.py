@@ -589,7 +589,7 @@ class Profile:
         devices = request.device_map or range(len(cuts) + 1)
         if self.options.get("schedule") == "inference":
             return [0] * (len(cuts) + 1)
-        own = self.evaluate(request, cuts, schedule="popart", accumulators="fp16",
+        own = self.evaluate(request, cuts, schedule="popart", accumulators="fp16", recompute="none",
                             **{"memory-model": "full"})
         return [stage["mem"].get("accumulators", 0) if devices[k] not in devices[:k] else 0
                 for k, stage in enumerate(own)]
@@ -842,10 +842,10 @@ class Check:
             if "link_cycles" in own:
                 expect(parts(own["link_cycles"], self.costs.scale), stage.link, "link_cycles")
 
-    def choices(self, split):
+    def choices(self, split, request=None, bounds=None):
         """(memory, cycles) that each stage may have: with --recompute auto those with the fewest
         cycles within its limit, and within memory and headroom, with their slack, if asked for."""
-        request = self.request
+        request, bounds = request or self.request, bounds or self.best[2]
         if request.recompute != "auto":
             return [{(s.memory, s.cycles)} for s in split.stages]
         ways = list(self.costs.split(request, split.cuts))
@@ -853,7 +853,7 @@ class Check:
         for k, stage in enumerate(split.stages):
             most = request.limit(stage.device)
             most = float("inf") if most is None else most
-            for i, (objective, bound) in enumerate(zip(request.objectives, self.best[2])):
+            for i, (objective, bound) in enumerate(zip(request.objectives, bounds)):
                 slack = request.slack if i + 1 < len(request.objectives) else 0
                 allowed = math.floor(abs(bound) * slack / 100)
                 if objective == "memory":
@@ -920,6 +920,12 @@ class Check:
                 self.row(own, best, does_fit)
         self.status(does_any)
 
+    def chosen(self, row, split):
+        """That a row of a table has a choice of each stage, where stages choose."""
+        expect("recompute" in row, self.request.recompute == "auto", "column recompute")
+        if "recompute" in row:
+            expect(len(row["recompute"].split(" | ")), len(split.stages), "recompute")
+
     def row(self, own, best, does_fit=True):
         """A row of a sweep or a front, in JSON or in a table."""
         split, values, bounds = best
@@ -934,6 +940,7 @@ class Check:
                 expect(parts(own[name], scale), abs(values[i]), name)
             expect(own["split"], "[ " + " | ".join(
                 " ".join(self.costs.names[s.first:s.end]) for s in split.stages) + " ]", "split")
+            self.chosen(own, split)
         expect(int(own["used"]), split.value("ipus"), "used")
 
     def front(self):
@@ -981,6 +988,10 @@ class Check:
             expect((own["status"], int(own["replicas"])), ("infeasible", 0), f"candidate {i}")
             return
         _, step, replicas, batches, split = expected
+        objectives = tuple(name for name in self.request.objectives if name != "throughput")
+        request = Request(**{**vars(self.request), "micro_batches": batches, "objectives": objectives,
+                             "device_map": [stage.device for stage in split.stages]})
+        chosen = self.choices(split, request, split.values(objectives))
         expect((own["status"], int(own["replicas"]), int(own["micro_batches"])),
                ("optimal", replicas, batches), f"candidate {i}")
         expect_time(own["step_cycles"], self.costs.scale, step, f"candidate {i}: step_cycles")
@@ -989,10 +1000,14 @@ class Check:
         if isinstance(own["split"], str):
             expect(own["split"], "[ " + " | ".join(
                 " ".join(self.costs.names[s.first:s.end]) for s in split.stages) + " ]", "split")
+            self.chosen(own, split)
         else:
-            expect([(s["ipu"], s["from"], s["to"], s["max_tile_mem"]) for s in own["split"]],
-                   [(*ends, s.memory) for ends, s in zip(named(self.costs, split), split.stages)],
-                   f"candidate {i}: split")
+            expect([(s["ipu"], s["from"], s["to"]) for s in own["split"]],
+                   named(self.costs, split), f"candidate {i}: split")
+            for stage, ways in zip(own["split"], chosen):
+                numbers = stage["max_tile_mem"], parts(stage["cycles"], self.costs.scale)
+                if numbers not in ways:
+                    raise AssertionError(f"candidate {i}: {numbers}, expected one of {ways}")
 
     # -- files --
 

@@ -358,7 +358,10 @@ def front_of(costs, request):
 
 
 def step_of(request, split, num_ipus):
-    """The time of a step, of whose undivided cycles a third is forward; None if no order is known."""
+    """The time of a step, of whose undivided cycles a third is forward; None if no order is known,
+    or stages choose."""
+    if request.recompute == "auto":
+        return None
     rule, ahead = request.copies, None
     if request.copies is None:
         rule = request.schedule

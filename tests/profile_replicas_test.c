@@ -373,8 +373,8 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
-/* Recomputation is not chosen with replicas, and PopLiner's memory model has no parameters:
- * there, all operations in no layer are one unit, which seemed to train what layers have. */
+/* Stages that share IPUs do not choose, and PopLiner's memory model has no parameters: there, all
+ * operations in no layer are one unit, which seemed to train what layers have. */
 static void some_requests_are_refused(void **state) {
     char *directory = test_path(*state, "made");
     popliner_analysis *analysis;
@@ -387,15 +387,16 @@ static void some_requests_are_refused(void **state) {
     make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 --training "
                             "--layers 2 --execution");
     assert_ok(popliner_analysis_read(directory, NULL, NULL, &analysis, &error), &error);
+    options.total_ipus = options.chunks = 2;
+    options.micro_batches = 1;
     assert_int_equal(
         popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
         POPLINER_ERROR_USAGE);
-    assert_non_null(strstr(error.message, "auto"));
+    assert_non_null(strstr(error.message, "auto: stages 0 and 1"));
     assert_null(replicas);
     request.recompute = POPLINER_RECOMPUTE_NONE;
     request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
-    options.total_ipus = 2;
-    options.micro_batches = 1;
+    options.chunks = 1;
     options.bandwidth_bytes = options.bandwidth_cycles = 1;
     assert_int_equal(
         popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),

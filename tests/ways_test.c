@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "costs/variants.h"
+#include "popliner/replicas.h"
 #include "popliner/solver.h"
 #include "test_data.h"
 
@@ -388,6 +389,136 @@ static void check_front(question *q) {
     popliner_pareto_free(front);
 }
 
+/* ---- replicas ---- */
+
+/* The fullest of the stages, by the parameters of their units. */
+static uint64_t parameters_of(const question *q, const answer *a, const uint64_t *bytes) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < a->num_stages; i++) {
+        uint64_t sum = 0;
+        for (size_t u = a->first[i]; u < (i + 1 < a->num_stages ? a->first[i + 1] : q->num_units);
+             u++)
+            sum += bytes[u];
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* The formula of popliner/replicas.h, for one chunk. */
+static uint64_t step_of(const question *q, const popliner_replicas_options *o, const answer *a,
+                        size_t replicas, uint64_t batches) {
+    uint64_t bytes = parameters_of(q, a, o->parameter_bytes);
+    uint64_t reduce = o->bandwidth_bytes == 0 ? 0
+                                              : up(2 * (replicas - 1) * bytes, o->bandwidth_cycles,
+                                                   replicas * o->bandwidth_bytes);
+    return (batches + a->num_stages - 1) * a->of[POPLINER_OBJECTIVE_CYCLES] + reduce;
+}
+
+/* Compares throughputs, then the objectives after the cycles. */
+static bool is_better_candidate(const question *q, const uint64_t *a, const answer *of_a,
+                                const uint64_t *b, const answer *of_b) {
+    if (b[0] == 0 || a[0] * b[1] != b[0] * a[1])
+        return b[0] == 0 || a[0] * b[1] > b[0] * a[1];
+    if (a[2] != b[2])
+        return a[2] < b[2];
+    for (size_t i = 0; i < q->options.num_objectives; i++) {
+        popliner_objective own = q->objectives[i];
+        if (own != POPLINER_OBJECTIVE_CYCLES && of_a->of[own] != of_b->of[own])
+            return of_a->of[own] < of_b->of[own];
+    }
+    return false;
+}
+
+/* Every split of so many stages, with each choice and each number of replicas. Sets value to the
+ * micro-batches, the cycles of their step, and the replicas. */
+static answer best_candidate(const question *q, const popliner_replicas_options *o,
+                             size_t num_stages, uint64_t value[3]) {
+    answer best = {.exists = false};
+    value[0] = value[1] = value[2] = 0;
+    for (unsigned begins = 0; begins < 1u << q->num_units; begins += 2) {
+        size_t num_choices = q->num_ways;
+        for (unsigned rest = begins; rest > 0; rest &= rest - 1)
+            num_choices *= q->num_ways;
+        for (size_t choices = 0; choices < num_choices; choices++) {
+            answer own = value_of(q, begins, choices);
+            for (size_t r = 1;
+                 own.exists && own.num_stages == num_stages && r * num_stages <= o->total_ipus;
+                 r++) {
+                uint64_t batches = o->batch > 0 ? o->batch / r : o->micro_batches;
+                uint64_t of[] = {r * batches, step_of(q, o, &own, r, batches), r};
+                if ((o->batch == 0 || o->batch % r == 0) &&
+                    is_better_candidate(q, of, &own, value, &best)) {
+                    best = own;
+                    memcpy(value, of, sizeof of);
+                }
+            }
+        }
+    }
+    return best;
+}
+
+static size_t num_candidates;
+
+/* The plan of a candidate has the numbers of what its stages chose. */
+static void check_candidate(const question *q, const popliner_replicas_candidate *c) {
+    unsigned begins = 0;
+    size_t choices = 0;
+    for (size_t i = c->plan->num_stages; i-- > 0;) {
+        size_t way = 0;
+        while (strcmp(names[way], c->plan->choices[i]) != 0)
+            way++;
+        choices = choices * q->num_ways + way;
+        begins |= 1u << c->plan->stages[i].first_unit;
+    }
+    const answer own = value_of(q, begins & ~1u, choices);
+    assert_true(own.exists);
+    assert_int_equal(c->cycles, own.of[POPLINER_OBJECTIVE_CYCLES]);
+    assert_int_equal(c->plan->peak_bytes, own.of[POPLINER_OBJECTIVE_MEMORY]);
+    assert_int_equal(c->plan->cut_bytes, own.of[POPLINER_OBJECTIVE_TRAFFIC]);
+}
+
+/* The best throughput of each number of stages; q->costs[0] chooses. */
+static void check_replicas(question *q, uint64_t *random) {
+    uint64_t bytes[MOST_UNITS];
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART};
+    popliner_replicas_options o = POPLINER_REPLICAS_OPTIONS_INIT;
+    popliner_replicas *found = NULL;
+    popliner_error error = {.message = ""};
+    for (size_t i = 0; i < MOST_UNITS; i++)
+        bytes[i] = test_below(random, 9);
+    q->options.slack_percent = 0;
+    q->below = 0;
+    o.solver = &q->options;
+    o.total_ipus = 1 + test_below(random, 9);
+    o.micro_batches = test_below(random, 2) * (1 + test_below(random, 6));
+    o.batch = o.micro_batches == 0 ? 12 : 0;
+    o.parameter_bytes = bytes;
+    o.bandwidth_bytes = test_below(random, 3);
+    o.bandwidth_cycles = 1 + test_below(random, 5);
+    o.pipeline = test_below(random, 2) == 0 ? NULL : &pipeline;
+    if (popliner_replicas_solve(q->costs[0], &o, &found, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    assert_true(found->is_proven);
+    for (size_t i = 0; i < found->num_candidates; i++) {
+        const popliner_replicas_candidate *c = &found->candidates[i];
+        uint64_t value[3];
+        const answer best = best_candidate(q, &o, i + 1, value);
+        assert_int_equal(c->num_replicas > 0, best.exists);
+        if (!best.exists)
+            continue;
+        assert_int_equal(c->num_replicas * c->micro_batches, value[0]);
+        assert_int_equal(c->step_cycles, value[1]);
+        assert_int_equal(c->num_replicas, value[2]);
+        for (size_t k = 0, n = 1; k < q->options.num_objectives; k++)
+            if (q->objectives[k] != POPLINER_OBJECTIVE_CYCLES)
+                assert_int_equal(c->plan->values[n++].value, best.of[q->objectives[k]]);
+        assert_int_equal(c->step.obstacle != NULL, o.pipeline != NULL);
+        check_candidate(q, c);
+        num_candidates++;
+    }
+    popliner_replicas_free(found);
+}
+
 static void every_choice_was_tried(void **state) {
     size_t num_cases = test_chosen(2500, 7000, 20000);
     uint64_t random = 77;
@@ -399,9 +530,13 @@ static void every_choice_was_tried(void **state) {
         assert_int_equal(pl_ways_join(q.costs, names, q.num_ways, NULL), POPLINER_OK);
         if (q.options.num_objectives > 1 && can_be_solved(&q))
             check_front(&q);
+        if (popliner_costs_has_cycles(q.costs[0]) &&
+            !has_objective(&q, POPLINER_OBJECTIVE_HEADROOM))
+            check_replicas(&q, &random);
         popliner_costs_free(q.costs[0]);
     }
     assert_true(num_points > num_cases / 2);
+    assert_true(num_candidates > num_cases / 2);
     assert_true(num_feasible > num_cases / 3);
     assert_true(num_without_recomputing < num_feasible * 4 / 5);
 }

@@ -369,9 +369,8 @@ static popliner_status find_replicas_stages(replicas_search *s, popliner_error *
     if (s->stages != NULL || pl_is_calibrated(&t->pipeline.calibration) ||
         !pl_analysis_can_keep_stages(num_units))
         return POPLINER_OK;
-    popliner_status status = pl_analysis_keep_stages(t->analysis, t->model, &t->pipeline, false,
-                                                     ", for any pipeline", error);
-    if (status == POPLINER_OK)
+    popliner_status status = pl_task_keep_stages(t, ", for any pipeline", error);
+    if (status == POPLINER_OK && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         s->stages = t->analysis->models[t->model].stages[pl_stages_place(&t->pipeline)];
     return status;
 }

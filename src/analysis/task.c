@@ -469,6 +469,20 @@ static size_t recomputing_ways(const popliner_pipeline *pipeline, popliner_need 
     return count;
 }
 
+popliner_status pl_task_keep_stages(pl_task *t, const char *purpose, popliner_error *error) {
+    popliner_pipeline pipeline = t->pipeline;
+    popliner_recompute ways[PL_NUM_RECOMPUTES] = {pipeline.recompute};
+    const size_t count = pipeline.recompute == POPLINER_RECOMPUTE_AUTO
+                             ? recomputing_ways(&pipeline, t->need, t->ways, ways)
+                             : 1;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        pipeline.recompute = ways[i];
+        status = pl_analysis_keep_stages(t->analysis, t->model, &pipeline, false, purpose, error);
+    }
+    return status;
+}
+
 /* Measures all stages for each recomputation; the costs choose between them. */
 static popliner_status measure_ways(pl_task *t, uint64_t max_bytes, popliner_error *error) {
     popliner_costs *costs[PL_NUM_RECOMPUTES] = {0};

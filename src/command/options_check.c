@@ -154,7 +154,7 @@ const option_relation option_relations[] = {
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=balance output=lp output=mps total-ipus",
+    {"recompute=auto", NOT, "objective=balance output=lp output=mps",
      "which chooses without it; give one way"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
@@ -502,9 +502,6 @@ static void settle_effects(options *o) {
 
 /* Checks options of solving that relations do not cover. */
 static popliner_status check_solving(const options *o, popliner_error *error) {
-    if (o->device_map.interleaved > 1 && o->total_ipus > 0 && o->solver == SOLVER_DP)
-        return fail_usage(error, "--solver dp: not with --device-map %s, whose stages share IPUs",
-                          o->device_map.text);
     if (o->compiled != NULL && o->schedule.copies != NULL)
         return fail_usage(error,
                           "--schedule %s: not with --compiled, whose copies are those of a "

@@ -402,10 +402,16 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
     const popliner_pipeline pipeline = {.copies = POPLINER_COPIES_UNSET};
     const popliner_replicas_options asked = ask(s, r, &pipeline, 1);
     popliner_replicas *replicas = NULL;
-    popliner_certificate_input names = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_costs *costs = NULL;
     /* reports ask them only how many units there are */
     popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
+    popliner_certificate_input names = request_certificate_input(r, s, costs);
+    const popliner_pipeline asked_pipeline = {.schedule = names.schedule,
+                                              .recompute = names.recompute,
+                                              .max_stages = 1,
+                                              .copies = names.copies};
+    if (status == POPLINER_OK)
+        status = popliner_costs_set_pipeline(costs, &asked_pipeline, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_solve_replicas(s->analysis, &r->asked, &asked, &replicas, error);
     if (status == POPLINER_OK && s->options.bandwidth.replicas.bytes > 0 &&
@@ -413,10 +419,6 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--bandwidth replicas: the profile trains no parameters, so the all-reduce "
                     "takes no time.");
-    names.costs = costs;
-    names.options = &r->solver;
-    names.unit_names = r->unit_names;
-    names.option_names = &s->names;
     names.cycles_per_time_unit = 1;
     if (status == POPLINER_OK)
         status = print(s, r, replicas, &names, error);

@@ -855,6 +855,7 @@ static popliner_status emit_best(pl_emission *e, popliner_emit_format format, ch
         status = pl_certificate_check_plan(&input, best->plan, error);
     if (status != POPLINER_OK)
         return status;
+    e->stage_choices = best->plan->choices;
     e->num_replicas = best->num_replicas;
     e->micro_batches = best->micro_batches;
     return emit(e, &input, best->plan, format, text, error);

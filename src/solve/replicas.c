@@ -449,7 +449,10 @@ static popliner_status try_number(search *s, walk *w, popliner_replicas_candidat
     popliner_status status = find_costs(s, w, own->micro_batches, error);
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)own->micro_batches;
-        obstacle = pl_step_obstacle(&s->pipeline, w->num_ipus * s->options.chunks, w->num_ipus);
+        obstacle =
+            s->costs->choices != NULL
+                ? "stages choose how they recompute"
+                : pl_step_obstacle(&s->pipeline, w->num_ipus * s->options.chunks, w->num_ipus);
         if (obstacle == NULL)
             return simulate(s, w, own, best, open, error);
     }
@@ -530,9 +533,6 @@ static popliner_status find_candidate(search *s, size_t num_ipus, popliner_repli
 static popliner_status check_options(const popliner_costs *costs, const search *s,
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
-    if (costs->choices != NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas: not with the recomputation auto; choose none, standard or full");
     if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "total_ipus, chunks: %zu and %zu; expected 1 to %" PRIu64, o->total_ipus,
