@@ -35,6 +35,8 @@ from plain_solver import Request, Split, Stage, decimal
 
 KINDS = COSTS, PROFILE = "costs", "profile"
 MARKS = ("<!-- excluded pairs: begin -->\n", "<!-- excluded pairs: end -->\n")
+REASONED, REASON_MARKS = "--recompute auto", ("<!-- reasons: begin -->\n", "<!-- reasons: end -->\n")
+MOST_REASONS = 10
 
 
 # ---- what is asked ----
@@ -1241,6 +1243,16 @@ class Tester:
             print(f"{kind} {' with '.join(labels)}, seed {seed}:\n  {told}\n"
                   f"  {type(error).__name__}: {error}"[:3000], flush=True)
 
+    def refusal(self, world, options):
+        """Why the options are refused, whatever the file has; None if they are not."""
+        with open(self.path("no.json"), "w", encoding="ascii") as file:
+            file.write("{")
+        path = re.compile(re.escape(self.scratch) + r"/(root\S*|@stored|costs\.json)$")
+        other = self.path("no.json") if world.kind == COSTS else "missing"
+        done = self.run(*(path.sub(other, word) for word in self.command(world, options)))
+        return cases.joined(done.stderr).partition("ERROR ")[2].strip() \
+            if done.returncode == 2 else None
+
     def check_refusal(self, options, done, command):
         """It is told by name, and nothing was done: not even the file to be solved was read."""
         if done.stdout or self.left_files():
@@ -1378,6 +1390,46 @@ def check_said(path, refused):
     return problems
 
 
+def reasons_of(tester):
+    """The table of what REASONED does not go with, by the reason that the command gives."""
+    reasons = {}
+    tried = {**ITEMS, "--device-map any": one_of("device-map", "any")}
+    for kind, other in itertools.product(KINDS, tried):
+        if option_of(other) == option_of(REASONED):
+            continue
+        rng = random.Random(0)
+        world, _ = tester.world(kind, (REASONED,), rng)
+        options = {**ITEMS[REASONED](rng, world), **tried[other](rng, world)}
+        message = tester.refusal(world, options)
+        del options["recompute"]
+        if message is None or tester.refusal(world, options) is not None:
+            continue  # REASONED has no part in it
+        reason = re.sub(r"^.*?(: not with .*?, | with |: )", "", message).partition(";")[0]
+        reasons.setdefault(reason, {}).setdefault(other, []).append(kind)
+    lines = ["", "| not with | reason, as the command gives it |", "|---|---|"]
+    for reason, others in reasons.items():
+        names = [f"`{other}`" + ("" if kinds == [*KINDS] else f" (of {kinds[0]})")
+                 for other, kinds in others.items()]
+        lines.append(f"| {', '.join(names)} | {reason} |")
+    return lines
+
+
+def check_reasons(path, tester, writes):
+    """The table of reasons is what the command says, and short."""
+    lines = reasons_of(tester)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    begin, end = text.index(REASON_MARKS[0]) + len(REASON_MARKS[0]), text.index(REASON_MARKS[1])
+    own = "\n".join(lines) + "\n\n"
+    if writes:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text[:begin] + own + text[end:])
+    if not writes and text[begin:end] != own or len(lines) - 3 > MOST_REASONS:
+        return [f"{path}: {REASONED} is refused otherwise, or for more than {MOST_REASONS} "
+                f"reasons:{own}"]
+    return []
+
+
 def sample(rng, count):
     """Some pairs with every item in at least one."""
     pairs = all_pairs()
@@ -1416,7 +1468,8 @@ def main():
             is_next = is_whole or asked.only or number % 4 in (0, 3)
             if asked.kind in (None, kind) and is_next:
                 tester.check(kind, labels, seed)
-    wrong = check_said(asked.document, tester.refused) if not asked.write else []
+        wrong = check_reasons(asked.document, tester, asked.write)
+    wrong += check_said(asked.document, tester.refused) if not asked.write else []
     if asked.write or is_whole and not (asked.only or asked.kind):
         wrong += check_document(asked.document, tester.refused, asked.write)
     print(*wrong, sep="\n")

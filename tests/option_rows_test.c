@@ -284,6 +284,8 @@ static const char *add_side(line *l, const char *side, size_t size, const char *
         snprintf(value, sizeof value, strcmp(o->name, "num-ipus") == 0 ? "1..4" : "400K..600K:50K");
     else if (strcmp(word, "list") == 0)
         snprintf(value, sizeof value, strcmp(o->name, "recompute") == 0 ? "full,none" : "0,1");
+    else if (strcmp(word, "shared") == 0)
+        snprintf(value, sizeof value, "0,1,2,1");
     else if (strcmp(word, "single") == 0)
         snprintf(value, sizeof value, "0=600K");
     else if (strcmp(word, "several") == 0)
@@ -322,7 +324,7 @@ static bool is_refused(const line *l, const char *end, char message[TEXT]) {
 
 /* The end of the message that a relation gives. */
 static void end_of(const option_relation *r, char end[TEXT]) {
-    if (r->how == NOT || r->how == NOT_OWN)
+    if (r->how < NEEDS)
         snprintf(end, TEXT, ", %s", r->reason);
     else
         snprintf(end, TEXT, ": needs --%.*s%s%s%s%s", (int)strcspn(r->others, " "), r->others,

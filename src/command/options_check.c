@@ -35,9 +35,27 @@ static bool is_word(const char *word, size_t length, const char *own) {
     return length == strlen(own) && memcmp(word, own, length) == 0;
 }
 
+/* Whether stages share an IPU of a device map. */
+static bool shares_an_ipu(const char *map) {
+    const char *rest = map;
+    uint64_t ipu;
+    uint64_t other;
+    if (strcmp(map, "v") == 0 || strncmp(map, "interleaved:", 12) == 0)
+        return strcmp(map, "interleaved:1") != 0;
+    while (number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) && *rest++ == ',')
+        for (const char *later = rest; number_take(later, POPLINER_MAX_IPU, &other, &later) &&
+                                       (other == ipu || *later == ',');
+             later++)
+            if (other == ipu)
+                return true;
+    return false;
+}
+
 /* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". The
- * words "list", "single" and "range" stand for what looks like that. */
+ * words "list", "single", "range" and "shared" stand for what looks like that. */
 static bool has_word(const char *value, const char *word, size_t length) {
+    if (is_word(word, length, "shared"))
+        return shares_an_ipu(value);
     if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
         return true;
     if (is_word(word, length, "list"))
@@ -149,13 +167,16 @@ const option_relation option_relations[] = {
      " pareto total-ipus recompute=auto solver=ilp require=place output=lp output=mps "
      "output=page",
      "which chooses without it"},
+    {"device-map=shared", NOT, "solver=dp recompute=auto", "whose stages share IPUs"},
     {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=balance output=lp output=mps",
-     "which chooses without it; give one way"},
+    {"recompute=auto", NOT, "objective=balance", "as stages would recompute only to be alike"},
+    {"recompute=auto", NOT, "output=lp output=mps",
+     "which has a program for each limit of cycles; give one way"},
+    {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
@@ -184,7 +205,8 @@ const option_relation option_relations[] = {
 const size_t num_option_relations = sizeof option_relations / sizeof *option_relations;
 
 /* "--slack", "--recompute auto", "several --report". */
-static const char *name_given(const option *own, const char *word, size_t length, char text[100]) {
+static const char *name_given(const options *o, const option *own, const char *word, size_t length,
+                              char text[100]) {
     const bool is_prefix = length > 0 && word[length - 1] == ':';
     if (own == &costs_row)
         snprintf(text, 100, "a file of costs");
@@ -194,6 +216,8 @@ static const char *name_given(const option *own, const char *word, size_t length
         snprintf(text, 100, "a range of --%s", own->name);
     else if (is_word(word, length, "list"))
         snprintf(text, 100, "a list of --%s", own->name);
+    else if (is_word(word, length, "shared"))
+        snprintf(text, 100, "--%s %s", own->name, given_value(o, own->offset));
     else if (is_word(word, length, "single"))
         snprintf(text, 100, "--%s I=", own->name);
     else
@@ -219,15 +243,15 @@ static popliner_status check_relations(const options *o, popliner_error *error) 
     for (size_t i = 0; i < num_option_relations; i++) {
         const option_relation *r = &option_relations[i];
         const option *subject = find_given(o, r->subject, r->how == NEEDS_OWN, &word, &length);
-        if (subject == NULL)
+        if (subject == NULL || (r->how == NOT_OF_PROFILE && o->costs != NULL))
             continue;
-        name_given(subject, word, length, first);
+        name_given(o, subject, word, length, first);
         const option *other = find_given(o, r->others, r->how == NOT_OWN, &word, &length);
         if (r->how >= NEEDS && other == NULL)
             return fail_needs(first, r, error);
         if (r->how < NEEDS && other != NULL)
-            return fail_usage(error, "%s: not with %s, %s", name_given(other, word, length, second),
-                              first, r->reason);
+            return fail_usage(error, "%s: not with %s, %s",
+                              name_given(o, other, word, length, second), first, r->reason);
     }
     return POPLINER_OK;
 }
@@ -307,7 +331,7 @@ static popliner_status check_fixed_cuts(const options *o, popliner_error *error)
                ? POPLINER_OK
                : fail_usage(error,
                             "%s: not with --evaluate of a file of costs, whose cuts are fixed",
-                            name_given(other, word, length, name));
+                            name_given(o, other, word, length, name));
 }
 
 /* Rejects actions other than solving and evaluating for a file of costs. */
@@ -507,9 +531,6 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
                           "--schedule %s: not with --compiled, whose copies are those of a "
                           "schedule, like popart",
                           o->schedule.text);
-    if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->costs == NULL && o->evaluate != NULL)
-        return fail_usage(error, "--recompute auto: not with --evaluate, which takes one way, or "
-                                 "one for each stage");
     const bool recomputes =
         o->recompute.way != POPLINER_RECOMPUTE_NONE || o->recompute.each != NULL;
     if (recomputes && !options_keep_activations(o) &&

@@ -191,25 +191,6 @@ popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map
     return POPLINER_OK;
 }
 
-/* Refuses what does not go with stages that share an IPU. */
-static popliner_status check_shared(const options *o, popliner_error *error) {
-    const struct {
-        bool is_given;
-        const char *text;
-    } others[] = {
-        {o->solver == SOLVER_DP,
-         "--solver dp: not with --device-map %s, whose stages share IPUs; use auto or ilp"},
-        {o->bandwidth.count > 0 || o->bandwidth.all.bytes > 0,
-         "--bandwidth: not with --device-map %s, whose stages share IPUs; leave out one"},
-        {o->recompute.way == POPLINER_RECOMPUTE_AUTO,
-         "--recompute auto: not with --device-map %s, whose stages share IPUs; name one way"},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i].is_given)
-            return fail_usage(error, others[i].text, o->device_map.text);
-    return POPLINER_OK;
-}
-
 popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (o->device_map.is_any || o->device_map.is_replicated)
@@ -221,8 +202,13 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
         status = request_make_map(o, options_num_ipus(o), &r->device_map,
                                   &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
-    const bool shares = request_shares_an_ipu(r) || (o->total_ipus > 0 && options_chunks(o) > 1);
-    return status == POPLINER_OK && shares ? check_shared(o, error) : status;
+    if (status == POPLINER_OK && (o->bandwidth.count > 0 || o->bandwidth.all.bytes > 0) &&
+        (request_shares_an_ipu(r) || (o->total_ipus > 0 && options_chunks(o) > 1)))
+        return fail_usage(error,
+                          "--bandwidth: not with --device-map %s, whose stages share IPUs; leave "
+                          "out one",
+                          o->device_map.text);
+    return status;
 }
 
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
