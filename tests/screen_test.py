@@ -298,6 +298,18 @@ def check_numbers(popliner, report):
     check_diagnosis(text, found, "--diagnose")
 
 
+def check_needs(popliner, report):
+    """The headline of --evaluate has the need that was asked for."""
+    for need, words in (("expected", ""), ("at-most", "at most "), ("at-least", "at least ")):
+        command = [popliner, report, *EVALUATE, "--need", need]
+        key = need.replace("-", "_") + "_bytes"
+        told = json.loads(in_pipe(command + ["--format", "json"]))
+        most = max(stage["needs"][key] for stage in told)
+        shown = on_terminal(command, 100)[0]
+        check(f" stage 0, with {words}{grouped(most)} of 638,976 bytes." in ESCAPES.sub("", shown),
+              command, most, shown)
+
+
 def check_overview(popliner, report):
     """The overview holds the whole model against the limit that was given, as --evaluate does."""
     command = [popliner, report, "-q"]
@@ -758,6 +770,7 @@ def main():
         subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
         check_numbers(popliner, stored)
         check_costs(popliner, scratch)
+        check_needs(popliner, stored)
         check_overview(popliner, stored)
         check_terminals(popliner, stored)
         check_tables(popliner, stored)
