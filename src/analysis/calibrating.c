@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/stage.h"
@@ -421,30 +422,16 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
 
 /* Reads a name and sets *number to its index in the names. */
 static popliner_status take_name(const pl_json_reader *json, const json_t *settings,
-                                 const char *key, const char *(*name_of)(int number), int *number) {
+                                 const char *key, const char *(*name_at)(size_t number),
+                                 size_t *number) {
     const pl_json_place place = pl_place("correction.made_with.%s", key);
     const char *text = NULL;
     popliner_status status = pl_json_text(json, &place, json_object_get(settings, key), &text);
     if (status != POPLINER_OK)
         return status;
-    for (int i = 0; name_of(i) != NULL; i++)
-        if (strcmp(name_of(i), text) == 0) {
-            *number = i;
-            return POPLINER_OK;
-        }
-    return pl_json_refuse(json, &place, "unknown name '%s'", text);
-}
-
-static const char *schedule_name(int number) {
-    return pl_schedule_name((popliner_schedule)number);
-}
-
-static const char *recompute_name(int number) {
-    return pl_recompute_name((popliner_recompute)number);
-}
-
-static const char *accumulators_name(int number) {
-    return pl_accumulators_name((popliner_accumulators)number);
+    *number = pl_find_name(name_at, text);
+    return *number != SIZE_MAX ? POPLINER_OK
+                               : pl_json_refuse(json, &place, "unknown name '%s'", text);
 }
 
 static popliner_status take_effects(const pl_json_reader *json, const json_t *list,
@@ -454,14 +441,13 @@ static popliner_status take_effects(const pl_json_reader *json, const json_t *li
     *effects = 0;
     for (size_t i = 0; status == POPLINER_OK && i < json_array_size(list); i++) {
         const char *text = NULL;
-        unsigned bit = 0;
         status = pl_json_text(json, &place, json_array_get(list, i), &text);
-        for (size_t k = 0; status == POPLINER_OK && pl_effect_name(k) != NULL; k++)
-            if (strcmp(pl_effect_name(k), text) == 0)
-                bit = 1u << k;
-        if (status == POPLINER_OK && bit == 0)
-            status = pl_json_refuse(json, &place, "unknown name '%s'", text);
-        *effects |= bit;
+        if (status != POPLINER_OK)
+            return status;
+        const size_t bit = pl_find_name(pl_effect_name, text);
+        if (bit == SIZE_MAX)
+            return pl_json_refuse(json, &place, "unknown name '%s'", text);
+        *effects |= 1u << bit;
     }
     return status;
 }
@@ -469,16 +455,16 @@ static popliner_status take_effects(const pl_json_reader *json, const json_t *li
 static popliner_status take_settings(const pl_json_reader *json, const json_t *settings,
                                      popliner_request *request) {
     const pl_json_place place = pl_place("correction.made_with");
-    int schedule = 0;
-    int recompute = 0;
-    int accumulators = 0;
+    size_t schedule = 0;
+    size_t recompute = 0;
+    size_t accumulators = 0;
     popliner_status status = pl_json_object(json, &place, settings);
     if (status == POPLINER_OK)
-        status = take_name(json, settings, "schedule", schedule_name, &schedule);
+        status = take_name(json, settings, "schedule", pl_schedule_name, &schedule);
     if (status == POPLINER_OK)
-        status = take_name(json, settings, "recompute", recompute_name, &recompute);
+        status = take_name(json, settings, "recompute", pl_recompute_name, &recompute);
     if (status == POPLINER_OK)
-        status = take_name(json, settings, "accumulators", accumulators_name, &accumulators);
+        status = take_name(json, settings, "accumulators", pl_accumulators_name, &accumulators);
     if (status == POPLINER_OK)
         status = take_effects(json, json_object_get(settings, "effects"), &request->effects);
     request->schedule = (popliner_schedule)schedule;

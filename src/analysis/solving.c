@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
+#include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/stage.h"
@@ -111,14 +112,6 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
 
 /* ---- Certificates ---- */
 
-/* Returns the recomputation with this name. */
-static popliner_recompute way_of(const char *name) {
-    for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
-        if (strcmp(pl_recompute_name((popliner_recompute)way), name) == 0)
-            return (popliner_recompute)way;
-    return POPLINER_RECOMPUTE_NONE;
-}
-
 /* Lists what each stage recomputes, if they may differ: an array that the caller frees, else
  * NULL. */
 static popliner_status list_recomputes(const pl_task *t, const popliner_plan *plan,
@@ -130,7 +123,9 @@ static popliner_status list_recomputes(const pl_task *t, const popliner_plan *pl
     if (*recomputes == NULL)
         return pl_fail_memory(error, "a report");
     for (size_t i = 0; i < plan->num_stages; i++)
-        (*recomputes)[i] = t->given != NULL ? t->given[i] : way_of(plan->choices[i]);
+        (*recomputes)[i] = t->given != NULL ? t->given[i]
+                                            : (popliner_recompute)pl_find_name(pl_recompute_name,
+                                                                               plan->choices[i]);
     return POPLINER_OK;
 }
 

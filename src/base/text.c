@@ -210,3 +210,10 @@ const char *popliner_size_take(const char *text, uint64_t *bytes) {
     *bytes = whole * unit + rest;
     return end + unit_length;
 }
+
+size_t pl_find_name(const char *(*name_at)(size_t i), const char *name) {
+    for (size_t i = 0; name_at(i) != NULL; i++)
+        if (strcmp(name_at(i), name) == 0)
+            return i;
+    return SIZE_MAX;
+}

@@ -31,6 +31,9 @@ bool pl_utf8_is_control(uint32_t character);
  * replaces invalid bytes. */
 void pl_quote_json(pl_text *text, const char *value);
 
+/* Returns the first i of which name_at(i) is this name; SIZE_MAX if none is before NULL. */
+size_t pl_find_name(const char *(*name_at)(size_t i), const char *name);
+
 /* ---- For people ------------------------------------------------------------------------------ */
 
 /* Appends a text as popliner_printable_take shows it, but leaves the characters of `kept`

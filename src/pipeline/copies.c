@@ -15,8 +15,8 @@ static const char *const rule_names[] = {
     [POPLINER_COPIES_INTERLEAVED] = "interleaved",
 };
 
-const char *pl_copies_rule_name(popliner_copies_rule rule) {
-    return (unsigned)rule < POPLINER_NUM_COPIES_RULES ? rule_names[rule] : NULL;
+const char *pl_copies_rule_name(size_t rule) {
+    return rule < POPLINER_NUM_COPIES_RULES ? rule_names[rule] : NULL;
 }
 
 /* ---- Parsing ---- */

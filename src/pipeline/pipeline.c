@@ -154,29 +154,29 @@ popliner_scales pl_calibration_scales(const popliner_calibration *calibration, b
     };
 }
 
-const char *pl_schedule_name(popliner_schedule number) {
-    const schedule *s = find(number);
+const char *pl_schedule_name(size_t number) {
+    const schedule *s = find((popliner_schedule)number);
     return s == NULL ? NULL : s->name;
 }
 
-const char *pl_recompute_name(popliner_recompute recompute) {
+const char *pl_recompute_name(size_t recompute) {
     static const char *const names[] = {
         [POPLINER_RECOMPUTE_NONE] = "none",
         [POPLINER_RECOMPUTE_STANDARD] = "standard",
         [POPLINER_RECOMPUTE_FULL] = "full",
         [POPLINER_RECOMPUTE_AUTO] = "auto",
     };
-    return (size_t)recompute < sizeof names / sizeof *names ? names[recompute] : NULL;
+    return recompute < sizeof names / sizeof *names ? names[recompute] : NULL;
 }
 
-const char *pl_accumulators_name(popliner_accumulators accumulators) {
+const char *pl_accumulators_name(size_t accumulators) {
     static const char *const names[] = {
         [POPLINER_ACCUMULATORS_NONE] = "none",
         [POPLINER_ACCUMULATORS_FP16] = "fp16",
         [POPLINER_ACCUMULATORS_FP32] = "fp32",
         [POPLINER_ACCUMULATORS_AUTO] = "auto",
     };
-    return (size_t)accumulators < sizeof names / sizeof *names ? names[accumulators] : NULL;
+    return accumulators < sizeof names / sizeof *names ? names[accumulators] : NULL;
 }
 
 const char *pl_effect_name(size_t i) {

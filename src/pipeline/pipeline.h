@@ -75,14 +75,14 @@ popliner_scales pl_calibration_scales(const popliner_calibration *calibration, b
 
 /* Returns "1f1b", "gpipe", "zero-bubble", "interleaved"; "schedule" and "list" for the first two.
  * NULL if there is no such rule. Static text. */
-const char *pl_copies_rule_name(popliner_copies_rule rule);
+const char *pl_copies_rule_name(size_t rule);
 
 /* Returns the name that users see, static text; NULL if there is no such schedule. */
-const char *pl_schedule_name(popliner_schedule schedule);
+const char *pl_schedule_name(size_t schedule);
 
 /* Like pl_schedule_name, for recomputation and accumulators. */
-const char *pl_recompute_name(popliner_recompute recompute);
-const char *pl_accumulators_name(popliner_accumulators accumulators);
+const char *pl_recompute_name(size_t recompute);
+const char *pl_accumulators_name(size_t accumulators);
 
 /* Like pl_schedule_name, for effect i, the bit 1 << i; NULL if i is out of range. */
 const char *pl_effect_name(size_t i);

@@ -80,8 +80,8 @@ const pl_objective *pl_objective_of(popliner_objective objective) {
     return &objectives[objective];
 }
 
-const char *pl_objective_name(popliner_objective objective) {
-    return (unsigned)objective < POPLINER_NUM_OBJECTIVES ? objectives[objective].name : NULL;
+const char *pl_objective_name(size_t objective) {
+    return objective < POPLINER_NUM_OBJECTIVES ? objectives[objective].name : NULL;
 }
 
 /* True for graphs and for costs without memory, where the time comes first. */

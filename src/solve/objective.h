@@ -218,6 +218,6 @@ void pl_windows_skip(pl_windows *windows, uint64_t width);
 void pl_windows_narrow(pl_windows *windows, uint64_t width, uint64_t max_value);
 
 /* Returns "memory", "cycles", ...; NULL for an invalid objective. */
-const char *pl_objective_name(popliner_objective objective);
+const char *pl_objective_name(size_t objective);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/text.h"
 #include "costs/triangle.h"
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
@@ -178,46 +179,22 @@ popliner_status popliner_module_set_real(popliner_module *m, const char *name, d
 
 /* ---- texts of a request ---- */
 
-static const char *objective_name(int i) {
-    return pl_objective_name((popliner_objective)i);
-}
-
-static const char *schedule_name(int i) {
-    return pl_schedule_name((popliner_schedule)i);
-}
-
-static const char *recompute_name(int i) {
-    return pl_recompute_name((popliner_recompute)i);
-}
-
-static const char *copies_rule_name(int i) {
-    return pl_copies_rule_name((popliner_copies_rule)i);
-}
-
-/* Finds what has a name; -1 if nothing has. */
-static int find(const char *(*name_at)(int i), const char *name) {
-    for (int i = 0; name_at(i) != NULL; i++)
-        if (strcmp(name_at(i), name) == 0)
-            return i;
-    return -1;
-}
-
-/* Takes the name of something; false if `name` is none of these. *number is -1 for a wrong text. */
-static bool take_name(popliner_module *m, const char *name, const char *text, int *number) {
+/* Takes the name of something; false if `name` is none of these. *number is SIZE_MAX for a wrong text. */
+static bool take_name(popliner_module *m, const char *name, const char *text, size_t *number) {
     if (strcmp(name, "objective") == 0) {
         const bool has_room = m->options.num_objectives < POPLINER_NUM_OBJECTIVES;
-        *number = has_room ? find(objective_name, text) : -1;
+        *number = has_room ? pl_find_name(pl_objective_name, text) : SIZE_MAX;
         m->options.objectives = m->objectives;
-        if (*number >= 0)
+        if (*number != SIZE_MAX)
             m->objectives[m->options.num_objectives++] = (popliner_objective)*number;
     } else if (strcmp(name, "schedule") == 0) {
-        *number = find(schedule_name, text);
+        *number = pl_find_name(pl_schedule_name, text);
         m->input.schedule = (popliner_schedule)*number;
     } else if (strcmp(name, "recompute") == 0) {
-        *number = find(recompute_name, text);
+        *number = pl_find_name(pl_recompute_name, text);
         m->input.recompute = (popliner_recompute)*number;
     } else if (strcmp(name, "copies_rule") == 0) {
-        *number = find(copies_rule_name, text);
+        *number = pl_find_name(pl_copies_rule_name, text);
         m->input.copies.rule = (popliner_copies_rule)*number;
     } else {
         return false;
@@ -244,11 +221,11 @@ static const char **place_of_text(popliner_module *m, const char *name) {
 }
 
 popliner_status popliner_module_set_text(popliner_module *m, const char *name, const char *text) {
-    int number;
+    size_t number;
     if (take_name(m, name, text, &number))
-        return number >= 0 ? POPLINER_OK
-                           : pl_fail(&m->error, POPLINER_ERROR_USAGE,
-                                     "there is no %s %s, or too many", name, text);
+        return number != SIZE_MAX ? POPLINER_OK
+                                  : pl_fail(&m->error, POPLINER_ERROR_USAGE,
+                                            "there is no %s %s, or too many", name, text);
     const char **place = place_of_text(m, name);
     if (place == NULL)
         return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no text %s", name);
