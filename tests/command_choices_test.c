@@ -201,7 +201,9 @@ static void stages_choose_what_they_recompute(void **state) {
         const char *arguments[4];
         const char *message;
     } cases[] = {
-        {{"--objective", "balance"}, "--objective balance: not with --recompute auto"},
+        {{"--objective", "cycles,balance"},
+         "--objective cycles,balance: not with --recompute auto, where cycles depend on the place"},
+        {{"--pareto", "memory,balance"}, "--pareto balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
          "--recompute auto: not with --device-map 0,1,0, whose stages share IPUs"},
     };

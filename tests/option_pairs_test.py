@@ -80,9 +80,8 @@ def limits_of_ipus(rng, world):
 
 
 def balance(rng, world):
-    return {"objective": rng.choice(["balance", "balance,cycles", "memory,balance", "cycles,balance,memory",
-                                     "traffic,balance", "memory,balance,cycles",
-                                     "cycles,memory,balance"])}
+    return {"objective": rng.choice(["balance", "balance,cycles", "memory,balance",
+                                     "traffic,balance,memory", "memory,balance,cycles"])}
 
 
 def headroom(rng, world):
@@ -121,6 +120,8 @@ ITEMS = {
     "--objective": one_of("objective", "cycles", "memory,cycles", "cycles,traffic",
                           "traffic,cycles,memory", "ipus,cycles", "memory,ipus,traffic"),
     "--objective balance": balance,
+    "--objective cycles,balance": one_of("objective", "cycles,balance,memory",
+                                         "cycles,memory,balance"),
     "--objective headroom": headroom,
     "--objective throughput": one_of("objective", "throughput,memory", "throughput,cycles,traffic",
                                      **{"total-ipus": "4", "micro-batches": "6"}),
@@ -566,7 +567,7 @@ class Profile:
                     link = -(-stage["cut_bytes"] // carries)
             own = -(-(stage["cycles"] - taken) // request.speeds.get(devices[k], Fraction(1)))
             found.append((own + before + link, stage["cut_bytes"], link,
-                          stage.get("link_cycles", 0)))
+                          stage.get("link_cycles", 0), stage["cycles"] - taken))
         return found
 
     def split(self, request, cuts):
@@ -583,8 +584,9 @@ class Profile:
         weights = self.weights(request, cuts) if self.has_replicas else [0] * count
         for ways in itertools.product(*zip(*rows)):
             yield Split(tuple(cuts), [
-                Stage(edges[k], edges[k + 1], devices[k], memory, cycles, cut, link, weights[k])
-                for k, (memory, (cycles, cut, link, _)) in enumerate(ways)])
+                Stage(edges[k], edges[k + 1], devices[k], memory, cycles, cut, link, weights[k],
+                      plain=plain)
+                for k, (memory, (cycles, cut, link, _, plain)) in enumerate(ways)])
 
     def weights(self, request, cuts):
         """Bytes of the parameters that each IPU trains, with its first stage."""
@@ -852,10 +854,16 @@ class Check:
             return [{(s.memory, s.cycles)} for s in split.stages]
         ways = list(self.costs.split(request, split.cuts))
         chosen = []
+        if bounds is None:  # nothing fits
+            own = plain_solver.settled(ways, plain_solver.by_memory)
+            return [{(w.stages[k].memory, w.stages[k].cycles) for w in own}
+                    for k in range(len(split.stages))]
         for k, stage in enumerate(split.stages):
             most = request.limit(stage.device)
             most = float("inf") if most is None else most
             for i, (objective, bound) in enumerate(zip(request.objectives, bounds)):
+                if objective == "balance":
+                    break
                 slack = request.slack if i + 1 < len(request.objectives) else 0
                 allowed = math.floor(abs(bound) * slack / 100)
                 if objective == "memory":
@@ -1393,7 +1401,8 @@ def check_said(path, refused):
 def reasons_of(tester):
     """The table of what REASONED does not go with, by the reason that the command gives."""
     reasons = {}
-    tried = {**ITEMS, "--device-map any": one_of("device-map", "any")}
+    tried = {**ITEMS, "--device-map any": one_of("device-map", "any"),
+             "--pareto balance": one_of("pareto", "memory,balance")}
     for kind, other in itertools.product(KINDS, tried):
         if option_of(other) == option_of(REASONED):
             continue

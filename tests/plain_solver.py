@@ -68,7 +68,7 @@ class Stage:
     parameters: int = 0
     limit: int = None  # of its device
     replicas: int = None
-    ways: list = None  # (memory, cycles) of each choice, with --recompute auto
+    plain: Fraction = Fraction(0)  # its cycles at speed 1, without links
 
 
 @dataclass
@@ -261,7 +261,8 @@ class Costs:
             stages.append(Stage(edges[k], end, devices[k], max(loads[devices[k]]),
                                 math.ceil(time * self.scale / speed) + before + link,
                                 self.cuts[end], link,
-                                sum(u.get("parameters", 0) for u in self.units[edges[k]:end])))
+                                sum(u.get("parameters", 0) for u in self.units[edges[k]:end]),
+                                plain=time))
         return stages
 
 
@@ -313,14 +314,37 @@ def above(request, split):
                if request.limit(s.device) is not None)
 
 
-def best_of(found, objectives, slack=0):
+def by_cycles(stage):
+    """What stages choose: the fewest cycles, then the least memory."""
+    return stage.plain, stage.memory
+
+
+def by_memory(stage):
+    return stage.memory, stage.plain
+
+
+def settled(found, key):
+    """Of each split those whose stages have the least of all choices that are left."""
+    least = {}
+    for split in found:
+        for k, stage in enumerate(split.stages):
+            least[split.cuts, k] = min(key(stage), least.get((split.cuts, k), key(stage)))
+    return [split for split in found
+            if all(key(stage) == least[split.cuts, k] for k, stage in enumerate(split.stages))]
+
+
+def best_of(found, objectives, slack=0, chooses=False):
     """The best split, its values, and the smallest value of each objective within those before it;
-    None if there is none. Of equal splits that with the earliest cuts."""
+    None if there is none. Of equal splits that with the earliest cuts. Stages do not choose for the
+    sake of balance."""
     found = [(split.values(objectives), split) for split in found]
     if not found:
         return None
     bounds = []
     for i in range(len(objectives)):
+        if chooses and objectives[i] == "balance":
+            found = [(split.values(objectives), split)
+                     for split in settled([split for _, split in found], by_cycles)]
         bounds.append(min(values[i] for values, _ in found))
         most = bounds[i]
         if i + 1 < len(objectives):
@@ -335,13 +359,15 @@ def solve(costs, request):
     found = list(splits(costs, request))
     fitting = [split for split in found if fits(request, split)]
     if fitting:
-        return True, best_of(fitting, request.objectives, request.slack)
+        return True, best_of(fitting, request.objectives, request.slack,
+                             request.recompute == "auto")
     if request.has_replicas:  # the reasons are those of one device for each stage
         return solve(costs, Request(**{**vars(request), "has_replicas": False}))
     if not found:
         return False, None
     least = min(above(request, split) for split in found)
-    effort = best_of([split for split in found if above(request, split) == least], ())
+    found = [split for split in found if above(request, split) == least]
+    effort = best_of(settled(found, by_memory) if request.recompute == "auto" else found, ())
     return False, (effort[0], effort[0].values(request.objectives), None)
 
 

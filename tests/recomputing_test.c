@@ -385,7 +385,8 @@ static void assert_refused(const subject *s, const char *word) {
 }
 
 static void refuses_what_cannot_be_chosen(void **state) {
-    static const popliner_objective balance[] = {POPLINER_OBJECTIVE_BALANCE};
+    static const popliner_objective balance[] = {POPLINER_OBJECTIVE_CYCLES,
+                                                 POPLINER_OBJECTIVE_BALANCE};
     static const size_t map[] = {0, 1, 0};
     popliner_error error = {.message = ""};
     popliner_certificate *certificate = NULL;
@@ -395,7 +396,7 @@ static void refuses_what_cannot_be_chosen(void **state) {
     s.request.solver = &s.options;
     s.request.recompute = POPLINER_RECOMPUTE_AUTO;
     s.options.objectives = balance;
-    s.options.num_objectives = 1;
+    s.options.num_objectives = 2;
     assert_refused(&s, "balance");
     s.options.num_objectives = 0;
     s.options.objectives = NULL;

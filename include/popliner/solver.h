@@ -611,9 +611,10 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * choices: no split with any choices is better in the objectives, in priority order, each within
  * the slack of those before. Each stage then makes the choice with the fewest cycles (at speed 1)
  * within its memory limit, and within MEMORY and HEADROOM, with their slack, if these are
- * objectives, so that nothing is recomputed without need. They reject BALANCE, stages that share an
- * IPU and the greedy algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage
- * with INPUT. options->time_limit_seconds is for the whole search. Cost: a table and a solve for
+ * objectives, so that nothing is recomputed without need. With BALANCE, stages choose within the
+ * objectives before it, and later objectives are optimal over splits alone. They reject BALANCE of
+ * cycles, or as one of the two objectives of a front, stages that share an IPU and the greedy
+ * algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage with INPUT. options->time_limit_seconds is for the whole search. Cost: a table and a solve for
  * each number of cycles that is tried, about 40.
  *
  * Threads: answers do not change, and any number of threads may read them at once. The tables are

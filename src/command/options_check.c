@@ -51,11 +51,22 @@ static bool shares_an_ipu(const char *map) {
     return false;
 }
 
+/* Whether the balance of these objectives is that of cycles. */
+static bool balances_cycles(const char *objectives) {
+    const char *balance = strstr(objectives, "balance");
+    const char *cycles = strstr(objectives, "cycles");
+    const char *throughput = strstr(objectives, "throughput");
+    return balance != NULL &&
+           ((cycles != NULL && cycles < balance) || (throughput != NULL && throughput < balance));
+}
+
 /* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". The
- * words "list", "single", "range" and "shared" stand for what looks like that. */
+ * words "list", "single", "range", "shared" and "cycles-balance" stand for what looks like that. */
 static bool has_word(const char *value, const char *word, size_t length) {
     if (is_word(word, length, "shared"))
         return shares_an_ipu(value);
+    if (is_word(word, length, "cycles-balance"))
+        return balances_cycles(value);
     if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
         return true;
     if (is_word(word, length, "list"))
@@ -173,7 +184,8 @@ const option_relation option_relations[] = {
     {"batch", NOT, "micro-batches", "which says how many there are"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=balance", "as stages would recompute only to be alike"},
+    {"recompute=auto", NOT, "objective=cycles-balance", "where cycles depend on the place"},
+    {"recompute=auto", NOT, "pareto=balance", "which settles on choices before the balance"},
     {"recompute=auto", NOT, "output=lp output=mps",
      "which has a program for each limit of cycles; give one way"},
     {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},
@@ -216,7 +228,7 @@ static const char *name_given(const options *o, const option *own, const char *w
         snprintf(text, 100, "a range of --%s", own->name);
     else if (is_word(word, length, "list"))
         snprintf(text, 100, "a list of --%s", own->name);
-    else if (is_word(word, length, "shared"))
+    else if (is_word(word, length, "shared") || is_word(word, length, "cycles-balance"))
         snprintf(text, 100, "--%s %s", own->name, given_value(o, own->offset));
     else if (is_word(word, length, "single"))
         snprintf(text, 100, "--%s I=", own->name);

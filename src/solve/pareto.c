@@ -110,7 +110,8 @@ static void summarise(pl_pareto *pareto, const pl_problem *problem) {
 }
 
 /* Checks the options that popliner_solve accepts and a Pareto front does not. */
-static popliner_status check(const popliner_solver_options *options, popliner_error *error) {
+static popliner_status check(const popliner_costs *costs, const popliner_solver_options *options,
+                             popliner_error *error) {
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "method: the greedy algorithm has no objectives; use another one");
@@ -122,6 +123,11 @@ static popliner_status check(const popliner_solver_options *options, popliner_er
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "slack_percent: %g; expected 0, because a Pareto front is exact",
                        options->slack_percent);
+    for (size_t i = 0; costs->choices != NULL && i < 2 && i < options->num_objectives; ++i)
+        if (options->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "recompute auto: a Pareto front is not of balance; give another "
+                           "objective");
     return POPLINER_OK;
 }
 
@@ -136,7 +142,7 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = pl_options_check(&own, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
-        status = check(&own, error);
+        status = check(costs, &own, error);
     if (status != POPLINER_OK)
         return status;
     pl_pareto *made = calloc(1, sizeof *made);

@@ -22,11 +22,11 @@ void pl_plan_clear(popliner_plan *plan);
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error);
 
-/* Like pl_solve, within these limits if their max_ipus is above 0, else within those of the options.
- * Sets *limits to those that the objectives of the plan became. If nothing is within other limits
+/* Like pl_solve, within this filter if its max_ipus is above 0, else within that of the options.
+ * Sets *filter to the limits that the objectives of the plan became. If nothing is within other limits
  * than the options', the reasons are theirs, and are not to be requested. */
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
-                                pl_limits *limits, popliner_plan *plan, popliner_error *error);
+                                pl_filter *filter, popliner_plan *plan, popliner_error *error);
 
 /* Like pl_solve, for stages that choose (docs/internals/solver.md); the plan has their choices.
  * With a filter it finds the best split within its limits, and no reasons, which the options then

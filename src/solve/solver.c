@@ -104,7 +104,7 @@ static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_
 }
 
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
-                                pl_limits *limits, popliner_plan *plan, popliner_error *error) {
+                                pl_filter *filter, popliner_plan *plan, popliner_error *error) {
     options = pl_solver_options(options);
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, options,
@@ -112,12 +112,12 @@ popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solv
     pl_solving solving = {0};
     const pl_search *search = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
-    if (limits != NULL && limits->max_ipus > 0)
-        solving.search.filter.limits = *limits;
+    if (filter != NULL && filter->limits.max_ipus > 0)
+        solving.search.filter = *filter;
     if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
-    if (limits != NULL)
-        *limits = search->filter.limits;
+    if (filter != NULL)
+        *filter = search->filter;
     if (status == POPLINER_OK && search->split.num_stages == 0 && !search->is_stopped)
         plan->proof = search->proof;
     if (status == POPLINER_OK)

@@ -21,6 +21,7 @@
 /* A stage at a place of a table: the copies, the speed and the links of its IPU. */
 typedef struct kind {
     size_t to_end;
+    size_t ipu; /* one of those with this memory */
     uint64_t speed;
     const uint64_t *before;
     const uint64_t *after;
@@ -37,8 +38,11 @@ typedef struct search {
     bool with_reasons;  /* also find why nothing fits */
     const popliner_objective *objectives;
     size_t num_objectives;
-    size_t cycles_at;     /* index of the cycles among them; num_objectives if absent */
-    pl_limits limits;     /* of what is solved for next: those of the objectives so far */
+    size_t cycles_at;  /* index of the cycles among them; num_objectives if absent */
+    size_t balance_at; /* that of the balance */
+    pl_filter filter;  /* of what is solved for next: the limits of the objectives so far */
+    bool is_settled;   /* stages choose within `settled` only, whatever the objectives after it */
+    pl_limits settled;
     uint64_t most_cycles; /* that any stage may have */
     /* If IPUs differ in their cycles: the places of tables, and the one of each stage */
     kind *kinds;
@@ -90,17 +94,28 @@ static bool stores_the_same(const search *s, size_t to_end, size_t other) {
                                    pl_pipeline_copies(&s->variants.pipeline, other));
 }
 
+/* Returns the memory of an IPU, where it matters for what is chosen there. */
+static uint64_t limit_of_ipu(const search *s, size_t ipu) {
+    return s->balance_at < s->num_objectives
+               ? pl_limit_of(&s->options, ipu, s->options.mem_per_tile)
+               : 0;
+}
+
 /* Returns the place of a stage in tables, from 1 on; adds it to the list, which has room. */
 static size_t find_kind(search *s, size_t num_stages, size_t stage) {
     const bool is_last = stage + 1 == num_stages; /* no cut follows */
+    const size_t ipu = pl_problem_ipu(&s->problem, stage);
     const kind own = {.to_end = place_of(s, num_stages, stage),
-                      .speed = pl_speed_of(&s->options, pl_problem_ipu(&s->problem, stage)),
+                      .ipu = ipu,
+                      .speed = pl_speed_of(&s->options, ipu),
                       .before = pl_links_before(&s->problem.links, stage),
                       .after = pl_links_before(&s->problem.links, is_last ? SIZE_MAX : stage + 1)};
     size_t i = 0;
     while (i < s->num_kinds &&
            (s->kinds[i].speed != own.speed || s->kinds[i].before != own.before ||
-            s->kinds[i].after != own.after || !stores_the_same(s, s->kinds[i].to_end, own.to_end)))
+            s->kinds[i].after != own.after ||
+            limit_of_ipu(s, s->kinds[i].ipu) != limit_of_ipu(s, ipu) ||
+            !stores_the_same(s, s->kinds[i].to_end, own.to_end)))
         ++i;
     if (i == s->num_kinds) {
         s->to_end[i] = own.to_end;
@@ -109,11 +124,12 @@ static size_t find_kind(search *s, size_t num_stages, size_t stage) {
     return i + 1;
 }
 
-/* Finds the places of tables, where IPUs differ in their cycles. */
+/* Finds the places of tables, where IPUs differ in their cycles, or in what is chosen there. */
 static popliner_status find_kinds(search *s, popliner_error *error) {
     const size_t most = s->problem.max_stages;
     const size_t count = (most + 1) * (most + 2) / 2; /* the searches look at one stage more */
-    if (s->options.num_ipu_speeds == 0 && s->problem.links.cycles == NULL)
+    if (s->options.num_ipu_speeds == 0 && s->problem.links.cycles == NULL &&
+        (s->options.num_ipu_limits == 0 || s->balance_at == s->num_objectives))
         return POPLINER_OK;
     s->kinds = pl_new_array(count, sizeof *s->kinds);
     s->to_end = pl_new_array(count, sizeof *s->to_end);
@@ -134,7 +150,9 @@ static bool most_cycles_at(const void *user, size_t place, size_t first_unit, si
     const search *s = user;
     const kind *own = &s->kinds[place - 1];
     const uint64_t cuts = own->before == NULL ? 0 : own->before[first_unit] + own->after[end_unit];
-    *cycles = pl_speed_most(own->speed, cuts <= s->max_cycles ? s->max_cycles - cuts : 0);
+    *cycles = s->max_cycles == UINT64_MAX
+                  ? UINT64_MAX
+                  : pl_speed_most(own->speed, cuts <= s->max_cycles ? s->max_cycles - cuts : 0);
     return cuts <= s->max_cycles;
 }
 
@@ -164,12 +182,31 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
 
 /* ---- the choices of stages ---- */
 
+/* Returns the most bytes that a stage on an IPU may choose. */
+static uint64_t most_bytes_of(const search *s, size_t ipu) {
+    return pl_limits_peak(&s->problem, s->is_settled ? &s->settled : &s->filter.limits, ipu);
+}
+
 /* Returns the limit of a stage, as its IPU and the objectives have it. If nothing fits, that is its
  * own smallest peak. */
 static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
-    return plan->status == POPLINER_PLAN_INFEASIBLE
-               ? plan->stages[stage].peak_bytes
-               : pl_limits_peak(&s->problem, &s->limits, plan->stages[stage].ipu);
+    return plan->status == POPLINER_PLAN_INFEASIBLE ? plan->stages[stage].peak_bytes
+                                                    : most_bytes_of(s, plan->stages[stage].ipu);
+}
+
+/* Chooses the fewest cycles within max_bytes. */
+static popliner_status choose_within(const search *s, const popliner_interval *stage,
+                                     uint64_t max_bytes, pl_variant_choice *choice, pl_text *text,
+                                     popliner_error *error) {
+    const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+    if (s->has_variants)
+        return pl_variants_choose(&s->variants, stage, &limits, true, s->choices->unit_names,
+                                  choice, text, error);
+    size_t way = pl_ways_choose(&s->ways, stage, max_bytes, choice);
+    if (choice->exists && text != NULL)
+        pl_text_add(text, s->ways.names[way]);
+    return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
+                                        : POPLINER_OK;
 }
 
 static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
@@ -177,25 +214,44 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     const popliner_plan_stage *own = &plan->stages[stage];
     const popliner_interval interval = {own->first_unit, own->last_unit,
                                         place_of(s, plan->num_stages, stage)};
-    uint64_t max_bytes = limit_of_stage(s, plan, stage);
-    popliner_status status = POPLINER_OK;
-    if (s->has_variants) {
-        const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
-        status = pl_variants_choose(&s->variants, &interval, &limits, true, s->choices->unit_names,
-                                    choice, text, error);
-    } else {
-        size_t way = pl_ways_choose(&s->ways, &interval, max_bytes, choice);
-        if (choice->exists && text != NULL)
-            pl_text_add(text, s->ways.names[way]);
-        if (text != NULL && text->failed)
-            status = pl_fail_memory(error, "the variants of the stages");
-    }
+    popliner_status status =
+        choose_within(s, &interval, limit_of_stage(s, plan, stage), choice, text, error);
     if (status == POPLINER_OK && !choice->exists)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "stage %zu has no variant within the limits of the plan", stage);
     if (status == POPLINER_OK)
         choice->cycles = pl_problem_busy_cycles(&s->problem, stage, own->first_unit, own->last_unit,
                                                 choice->cycles);
+    return status;
+}
+
+/* Replaces the smallest peaks of a table by those of what stages choose: the fewest cycles within
+ * s->settled. Forbids stages that then have more cycles than the limits. */
+static popliner_status settle_table(search *s, const pl_variant_limits *limits,
+                                    popliner_costs *costs, popliner_error *error) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    popliner_status status = POPLINER_OK;
+    for (size_t first = 0; status == POPLINER_OK && first < num_units && !s->is_stopped; ++first) {
+        s->is_stopped = pl_stop_is_wanted(&s->stop);
+        for (size_t last = first; status == POPLINER_OK && last < num_units; ++last)
+            for (size_t place = 1; status == POPLINER_OK && place <= costs->max_stages_to_end;
+                 ++place) {
+                const kind *own = limits->kinds == NULL ? NULL : &s->kinds[place - 1];
+                const popliner_interval stage = {first, last, own == NULL ? place : own->to_end};
+                uint64_t most_cycles = limits->max_cycles;
+                pl_variant_choice choice;
+                if (popliner_costs_peak(costs, first, last, place) == POPLINER_PEAK_FORBIDDEN)
+                    continue;
+                status = choose_within(s, &stage, most_bytes_of(s, own == NULL ? 0 : own->ipu),
+                                       &choice, NULL, error);
+                const bool is_allowed =
+                    choice.exists &&
+                    (own == NULL || most_cycles_at(s, place, first, last + 1, &most_cycles)) &&
+                    choice.cycles <= most_cycles;
+                pl_costs_set_peak(costs, first, last, place,
+                                  is_allowed ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
+            }
+    }
     return status;
 }
 
@@ -223,8 +279,8 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
 static popliner_status solve_table(search *s, const pl_variant_limits *limits,
                                    popliner_solver_options *o, popliner_costs *costs,
                                    popliner_plan **plan, popliner_error *error) {
-    const bool has_bounds = s->has_variants && limits->max_cycles < UINT64_MAX;
-    const pl_limits within = s->limits;
+    const bool has_bounds = s->has_variants && limits->max_cycles < UINT64_MAX && !s->is_settled;
+    const pl_filter within = s->filter;
     bool is_changed = true;
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && is_changed && !s->is_stopped) {
@@ -238,8 +294,8 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
         **plan = (popliner_plan){0};
         if (isfinite(left))
             o->time_limit_seconds = left > 0.001 ? left : 0.001;
-        s->limits = within;
-        status = pl_solve_within(costs, o, &s->limits, *plan, error);
+        s->filter = within;
+        status = pl_solve_within(costs, o, &s->filter, *plan, error);
         (*plan)->num_units = popliner_costs_num_units(costs);
         is_changed = false;
         if (status == POPLINER_OK && has_bounds && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
@@ -247,7 +303,7 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
         if (status == POPLINER_OK)
             s->is_stopped = s->is_stopped || (*plan)->is_stopped;
     }
-    s->limits.max_cycles = UINT64_MAX; /* tables have them */
+    s->filter.limits.max_cycles = UINT64_MAX; /* tables have them */
     if (status != POPLINER_OK || is_changed) {
         popliner_plan_free(*plan);
         *plan = NULL;
@@ -260,10 +316,8 @@ static void loosen(search *s, const popliner_plan_value *last) {
     const uint64_t largest = s->problem.largest_limit_bytes;
     const bool is_headroom = last->objective == POPLINER_OBJECTIVE_HEADROOM;
     const uint64_t value = is_headroom ? largest - last->value : last->value;
-    pl_filter filter = {.limits = s->limits, .max_spread = UINT64_MAX};
-    filter = pl_filter_limited(&filter, last->objective,
-                               pl_slack_limit(value, last->value, s->options.slack_percent));
-    s->limits = filter.limits;
+    s->filter = pl_filter_limited(&s->filter, last->objective,
+                                  pl_slack_limit(value, last->value, s->options.slack_percent));
 }
 
 /* Solves a table of bounds for one objective after another: only those of the last plan are its
@@ -289,7 +343,7 @@ static popliner_status solve_each(search *s, const pl_variant_limits *limits,
 }
 
 /* Solves for the objectives first ... end - 1, of which those before the first have their values,
- * with stages of at most max_cycles, within s->limits, which becomes that of these objectives. The
+ * with stages of at most max_cycles, within s->filter, which becomes that of these objectives. The
  * first attempt finds reasons if they are wanted. The table enforces the limit of cycles. */
 static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, size_t end,
                                popliner_plan **plan, popliner_error *error) {
@@ -304,7 +358,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
                                                            : pl_limits_largest(&s->options),
                                 .should_stop = is_stop_wanted,
                                 .user = &s->stop};
-    if (s->kinds != NULL && max_cycles < UINT64_MAX)
+    if (s->kinds != NULL && (max_cycles < UINT64_MAX || s->is_settled))
         limits.kinds = &kinds;
     s->max_cycles = max_cycles;
     *plan = NULL;
@@ -317,10 +371,13 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     o.num_objectives = end - first;
     popliner_status status = make_table(s, &limits, finds_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
+    if (status == POPLINER_OK && !s->is_stopped && s->is_settled)
+        status = settle_table(s, &limits, costs, error);
     if (status == POPLINER_OK && !s->is_stopped)
-        status = o.slack_percent > 0.0 && s->has_variants && max_cycles < UINT64_MAX
-                     ? solve_each(s, &limits, &o, costs, plan, error)
-                     : solve_table(s, &limits, &o, costs, plan, error);
+        status =
+            o.slack_percent > 0.0 && s->has_variants && max_cycles < UINT64_MAX && !s->is_settled
+                ? solve_each(s, &limits, &o, costs, plan, error)
+                : solve_table(s, &limits, &o, costs, plan, error);
     else if (status == POPLINER_OK && is_first)
         status = pl_plan_create_empty(true, plan, error);
     popliner_costs_free(costs);
@@ -344,12 +401,16 @@ static popliner_status find_cycles(const search *s, const popliner_plan *plan, u
 /* Sets the values of a plan to those of its stages. */
 static void set_values(const search *s, const pl_objective_values *of, uint64_t bound,
                        popliner_plan *plan) {
+    if (plan->status == POPLINER_PLAN_INFEASIBLE &&
+        plan->num_values > 0) /* not all were solved for */
+        plan->num_values = s->num_objectives;
     for (size_t i = 0; i < plan->num_values; ++i) {
         popliner_plan_value *v = &plan->values[i];
+        if (plan->status == POPLINER_PLAN_INFEASIBLE)
+            *v = (popliner_plan_value){.objective = s->objectives[i]};
         const bool is_headroom = v->objective == POPLINER_OBJECTIVE_HEADROOM;
         const uint64_t own = pl_objective_value(of, v->objective, false);
-        if (plan->status != POPLINER_PLAN_INFEASIBLE)
-            v->value = is_headroom ? pl_headroom(s->problem.largest_limit_bytes, own) : own;
+        v->value = is_headroom ? pl_headroom(s->problem.largest_limit_bytes, own) : own;
         if (v->objective != POPLINER_OBJECTIVE_CYCLES)
             continue;
         v->value = plan->cycles;
@@ -392,25 +453,24 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
 
 /* ---- the cycles ---- */
 
-/* Solves for the objectives from the cycles on, up to `end`, and replaces *plan if there is a split
- * within the limits. *is_found tells. */
-static popliner_status replace(search *s, uint64_t max_cycles, size_t end, popliner_plan **plan,
-                               bool *is_found, popliner_error *error) {
-    const pl_limits limits = s->limits;
+/* Solves for the objectives first ... end - 1 and replaces *plan, whose earlier values stay, if there
+ * is a split within the limits. *is_found tells. */
+static popliner_status replace(search *s, uint64_t max_cycles, size_t first, size_t end,
+                               popliner_plan **plan, bool *is_found, popliner_error *error) {
+    const pl_filter filter = s->filter;
     popliner_plan *found = NULL;
-    popliner_status status = attempt(s, max_cycles, s->cycles_at, end, &found, error);
+    popliner_status status = attempt(s, max_cycles, first, end, &found, error);
     *is_found = status == POPLINER_OK && found != NULL && found->status != POPLINER_PLAN_INFEASIBLE;
     if (*is_found) {
         const popliner_plan *old = *plan;
-        memmove(found->values + s->cycles_at, found->values,
-                found->num_values * sizeof *found->values);
-        memcpy(found->values, old->values, s->cycles_at * sizeof *found->values);
-        found->num_values += s->cycles_at;
+        memmove(found->values + first, found->values, found->num_values * sizeof *found->values);
+        memcpy(found->values, old->values, first * sizeof *found->values);
+        found->num_values += first;
         popliner_plan_free(*plan);
         *plan = found;
         found = NULL;
     } else {
-        s->limits = limits;
+        s->filter = filter;
     }
     popliner_plan_free(found);
     return status;
@@ -420,7 +480,7 @@ static popliner_status replace(search *s, uint64_t max_cycles, size_t end, popli
  * one. */
 static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
                                        uint64_t *best_cycles, popliner_error *error) {
-    const pl_limits limits = s->limits;
+    const pl_filter filter = s->filter;
     uint64_t speed = POPLINER_SPEED_ONE; /* the largest */
     popliner_status status = find_cycles(s, *plan, best_cycles, error);
     *bound = s->has_variants ? pl_variants_least_cycles(&s->variants, longest_of(s)) : 0;
@@ -431,8 +491,8 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
         const uint64_t middle = *bound + (*best_cycles - *bound) / 2;
         uint64_t cycles = 0;
         bool is_found;
-        status = replace(s, middle, s->cycles_at + 1, plan, &is_found, error);
-        s->limits = limits;
+        status = replace(s, middle, s->cycles_at, s->cycles_at + 1, plan, &is_found, error);
+        s->filter = filter;
         if (is_found)
             status = find_cycles(s, *plan, &cycles, error);
         if (status == POPLINER_OK && is_found)
@@ -454,7 +514,7 @@ static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
     if (s->cycles_at + 1 < s->num_objectives)
         cycles = pl_slack_limit(cycles, cycles, s->options.slack_percent);
     if (status == POPLINER_OK && !s->is_stopped)
-        status = replace(s, cycles, s->num_objectives, plan, &is_found, error);
+        status = replace(s, cycles, s->cycles_at, s->num_objectives, plan, &is_found, error);
     if (s->is_stopped) {
         (*plan)->is_stopped = true;
         (*plan)->status = POPLINER_PLAN_FEASIBLE;
@@ -467,16 +527,12 @@ static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
 popliner_status pl_variants_check_options(const popliner_solver_options *options,
                                           popliner_error *error) {
     const popliner_solver_options *o = options;
-    size_t num_objectives;
-    const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
     if (o->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "recompute auto: not with the greedy method; use another one");
-    for (size_t i = 0; i < num_objectives; ++i)
-        if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "recompute auto: not for the objective %s; leave it out",
-                           pl_objective_name(objectives[i]));
+    if (pl_spread_is_of_cycles(o))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "recompute auto: not for the balance of cycles; put balance before cycles");
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         for (size_t k = 0; k < i; ++k)
             if (o->device_map[i] == o->device_map[k])
@@ -500,6 +556,9 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     while (s->cycles_at < s->num_objectives &&
            s->objectives[s->cycles_at] != POPLINER_OBJECTIVE_CYCLES)
         ++s->cycles_at;
+    while (s->balance_at < s->num_objectives &&
+           s->objectives[s->balance_at] != POPLINER_OBJECTIVE_BALANCE)
+        ++s->balance_at;
     s->stop = (pl_stop){.deadline_seconds = o->time_limit_seconds > 0.0
                                                 ? pl_clock_seconds() + o->time_limit_seconds
                                                 : INFINITY,
@@ -510,8 +569,10 @@ static popliner_status begin_search(search *s, popliner_error *error) {
         s->variants = *s->choices->variants;
     s->ways = s->choices->ways;
     status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        s->filter = pl_filter_of_limits(&s->problem);
         status = find_kinds(s, error);
+    }
     /* a file's table has no longer pipelines, and rarely needs them */
     s->with_reasons = !s->has_variants && !o->without_reasons;
     return status;
@@ -551,18 +612,43 @@ static popliner_status explain(search *s, const popliner_listener *listener, siz
     return status;
 }
 
+/* Solves for the objectives from the balance on, up to `end`. Stages do not choose for the sake of
+ * the balance: they take the fewest cycles within the limits of the objectives before it. */
+static popliner_status balance(search *s, size_t end, popliner_plan **plan, popliner_error *error) {
+    bool is_found;
+    if (s->balance_at > 0 && s->options.slack_percent > 0.0)
+        loosen(s, &(*plan)->values[s->balance_at - 1]);
+    s->settled = s->filter.limits;
+    s->is_settled = true;
+    popliner_status status = replace(s, UINT64_MAX, s->balance_at, end, plan, &is_found, error);
+    if (status == POPLINER_OK && !is_found && !s->is_stopped)
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL, "no split is left to be balanced");
+    return status;
+}
+
 /* Solves with the prepared search. The plan has no stages if nothing is within other limits than
  * those of the options. */
 static popliner_status solve(search *s, popliner_plan **plan, popliner_error *error) {
+    static const popliner_objective any[] = {POPLINER_OBJECTIVE_IPUS};
+    const popliner_objective *objectives = s->objectives;
     const bool has_cycles = s->cycles_at < s->num_objectives;
-    const size_t num_objectives = has_cycles ? s->cycles_at + 1 : s->num_objectives;
+    const size_t end = has_cycles ? s->cycles_at + 1 : s->num_objectives;
+    const size_t num_first = pl_smaller(end, s->balance_at);
+    const pl_filter filter = s->filter;
     uint64_t bound = UINT64_MAX;
-    popliner_status status = attempt(s, UINT64_MAX, 0, num_objectives, plan, error);
+    s->objectives = num_first > 0 ? objectives : any;
+    popliner_status status = attempt(s, UINT64_MAX, 0, num_first > 0 ? num_first : 1, plan, error);
     s->is_begun = true;
     if (status == POPLINER_OK && (*plan)->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
         !s->with_reasons && !s->options.without_reasons)
-        status = explain(s, s->options.listener, num_objectives, plan, error);
-    if (status == POPLINER_OK && has_cycles && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
+        status = explain(s, s->options.listener, num_first > 0 ? num_first : 1, plan, error);
+    s->objectives = objectives;
+    const bool fits = status == POPLINER_OK && (*plan)->status != POPLINER_PLAN_INFEASIBLE;
+    if (num_first == 0)
+        s->filter = filter;
+    if (fits && s->balance_at < s->num_objectives && !s->is_stopped)
+        status = balance(s, end, plan, error);
+    if (status == POPLINER_OK && has_cycles && fits)
         status = finish(s, plan, &bound, error);
     if (status == POPLINER_OK)
         status = complete(s, *plan, bound, error);
@@ -576,9 +662,9 @@ popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *
     search s = {.costs = costs, .choices = choices, .options = *options, .most_cycles = UINT64_MAX};
     popliner_status status = begin_search(&s, error);
     if (filter != NULL) {
-        s.limits = filter->limits;
-        s.most_cycles = s.limits.max_cycles;
-        s.limits.max_cycles = UINT64_MAX; /* tables have them */
+        s.filter = *filter;
+        s.most_cycles = s.filter.limits.max_cycles;
+        s.filter.limits.max_cycles = UINT64_MAX; /* tables have them */
     }
     if (status == POPLINER_OK)
         status = solve(&s, &found, error);
