@@ -614,8 +614,9 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * objectives, so that nothing is recomputed without need. With BALANCE, stages choose within the
  * objectives before it, and later objectives are optimal over splits alone. They reject BALANCE of
  * cycles, or as one of the two objectives of a front, stages that share an IPU and the greedy
- * algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage with INPUT. options->time_limit_seconds is for the whole search. Cost: a table and a solve for
- * each number of cycles that is tried, about 40.
+ * algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage with INPUT.
+ * options->time_limit_seconds is for the whole search. Cost: a table and a solve for each number of
+ * cycles that is tried, about 40.
  *
  * Threads: answers do not change, and any number of threads may read them at once. The tables are
  * used as popliner/costs.h says. */

@@ -207,8 +207,8 @@ popliner_status pl_task_begin(pl_task *task, popliner_analysis *analysis,
  * these then. Errors: those of pl_intervals_measure. */
 popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error);
 
-/* Keeps all stages, of each recomputation that stages choose from, measured in detail. Errors: those
- * of pl_analysis_keep_stages. */
+/* Keeps all stages, of each recomputation that stages choose from, measured in detail. Errors:
+ * those of pl_analysis_keep_stages. */
 popliner_status pl_task_keep_stages(pl_task *task, const char *purpose, popliner_error *error);
 
 /* Measures all stages, unless they were measured before, into task->costs. Stages above max_bytes

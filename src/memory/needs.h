@@ -23,9 +23,9 @@ typedef struct pl_overhead {
     int64_t more_executable_bytes;
 } pl_overhead;
 
-/* Returns the overhead of a tile of the profile, by the compiler's account. apart[num_apart] are its
- * variables that lie apart (memory/account.h), ascending. O(variables of the tile), which need not
- * be loaded. */
+/* Returns the overhead of a tile of the profile, by the compiler's account. apart[num_apart] are
+ * its variables that lie apart (memory/account.h), ascending. O(variables of the tile), which need
+ * not be loaded. */
 pl_overhead pl_overhead_of_tile(const popliner_profile *profile, size_t tile, const uint32_t *apart,
                                 size_t num_apart);
 
@@ -77,8 +77,8 @@ static inline uint64_t pl_need_line_at(const pl_need_line *line, uint64_t copies
 bool pl_need_may_shrink(const pl_need_rule *rule);
 
 /* Returns an estimate for a tile with this layout, where `bytes` were measured, `placed` among
- * them, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for. NEED_MOST is that
- * of the tile alone: see pl_need_spread. O(memory elements). */
+ * them, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for. NEED_MOST is
+ * that of the tile alone: see pl_need_spread. O(memory elements). */
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
                         uint64_t bytes, pl_placed_bytes placed, uint64_t copy_bytes);
 

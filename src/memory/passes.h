@@ -157,9 +157,9 @@ popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes,
                               const popliner_profile *profile, popliner_error *error);
 void pl_waits_free(pl_waits *waits);
 
-/* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the turn,
- * and that do not wait, at one step of each unit. Overwrites `curve`. False if memory is short.
- * O(variables of the tile + steps). */
+/* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the
+ * loss, and that do not wait, at one step of each unit. Overwrites `curve`. False if memory is
+ * short. O(variables of the tile + steps). */
 bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage,
                       const popliner_chain *chain, size_t tile, pl_curve *curve,
                       uint64_t *unit_bytes);

@@ -62,8 +62,8 @@ void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *
 bool pl_placer_replay(pl_placer *placer, size_t tile, const pl_item **items, size_t *count,
                       uint64_t *end);
 
-/* Replays tiles of a profile, all or, of more than a million variables, every n-th. Errors: USAGE if
- * the variables are not loaded; MEMORY. */
+/* Replays tiles of a profile, all or, of more than a million variables, every n-th. Errors: USAGE
+ * if the variables are not loaded; MEMORY. */
 popliner_status pl_placement_check(const popliner_profile *profile, popliner_layout *layout,
                                    popliner_error *error);
 

@@ -328,8 +328,8 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
             pl_larger(memory->need_bytes[need][tile], pl_need_line_at(&any, copies));
 }
 
-/* Adds what is not live itself if copies of it are stored: all of it, except for the most that is at
- * one step of the stage. */
+/* Adds what is not live itself if copies of it are stored: all of it, except for the most that is
+ * at one step of the stage. */
 static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval *stage,
                                  const uint64_t *stash_bytes, uint64_t *freed_bytes,
                                  popliner_error *error) {

@@ -80,7 +80,8 @@ bool pl_live_parts_add(pl_live_parts *parts, uint32_t set, uint32_t first_step, 
 
 /* ---- The variables of a tile ---- */
 
-/* Adds bytes of the units of `set` to the table of arrivals of one sum; false if memory is short. */
+/* Adds bytes of the units of `set` to the table of arrivals of one sum; false if memory is
+ * short. */
 static bool add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
                          uint64_t bytes) {
     size_t num_units = meter->inputs->chain->num_units;

@@ -118,8 +118,8 @@ static inline size_t pl_tile_arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
 }
 
-/* Returns the number of a set among those of `passing`, the vertex kinds and the pass usage, in this
- * order. */
+/* Returns the number of a set among those of `passing`, the vertex kinds and the pass usage, in
+ * this order. */
 static inline uint32_t pl_tile_set(const pl_interval_inputs *inputs, const pl_unit_sets *sets,
                                    uint32_t set) {
     size_t before = sets == &inputs->passing.sets ? 0 : inputs->passing.sets.count;

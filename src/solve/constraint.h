@@ -31,8 +31,8 @@ typedef struct pl_constraint_kind {
     const char *name; /* see popliner_option_names; used unless the caller has another name */
     /* what follows the name: %N a number, %U a unit, %V the second unit, %I an IPU */
     const char *words;
-    /* what it asks for: also %s an "s" unless the number is 1, %D an IPU without its number, %V "0 to
-     * 3" and %W "0 and 1" from the unit to the second or next one */
+    /* what it asks for: also %s an "s" unless the number is 1, %D an IPU without its number, %V "0
+     * to 3" and %W "0 and 1" from the unit to the second or next one */
     const char *meaning;
     /* the smallest number of units that is more than the command's default; a remedy may change
      * the number a little. 0: no number of units */

@@ -37,8 +37,8 @@ typedef struct search {
     size_t num_sets;
     size_t *size_of;     /* [num_sets] devices of a set */
     pl_stage_ends *ends; /* [num_kinds][most_stages], the second by the number of later stages */
-    /* [num_sets][units + 1]: the fewest cut bytes of the stages from a unit on, UINT64_MAX for none;
-     * the kind of the first of these stages, and the unit after it */
+    /* [num_sets][units + 1]: the fewest cut bytes of the stages from a unit on, UINT64_MAX for
+     * none; the kind of the first of these stages, and the unit after it */
     uint64_t *cut_bytes;
     uint32_t *kind_of;
     uint32_t *end_of;

@@ -84,8 +84,8 @@ uint32_t *pl_graph_units_at(const pl_graph_chain *graph);
  * are put in order; 0 if the search over down-sets cannot answer it. `options` are complete. */
 uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_options *options);
 
-/* Says in the plan, which popliner_solve makes of these costs, what is known of their graph. Errors:
- * INTERNAL if that contradicts the plan. */
+/* Says in the plan, which popliner_solve makes of these costs, what is known of their graph.
+ * Errors: INTERNAL if that contradicts the plan. */
 popliner_status pl_graph_tell(const popliner_costs *costs, const popliner_solver_options *options,
                               popliner_plan *plan, popliner_error *error);
 

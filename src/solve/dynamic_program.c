@@ -203,8 +203,8 @@ static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t
     return q->begin < q->end && may_cut[unit] != 0 ? p->after[p->queue[q->begin]] : NO_SPLIT;
 }
 
-/* Returns the cost of the cheapest end that is marked, and in the range of the next stage or the end
- * of the chain. */
+/* Returns the cost of the cheapest end that is marked, and in the range of the next stage or the
+ * end of the chain. */
 static uint64_t cheapest_marked(const program *p, size_t unit, pl_begin_range next) {
     const size_t from = p->ends.from[unit];
     const uint8_t *ok = p->ends.ok + p->ends.row[unit];

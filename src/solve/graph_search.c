@@ -76,7 +76,8 @@ static totals totals_of(const pl_graph_rules *r, pl_graph_goal goal) {
     return t;
 }
 
-/* True if places with this limit of a stage hold all units together, and one of them the largest. */
+/* True if places with this limit of a stage hold all units together, and one of them the
+ * largest. */
 static bool is_room(const pl_graph_rules *r, pl_graph_goal goal, const totals *t, uint64_t most) {
     uint64_t room = 0;
     uint64_t largest = 0;

@@ -84,8 +84,8 @@ static popliner_status find_places(const pl_problem *p, const pl_stop *stop, uni
     return status;
 }
 
-/* Where stages share IPUs, a pair needs one IPU but not one stage: the places of all units are those
- * for each choice of the pairs' IPUs. */
+/* Where stages share IPUs, a pair needs one IPU but not one stage: the places of all units are
+ * those for each choice of the pairs' IPUs. */
 typedef struct pair_places {
     const pl_problem *problem;
     const pl_stop *stop;
@@ -309,8 +309,8 @@ static void take_enough_bytes(const pl_problem *problem, const popliner_plan *pl
 }
 
 /* Finds the split that is least above the limit of an IPU among those that the other constraints
- * allow, or the best known one. If no IPU has its own limit, that is the smallest peak, and *bound a
- * lower bound of it. */
+ * allow, or the best known one. If no IPU has its own limit, that is the smallest peak, and *bound
+ * a lower bound of it. */
 static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
                                         double max_seconds, popliner_plan *plan, uint64_t *bound,
                                         popliner_error *error) {

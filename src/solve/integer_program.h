@@ -69,8 +69,8 @@ void pl_integer_program_clear(pl_integer_program *s);
 uint64_t pl_common_divisor(uint64_t a, uint64_t b);
 
 /* Builds everything except the no-goods and what the objective adds; nothing if there are no
- * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries and
- * the two never_shrink members. Errors: MEMORY; INTERNAL if it becomes too large. */
+ * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries
+ * and the two never_shrink members. Errors: MEMORY; INTERNAL if it becomes too large. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
 

@@ -19,7 +19,8 @@
 /* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
 
-/* How much work the simulations of all pipelines may take, in units of pl_step_search: some seconds. */
+/* How much work the simulations of all pipelines may take, in units of pl_step_search: some
+ * seconds. */
 #define MAX_WORK (UINT64_C(1) << 27)
 
 /* The best splits of a pipeline: each has fewer parameters on its fullest IPU than the split before
@@ -496,8 +497,8 @@ static popliner_status finish(search *s, walk *w, popliner_replicas_candidate *b
     return status;
 }
 
-/* Finds the best number of replicas of pipelines of num_ipus IPUs. Many replicas come first, because
- * they have the highest throughput most often. */
+/* Finds the best number of replicas of pipelines of num_ipus IPUs. Many replicas come first,
+ * because they have the highest throughput most often. */
 static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
                                       popliner_error *error) {
     walk w = {.num_ipus = num_ipus};

@@ -524,8 +524,8 @@ uint64_t pl_slack_limit(uint64_t value, uint64_t of, double slack_percent) {
     return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
 }
 
-/* Returns the largest value that the slack allows. The slack is a part of the value; for HEADROOM of
- * what is free, not of what is minimised. */
+/* Returns the largest value that the slack allows. The slack is a part of the value; for HEADROOM
+ * of what is free, not of what is minimised. */
 static uint64_t with_slack(const pl_search *search, popliner_objective objective,
                            double slack_percent) {
     const uint64_t value = pl_search_value(search, objective);

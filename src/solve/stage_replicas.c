@@ -1,5 +1,5 @@
-/* On how many IPUs each stage runs: a dynamic program over the remaining units and the IPUs of their
- * stages.
+/* On how many IPUs each stage runs: a dynamic program over the remaining units and the IPUs of
+ * their stages.
  *
  * Of the numbers of IPUs that the limits allow a stage, the smallest is the best: with it a stage
  * takes no more of the IPUs, and no earlier stage has more of them after it.

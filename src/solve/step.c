@@ -58,8 +58,8 @@ size_t pl_step_passes_ahead(const popliner_pipeline *pipeline, size_t d, size_t 
                : after;
 }
 
-/* Returns the kind of the next pass of a device. In a zero-bubble schedule, d passes for the inputs'
- * gradients are ahead of those for the weights' gradients (ZB-H1). */
+/* Returns the kind of the next pass of a device. In a zero-bubble schedule, d passes for the
+ * inputs' gradients are ahead of those for the weights' gradients (ZB-H1). */
 static kind next_kind(const run *r, size_t d) {
     const size_t *done = r->devices[d].done;
     const size_t all = r->num_chunks * r->num_micro;

@@ -9,7 +9,8 @@
 
 /* Simulates a step of the plan with the micro-batches and the schedule of the pipeline. `costs`
  * (NULL: none) say what of each stage is forward, else a third is. Unknown if the pipeline says no
- * number of micro-batches, or for the reason in step->obstacle. Errors: MEMORY. O(stages * micro-batches). */
+ * number of micro-batches, or for the reason in step->obstacle. Errors: MEMORY. O(stages *
+ * micro-batches). */
 popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs,
                              popliner_pipeline_step *step, popliner_error *error);

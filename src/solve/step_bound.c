@@ -41,9 +41,9 @@ static bool add_up(const popliner_costs *costs, const pl_unit_passes *passes, si
     return true;
 }
 
-/* Fills before[units + 1]: no interval takes less than the difference of two of these numbers, which
- * never fall, and all units take the last one. They are the largest of the intervals' beginnings so
- * far. False if a cut takes less than no time. */
+/* Fills before[units + 1]: no interval takes less than the difference of two of these numbers,
+ * which never fall, and all units take the last one. They are the largest of the intervals'
+ * beginnings so far. False if a cut takes less than no time. */
 static bool find_before(const pl_differences *cycles, size_t n, uint64_t *before) {
     for (size_t unit = 1; unit < n; ++unit) {
         const uint64_t begin = cycles->begins[unit] - cycles->begins[0];

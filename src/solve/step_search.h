@@ -36,8 +36,8 @@ typedef struct pl_step_answer {
 
 /* Simulates splits in the order of a branch and bound. It ends after *work units of work (about ten
  * nanoseconds each), which it decreases, or when it is stopped. A step has these lower bounds, for
- * each stage s with forward and backward passes of f and b cycles and cₛ = fₛ + bₛ, when a device runs at
- * most a + 1 forward passes before its first backward pass:
+ * each stage s with forward and backward passes of f and b cycles and cₛ = fₛ + bₛ, when a device
+ * runs at most a + 1 forward passes before its first backward pass:
  *
  *   c₀ + … + cₛ₋₁ + M cₛ                            what comes before, all passes, what comes after
  *   Σ c + (M − 1) bₛ + max(M − 1 − aₛ, 0) fₛ        the first micro-batch up to its backward pass
@@ -65,8 +65,8 @@ typedef struct pl_step_bound {
     size_t num_units;
     size_t num_stages;
     const pl_unit_passes *passes; /* NULL: unknown */
-    /* [units + 1]: cycles of stages that end before the unit, at least, if cycles add up and have no
-     * passes; or NULL. Without both nothing is known, and every step is possible. */
+    /* [units + 1]: cycles of stages that end before the unit, at least, if cycles add up and have
+     * no passes; or NULL. Without both nothing is known, and every step is possible. */
     uint64_t *before;
 } pl_step_bound;
 
@@ -81,8 +81,9 @@ void pl_step_bound_free(pl_step_bound *bound);
 
 /* False if no split has a step of at most `cycles`. The bounds of pl_step_search hold for each
  * stage of any split. If they hold for some split, they hold for the one whose every stage has as
- * many units as they allow: a stage that begins later has fewer units, of which M passes take longer
- * than what comes before them. Limits of memory and constraints do not count. O(stages * log(n)). */
+ * many units as they allow: a stage that begins later has fewer units, of which M passes take
+ * longer than what comes before them. Limits of memory and constraints do not count. O(stages *
+ * log(n)). */
 bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles);
 
 /* Returns the fewest cycles that the bound allows, or `most` if that is less. O(stages * log(n)),

@@ -453,8 +453,8 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
 
 /* ---- the cycles ---- */
 
-/* Solves for the objectives first ... end - 1 and replaces *plan, whose earlier values stay, if there
- * is a split within the limits. *is_found tells. */
+/* Solves for the objectives first ... end - 1 and replaces *plan, whose earlier values stay, if
+ * there is a split within the limits. *is_found tells. */
 static popliner_status replace(search *s, uint64_t max_cycles, size_t first, size_t end,
                                popliner_plan **plan, bool *is_found, popliner_error *error) {
     const pl_filter filter = s->filter;

@@ -179,7 +179,8 @@ popliner_status popliner_module_set_real(popliner_module *m, const char *name, d
 
 /* ---- texts of a request ---- */
 
-/* Takes the name of something; false if `name` is none of these. *number is SIZE_MAX for a wrong text. */
+/* Takes the name of something; false if `name` is none of these. *number is SIZE_MAX for a wrong
+ * text. */
 static bool take_name(popliner_module *m, const char *name, const char *text, size_t *number) {
     if (strcmp(name, "objective") == 0) {
         const bool has_room = m->options.num_objectives < POPLINER_NUM_OBJECTIVES;

@@ -69,7 +69,8 @@ static bool must_end(const relaxation *r) {
     return pl_clock_seconds() >= r->deadline_seconds || pl_stop_is_wanted(r->asked->stop);
 }
 
-/* Fills the loads of the stages that begin with a unit and may be in a split better than `known`. */
+/* Fills the loads of the stages that begin with a unit and may be in a split better than
+ * `known`. */
 static void fill_row(const relaxation *r, size_t stage, size_t first, uint64_t *loads) {
     size_t count = pl_num_on_ipu(r->problem, stage);
     bool is_any = pl_reachability_mark(&r->reach, stage, first, r->ok);
@@ -103,8 +104,8 @@ static void hint(relaxation *r, pl_split *split) {
     pl_split_clear(split);
 }
 
-/* Prepares the loads of stages; fills a table of them if there is to be one. *is_possible: there may
- * be a split better than `known`. */
+/* Prepares the loads of stages; fills a table of them if there is to be one. *is_possible: there
+ * may be a split better than `known`. */
 static popliner_status begin(relaxation *r, bool has_table, bool *is_possible) {
     const size_t n = r->num_units;
     r->better = (pl_filter){.limits = *r->limits};

@@ -300,10 +300,10 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
                                      pl_shared_bound *bound, popliner_error *error);
 
 /* Finds the split within the filter with the earliest cuts, if the number of units that fit on an
- * IPU decides: each stage is the shortest that leaves no more units than all IPUs may hold. No split
- * within the filter has earlier cuts. *split must be empty, and stays empty if this one is not
- * within the filter, which proves nothing. Finds it if layers are equal. Errors: MEMORY, those of
- * the shared peaks. O(stages * units^2). */
+ * IPU decides: each stage is the shortest that leaves no more units than all IPUs may hold. No
+ * split within the filter has earlier cuts. *split must be empty, and stays empty if this one is
+ * not within the filter, which proves nothing. Finds it if layers are equal. Errors: MEMORY, those
+ * of the shared peaks. O(stages * units^2). */
 popliner_status pl_shared_earliest(const pl_shared_search *asked, const pl_filter *filter,
                                    pl_split *split, popliner_error *error);
 
