@@ -177,27 +177,6 @@ def check_several(tool, profile, pipeline, splits, objective, limit):
         fail(f"{profile} {own} --pareto {objective}: {told} instead of {front}")
 
 
-def check_replicas(tool, profile, pipeline, splits, limit):
-    """Of each number of stages the shortest step, by the formula. There are so many micro-batches
-    that no stage stores fewer copies."""
-    own = [*pipeline, "--recompute", "auto", "--mem-per-tile", str(limit)]
-    told = solve(tool, profile, *own, "--total-ipus", "6", "--micro-batches", "9")["candidates"]
-    plans = [plan for plan in plans_of(splits) if all(stage[0] <= limit for stage in plan[0])]
-    for row in told:
-        count = row["stages"]
-        least = min((value(plan, "cycles") for plan in plans if len(plan[0]) == count),
-                    default=None)
-        expected = (0, 0) if least is None else (6 // count, (9 + count - 1) * least)
-        if (row["replicas"], row["step_cycles"]) != expected:
-            fail(f"{profile} {own} {count}: {row} instead of {expected}")
-        if not row["replicas"]:
-            continue
-        cuts = tuple(stage["to"] for stage in row["split"][:-1])
-        for i, stage in enumerate(row["split"]):
-            if (stage["max_tile_mem"], stage["cycles"]) != splits[cuts][0][stage["recompute"]][i]:
-                fail(f"{profile} {own} {count}: {stage} is not {splits[cuts]}")
-
-
 def main():
     tool, maker = sys.argv[1:3]
     takes_all = cases.takes_all()
@@ -223,7 +202,6 @@ def main():
                     for limit in (10**9, peaks[len(peaks) // 2], peaks[len(peaks) // 5], peaks[0]):
                         seen.append(check(tool, profile, pipeline, splits, objective, limit, WAYS))
                         check_several(tool, profile, pipeline, splits, objective, limit)
-                        check_replicas(tool, profile, pipeline, splits, limit)
                     seen.append(check(tool, profile, pipeline, splits, objective,
                                       peaks[len(peaks) // 3], ("standard", "full")))
     mixed = sum(1 for choices in seen if choices is not None and len(choices) > 1)

@@ -5,7 +5,7 @@
  * of the slowest stage, V chunks on each IPU, and W the parameter bytes of the IPU that has most,
  *
  *   the pipeline takes   what a simulation of the schedule takes (docs/costs.md). Where none is
- *                        wanted, no order is known, or stages choose how they recompute:
+ *                        wanted, or no order is known:
  *                        (M + (S - 1) / V) * C   cycles: M micro-batches, and a bubble of S - 1
  *                        (divided by V, if interleaved) (Narayanan et al., arXiv 2104.04473, 2.2)
  *   the all-reduce       2 * (R - 1) / R * W / bandwidth: a ring's, on all stages at one time

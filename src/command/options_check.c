@@ -186,6 +186,7 @@ const option_relation option_relations[] = {
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
     {"recompute=auto", NOT, "objective=cycles-balance", "where cycles depend on the place"},
     {"recompute=auto", NOT, "pareto=balance", "which settles on choices before the balance"},
+    {"recompute=auto", NOT, "total-ipus", "where all stages recompute alike"},
     {"recompute=auto", NOT, "output=lp output=mps",
      "which has a program for each limit of cycles; give one way"},
     {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},

@@ -450,10 +450,11 @@ static popliner_status try_number(search *s, walk *w, popliner_replicas_candidat
     popliner_status status = find_costs(s, w, own->micro_batches, error);
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)own->micro_batches;
-        obstacle =
-            s->costs->choices != NULL
-                ? "stages choose how they recompute"
-                : pl_step_obstacle(&s->pipeline, w->num_ipus * s->options.chunks, w->num_ipus);
+        obstacle = pl_step_obstacle(&s->pipeline, w->num_ipus * s->options.chunks, w->num_ipus);
+        if (obstacle == NULL && s->costs->choices != NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "replicas: no steps of stages that choose how they recompute are "
+                           "simulated; give one way, or no pipeline");
         if (obstacle == NULL)
             return simulate(s, w, own, best, open, error);
     }
