@@ -647,22 +647,6 @@ static pl_text needs_text(const popliner_stage_detail *d) {
     return text;
 }
 
-/* How often the verdict of the headline was right. */
-static void write_record(const pl_certificate *c, pl_layout *layout) {
-    pl_text text = {0};
-    if (!has_verdicts(c) || c->plan.num_stages == 0)
-        return;
-    const popliner_verdict verdict = c->verdicts[pl_certificate_tightest(c)];
-    const pl_verdict_row *row = pl_verdict_of_number((size_t)verdict);
-    if (row->record == NULL)
-        return;
-    pl_text_format(&text, "with this verdict, %s random stages did fit", row->record);
-    layout->text.failed = layout->text.failed || text.failed;
-    if (!text.failed)
-        pl_layout_entry(layout, "", "", 0, text.data);
-    free(text.data);
-}
-
 /* "34,127 bytes, 3,127 above the limit: 13,876 code and vertex state, …", the
  * largest part first. */
 static pl_text parts_text(const popliner_stage_detail *d, uint64_t limit_bytes) {
@@ -736,7 +720,6 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
         pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
         if (has_verdicts(c) && !c->is_evaluation)
             pl_layout_entry(layout, "", "", 0, needs.data);
-        write_record(c, layout);
         if (is_too_large)
             pl_layout_entry(layout, "", "", 0, parts.data);
         write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);
@@ -851,6 +834,19 @@ static void write_hints(const pl_certificate *c, const popliner_hint *hints, siz
 }
 
 /* Adds messages of the certificate that no other part of the screen shows. */
+/* How often the verdict of the headline was right. */
+static void write_record(const pl_certificate *c, pl_layout *layout) {
+    pl_text text = {0};
+    if (!has_verdicts(c) || c->plan.num_stages == 0)
+        return;
+    const popliner_verdict verdict = c->verdicts[pl_certificate_tightest(c)];
+    const char *record = pl_verdict_of_number((size_t)verdict)->record;
+    if (record == NULL)
+        return;
+    pl_text_format(&text, "%s random cases near the limit with this verdict did fit", record);
+    pl_layout_made_entry(layout, "Verdict", &text);
+}
+
 static void write_notes(const pl_certificate *c, pl_layout *layout) {
     pl_text notes = {0};
     pl_text_add(&notes, "");
@@ -882,6 +878,7 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     if (num_hints > 0 && bottleneck_of(certificate) == NULL && certificate->num_large_units == 0)
         pl_layout_empty_line(&layout);
     write_hints(certificate, hints, num_hints, &layout);
+    write_record(certificate, &layout);
     write_notes(certificate, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

@@ -226,10 +226,10 @@ void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json
 /* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
 double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
 
-/* A verdict, and of the random stages with it those that did fit. */
+/* A verdict, and of the random cases with it those that did fit: stages and limits near them. */
 typedef struct pl_verdict_row {
     const char *words;  /* "likely fits" */
-    const char *record; /* "2,330 of 2,865"; NULL: none was seen */
+    const char *record; /* "1,372 of 1,373"; NULL: none was seen */
     uint64_t num_fitted;
     uint64_t num_given;
 } pl_verdict_row;

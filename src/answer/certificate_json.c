@@ -71,10 +71,8 @@ void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_by
     const pl_verdict_row *row =
         pl_verdict_of_number((size_t)popliner_verdict_of(detail, limit_bytes, NULL));
     pl_put_text(json, "verdict", row->words);
-    if (row->record != NULL) {
-        pl_put_number(json, "verdict_fitted", row->num_fitted);
-        pl_put_number(json, "verdict_given", row->num_given);
-    }
+    pl_put_number(json, "verdict_fitted", row->num_fitted);
+    pl_put_number(json, "verdict_given", row->num_given);
     pl_put_signed(json, "margin_bytes",
                   (int64_t)(limit_bytes - need_bytes[POPLINER_NEED_EXPECTED]));
     pl_put_real(json, "margin_spreads", pl_margin_spreads(detail, limit_bytes));

@@ -273,7 +273,8 @@ static void add_verdict(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, "%c%s", verdict[0] - 'a' + 'A', verdict + 1);
     pl_text_format(text,
                    ": at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
-                   " bytes of %" PRIu64 ".\nWith this verdict, %s random stages did fit.\n",
+                   " bytes of %" PRIu64
+                   ".\n%s random cases near the limit with this verdict did fit.\n",
                    need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
                    need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
                    pl_verdict_of_number((size_t)c->verdicts[worst])->record);

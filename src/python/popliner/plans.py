@@ -244,8 +244,8 @@ class Answer(Plan, Owner):
         return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes"), None))
 
     def verdict_record(self, stage: int, limit_bytes: Optional[int] = None) -> Optional[str]:
-        """How many of the random stages with the verdict of this one did fit, like "843 of 843";
-        None: there was none."""
+        """How many of the random cases with the verdict of this stage did fit, of limits near what
+        a stage was expected to need, like "1,372 of 1,373"; None: there was none."""
         record = library.popliner_name_of(Named.RECORD, self.verdict(stage, limit_bytes))
         return None if record is None else record.decode()
 
