@@ -89,6 +89,7 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--require", "togther:3,4"}, "togther is unknown; did you mean together?"},
         {{"--require", "layers:2..x"}, "expected layers:A..B, like layers:1..4, layers:2.. or "},
         {{"--require", "layers:.."}, "--require layers:..: expected layers:A..B"},
+        {{"--require", "layers:3..2"}, "--require layers:3..2: expected layers:A..B"},
         {{"--require", "layers:..0"}, "--require layers:..0: expected layers:A..B"},
         {{"--layer-name-regex", "a("}, "--layer-name-regex: invalid pattern 'a(': "},
         {{"--inputs-regex-layer-0", "[a"}, "--inputs-regex-layer-0: invalid pattern '[a': "},

@@ -256,7 +256,7 @@ def check_meaning(popliner, scratch, count):
         status, out, log = run(popliner, path, "--solve", "--num-ipus", str(most),
                                "--format", "json", *options)
         if not fitting:
-            assert status == 1, (i, status, log)
+            assert status == 1 and "more tokens" not in log, (i, status, log)
             continue
         answer = json.loads(out)["solutions"][0] if "solutions" in json.loads(out) else \
             json.loads(out)

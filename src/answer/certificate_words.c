@@ -199,7 +199,10 @@ static void add_replicas(const pl_certificate *c, pl_text *text) {
 
 /* Adds how many tokens more there is room for. */
 static void add_headroom(const pl_certificate *c, pl_text *text) {
-    if (c->info.headroom_tokens == UINT64_MAX)
+    bool does_fit = true;
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        does_fit = does_fit && pl_certificate_fit_of(c, i) != PL_FITS_NOT;
+    if (c->info.headroom_tokens == UINT64_MAX || !does_fit)
         return;
     pl_text_format(text,
                    "Every device has room for the caches of %" PRIu64

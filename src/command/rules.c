@@ -30,7 +30,9 @@ static bool parse_layers(const char *text, asked_rules *rules) {
         return false;
     if (dots[2] == '\0')
         return true;
-    if (!number_take(dots + 2, MOST, &number, &end) || *end != '\0' || number == 0)
+    const uint64_t first = number;
+    if (!number_take(dots + 2, MOST, &number, &end) || *end != '\0' || number == 0 ||
+        number < first)
         return false;
     rules->max_layers = (size_t)number;
     return true;

@@ -32,7 +32,7 @@ QUESTIONS = [
      {"schedule": "popart", "recompute": "auto", "num_ipus": 3}),
     (["--num-ipus", "3", "--schedule", "1f1b"], {"num_ipus": 3, "copies": "1f1b"}),
     (["--num-ipus", "3", "--schedule", "none:0,1,3"], {"num_ipus": 3, "copies": [0, 1, 3]}),
-    (["--num-ipus", "2", "--need", "at-most"], {"num_ipus": 2, "need": "most"}),
+    (["--num-ipus", "2", "--need", "at-most"], {"num_ipus": 2, "need": "at-most"}),
     (["--num-ipus", "2", "--effects", "none"],
      {"num_ipus": 2, "effects": 0, "accumulators": "none"}),
     (["--num-ipus", "2", "--effects", "accumulators"],

@@ -391,7 +391,9 @@ class Asked:
         q.recompute = member(Recompute, r.recompute, "recompute")
         q.effects = number(r.effects, "effects", 2**32 - 1)
         q.accumulators = member(Accumulators, r.accumulators, "accumulators")
-        q.need = member(Need, r.need, "need")
+        # the command's words are at-least and at-most
+        need = r.need[3:] if isinstance(r.need, str) and r.need.startswith("at-") else r.need
+        q.need = member(Need, need, "need")
         q.copies = copies_of(r.copies)
         if r.calibration is not None:
             if not isinstance(r.calibration, Calibration):
