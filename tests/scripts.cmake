@@ -72,7 +72,7 @@ popliner_script(memory_model memory_model_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${golden}/popart-inf-outline ${golden}/popart-inf
     ${golden}/popart-wide ${golden}/poptorch-inf ${golden}/popart-train ${golden}/tensorflow-inf
     ${golden}/tensorflow-train ${golden}/popart-train-outline ${golden}/poptorch-train-outline
-    ${sample})
+    ${sample} ${shared}/firehose)
 
 # Sections against a second implementation, and the tables that were there before.
 popliner_script(sections sections_test.py CASES quick full nightly
