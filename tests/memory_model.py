@@ -253,9 +253,12 @@ class Model:
         for var, tile, size, number, category, unlowered, bitset, address, apart in sql.execute(
                 "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id, "
                 "bitset, offset, element_constraints "
-                "FROM vars_info WHERE bitset IS NULL OR bitset & 1 ORDER BY var_id"):
+                "FROM vars_info ORDER BY var_id"):
             category, name = categories.get(category, ""), names.get(unlowered, "")
             is_data = not (bitset or 0) & EXECUTABLE
+            if bitset is not None and not bitset & 1:
+                placed[tile].append(None)  # it has a place, but no address
+                continue
             placed[tile].append((is_data and is_always[number],
                                  varints(apart) if is_data and not is_always[number] else (),
                                  size, address, self.touch.get(var, 0)))
@@ -314,8 +317,8 @@ class Model:
         """Of a tile: what is unused below the variables that lie apart, if they are the last, and
         each one's size and touch."""
         parts = ([], [])
-        for _, places, *row in placed:
-            parts[any(p < len(placed) and placed[p][0] for p in places)].append(row)
+        for _, places, *row in filter(None, placed):
+            parts[any(p < len(placed) and placed[p] and placed[p][0] for p in places)].append(row)
         end = max((address + size for size, address, _ in parts[0]), default=0)
         begin = min((address for _, address, _ in parts[1] if address >= end), default=end)
         return begin - end, [(size, touch) for size, _, touch in parts[1]]
