@@ -69,14 +69,15 @@ static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
     pl_text_format(text, "%" PRIu64 " %s the limit of %" PRIu64 "%s\n",
                    fits ? limit_bytes - need_bytes : need_bytes - limit_bytes,
                    fits ? "below" : "ABOVE", limit_bytes, whose[c->input.need]);
+    const pl_verdict_row *verdict = pl_verdict_of_number((size_t)c->verdicts[number]);
     if (chain->model->follows_account)
         pl_text_format(text,
-                       "  %s%s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
+                       "  %s (%s%s): at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
                        " bytes; margin %+.1f spreads\n",
-                       pl_verdict_text(c->verdicts[number]),
-                       c->verdicts[number] == POPLINER_FITS_UNKNOWN
-                           ? " (the profile has its layers on several IPUs)"
-                           : "",
+                       verdict->words,
+                       verdict->record != NULL ? verdict->record
+                                               : "the profile has its layers on several IPUs",
+                       verdict->record != NULL ? " random cases near the limit did fit" : "",
                        d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
                        d->need_bytes[POPLINER_NEED_MOST], pl_margin_spreads(d, limit_bytes));
     for (size_t i = 0; i < d->num_variables; i++) {
