@@ -534,7 +534,6 @@ static void check_candidate(const question *q, const popliner_replicas_candidate
 /* The best throughput of each number of stages; q->costs[0] chooses. */
 static void check_replicas(question *q, uint64_t *random) {
     uint64_t bytes[MOST_UNITS];
-    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART};
     popliner_replicas_options o = POPLINER_REPLICAS_OPTIONS_INIT;
     popliner_replicas *found = NULL;
     popliner_error error = {.message = ""};
@@ -549,7 +548,6 @@ static void check_replicas(question *q, uint64_t *random) {
     o.parameter_bytes = bytes;
     o.bandwidth_bytes = test_below(random, 3);
     o.bandwidth_cycles = 1 + test_below(random, 5);
-    o.pipeline = test_below(random, 2) == 0 ? NULL : &pipeline;
     if (popliner_replicas_solve(q->costs[0], &o, &found, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     assert_true(found->is_proven);
@@ -570,6 +568,13 @@ static void check_replicas(question *q, uint64_t *random) {
         check_candidate(q, c);
         num_candidates++;
     }
+    /* no step of stages that choose is simulated */
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART};
+    popliner_replicas *none = NULL;
+    o.pipeline = &pipeline;
+    assert_int_equal(popliner_replicas_solve(q->costs[0], &o, &none, &error), POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "simulated"));
+    assert_null(none);
     popliner_replicas_free(found);
 }
 
