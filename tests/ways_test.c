@@ -276,16 +276,21 @@ static bool is_plain_choice(const question *q, const truth *t, const answer *a, 
     return true;
 }
 
+/* The ways of all stages together; each bit of `begins` is a stage after the first. */
+static size_t count_choices(const question *q, unsigned begins) {
+    size_t count = q->num_ways;
+    for (; begins > 0; begins &= begins - 1)
+        count *= q->num_ways;
+    return count;
+}
+
 static truth best_of_all(const question *q) {
     enum { MOST_ANSWERS = 1 << 11 };
     static answer all[MOST_ANSWERS];
     size_t count = 0;
     truth t = {.best = {.exists = false}};
     for (unsigned begins = 0; begins < 1u << q->num_units; begins += 2) {
-        size_t num_choices = q->num_ways;
-        for (unsigned rest = begins; rest > 0; rest &= rest - 1)
-            num_choices *= q->num_ways;
-        for (size_t choices = 0; choices < num_choices; choices++) {
+        for (size_t choices = 0; choices < count_choices(q, begins); choices++) {
             answer own = value_of(q, begins, choices);
             if (own.exists && (q->below == 0 || own.of[q->objectives[1]] < q->below))
                 all[count++] = own;
@@ -490,10 +495,7 @@ static answer best_candidate(const question *q, const popliner_replicas_options 
     answer best = {.exists = false};
     value[0] = value[1] = value[2] = 0;
     for (unsigned begins = 0; begins < 1u << q->num_units; begins += 2) {
-        size_t num_choices = q->num_ways;
-        for (unsigned rest = begins; rest > 0; rest &= rest - 1)
-            num_choices *= q->num_ways;
-        for (size_t choices = 0; choices < num_choices; choices++) {
+        for (size_t choices = 0; choices < count_choices(q, begins); choices++) {
             answer own = value_of(q, begins, choices);
             for (size_t r = 1;
                  own.exists && own.num_stages == num_stages && r * num_stages <= o->total_ipus;
