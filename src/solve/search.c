@@ -17,6 +17,7 @@
 #define SECONDS_TO_IMPROVE 0.5
 #define SECONDS_TO_BOUND 0.3
 #define SECONDS_FOR_HARD 0.5
+#define SECONDS_TO_ANNEAL 3.0
 #define SECONDS_BETWEEN_GAPS 1.0
 
 /* The share of the time limit for finding the earliest of equally good cuts, where stages share
@@ -25,6 +26,7 @@
 
 #define SECONDS_FOR_ROOM 3.0
 
+enum { STEPS_TO_ANNEAL = 8000000 };                 /* then twice as many, and so on */
 enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* to rule out one limit */
 
 void pl_search_free(pl_search *search) {
@@ -343,8 +345,12 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         if (status != POPLINER_OK)
             return status;
         const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
-        const pl_first_answer_wish wish = {
-            .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
+        const bool anneals = pl_anneal_can(search->problem, objective == POPLINER_OBJECTIVE_CYCLES);
+        const pl_first_answer_wish wish = {.objective = objective,
+                                           .seconds =
+                                               anneals ? SECONDS_TO_ANNEAL : SECONDS_FOR_HARD,
+                                           .num_kicks = SIZE_MAX,
+                                           .num_steps = (size_t)STEPS_TO_ANNEAL << i};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
         if (status == POPLINER_OK)
             status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_FOR_HARD,

@@ -270,6 +270,21 @@ static popliner_status kick(climb *c) {
     return begin(c);
 }
 
+/* Moves cuts of the best split at random, then improves the result. */
+static popliner_status anneal(climb *c, size_t num_steps) {
+    const pl_annealing_wish wish = {.is_of_cycles = of_cycles(c),
+                                    .ok = c->ok,
+                                    .random = &c->random,
+                                    .num_steps = num_steps,
+                                    .deadline_seconds = c->deadline_seconds,
+                                    .stop = c->asked->stop};
+    memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
+    popliner_status status = pl_anneal(c->problem, &wish, c->cuts, c->error);
+    if (status == POPLINER_OK)
+        status = begin(c);
+    return status == POPLINER_OK ? improve(c) : status;
+}
+
 /* ---- starting points ---- */
 
 /* Cuts close to equal parts of the weights; before[units + 1] are the sums of weights. False if
@@ -391,7 +406,12 @@ static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_
         status = begin_evenly(c, true, before);
     for (size_t i = 0; status == POPLINER_OK && i < wish->num_hints; ++i)
         status = begin_with_split(c, &wish->hints[i]);
-    for (size_t i = 0; status == POPLINER_OK && c->has_best && i < wish->num_kicks; ++i) {
+    const bool anneals = wish->num_steps > 0 && pl_anneal_can(c->problem, of_cycles(c)) &&
+                         pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST;
+    if (status == POPLINER_OK && c->has_best && anneals)
+        status = anneal(c, wish->num_steps);
+    for (size_t i = 0; status == POPLINER_OK && c->has_best && !anneals && i < wish->num_kicks;
+         ++i) {
         if (must_end(c))
             break;
         status = kick(c);

@@ -238,6 +238,7 @@ typedef struct pl_first_answer_wish {
     size_t num_hints;
     double seconds;   /* time limit */
     size_t num_kicks; /* how often the best split is changed at random and improved again */
+    size_t num_steps; /* how many random moves are tried instead, where pl_anneal_can */
 } pl_first_answer_wish;
 
 /* Finds a split within the filter that is small in the objective; ignores asked->goal. Starts from
@@ -249,6 +250,27 @@ typedef struct pl_first_answer_wish {
 popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *filter,
                                 const pl_first_answer_wish *wish, pl_split *split,
                                 popliner_error *error);
+
+/* ---- annealing ---- */
+
+typedef struct pl_annealing_wish {
+    bool is_of_cycles; /* the objective: CYCLES, else MEMORY */
+    const uint8_t *ok; /* [stages]: triangles of the intervals that may be the stage */
+    uint64_t *random;  /* the state of pl_random_below */
+    size_t num_steps;  /* the number of moves that are tried */
+    double deadline_seconds;
+    const pl_stop *stop;
+} pl_annealing_wish;
+
+/* True if what IPUs hold adds up quickly, and three or more stages share one: else sweeps are
+ * better. */
+bool pl_anneal_can(const pl_problem *problem, bool is_of_cycles);
+
+/* Improves cuts[stages + 1], of allowed stages, by random moves. Ignores the limits of IPUs and all
+ * memory but that of pl_costs_peak_parts and shared items, so the result has to be measured. Errors:
+ * MEMORY. O(stages * units^2 + steps). */
+popliner_status pl_anneal(const pl_problem *problem, const pl_annealing_wish *wish, size_t *cuts,
+                          popliner_error *error);
 
 /* ---- neighbours ---- */
 
