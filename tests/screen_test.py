@@ -35,7 +35,7 @@ TABLES = [["--output", "layers"], SOLVE + ["--output", "plan"], ["--output", "op
           ["--output", "programs"], ["--output", "liveness"], ["--output", "summary"]]
 # Several splits: each with its memory against the limit, and its verdict.
 SPLITS = [RANGE, ["--solve", "--pareto", "memory,cycles", "--schedule", "popart"],
-          ["--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"],
+          ["--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"], RANGE + ["--need", "at-most"],
           ["--solve", "--total-ipus", "4", "--batch", "8", "--schedule", "popart"]]
 ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = " ▏▎▍▌▋▊▉█"
@@ -517,6 +517,7 @@ def check_splits(popliner, report):
                 check_split(line, row, limit, verdict, what)
                 check((line[0] == ">") == (row is rows[best] if best is not None else False), what)
             check(re.search(r"of (the limit|638,976)", text), what)
+            check(("at most, of " in text) == ("at-most" in question), what)
         if head[0] in ("num-ipus", "mem-per-tile"):
             check(text.startswith("None of these fits.\n" if best is None else
                                   f"The first that fits: --{head[0]} {rows[best][head[0]]}.\n\n"),

@@ -89,12 +89,13 @@ typedef struct popliner_split_table {
     const char *names[POPLINER_SCREEN_CELLS]; /* of the caller's cells; NULL: none */
     const popliner_split_row *rows;           /* [num_rows] */
     size_t num_rows;
-    size_t marked_row; /* has a `>` and is bold; SIZE_MAX: none */
-    const char *more;  /* where rows after the 40th are; NULL: not said */
+    size_t marked_row;  /* has a `>` and is bold; SIZE_MAX: none */
+    const char *more;   /* where rows after the 40th are; NULL: not said */
+    popliner_need need; /* that the memory of the plans is */
 } popliner_split_table;
 
 #define POPLINER_SPLIT_TABLE_INIT                                                                  \
-    { sizeof(popliner_split_table), NULL, {NULL}, NULL, 0, SIZE_MAX, NULL }
+    { sizeof(popliner_split_table), NULL, {NULL}, NULL, 0, SIZE_MAX, NULL, POPLINER_NEED_EXPECTED }
 
 /* Shows several splits: the caller's cells, then of each split the memory of the IPU that has least
  * room, with its limit, the objectives of input->options, its cuts and its verdict. input->plan is

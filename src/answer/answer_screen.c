@@ -289,9 +289,6 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
                                      : need_of(c, worst) > limit_of(c, worst) ? POPLINER_FITS_NOT
                                                                               : POPLINER_FITS;
-    static const char *const words[] = {[POPLINER_NEED_EXPECTED] = "",
-                                        [POPLINER_NEED_MOST] = "at most ",
-                                        [POPLINER_NEED_LEAST] = "at least "};
     const uint64_t bytes =
         c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_of(c, worst);
     const uint64_t limit_bytes = limit_of(c, worst);
@@ -299,9 +296,10 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
                           ? ", if nothing is kept for the backward passes."
                           : ".");
-    pl_text_format(plain, "The %s is stage %zu, with %s",
-                   limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst,
-                   has_verdicts(c) ? words[c->input.need] : "");
+    pl_text_format(plain, "The %s is stage %zu, with ",
+                   limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
+    if (has_verdicts(c))
+        pl_add_need_words(plain, c->input.need, " ");
     pl_text_add_grouped(plain, bytes);
     if (limit_bytes < PL_NO_LIMIT) {
         pl_text_add(plain, " of ");
@@ -394,6 +392,8 @@ static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool 
     const char *what = c->input.profile != NULL ? "fullest tile" : "memory";
     const bool is_short = width < PL_MOST_WIDTH || is_of_need;
     pl_text text = {0};
+    if (!is_of_need)
+        pl_add_need_words(&text, c->input.need, ", ");
     if (!has_one_limit(c) || limit_of(c, 0) >= PL_NO_LIMIT) {
         pl_text_add(&text, is_of_need ? "of the limit" : what);
         return text;

@@ -181,6 +181,9 @@ void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
 /* Returns what the stages chose, on one line; empty if they did not choose. */
 pl_text pl_certificate_choices(const popliner_plan *plan);
 
+/* Adds "at most" or "at least", and `end`; nothing for what is expected. */
+void pl_add_need_words(pl_text *text, popliner_need need, const char *end);
+
 /* The answer, as a value of a document. */
 void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_json *json);
 

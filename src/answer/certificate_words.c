@@ -687,6 +687,11 @@ pl_text pl_certificate_choices(const popliner_plan *plan) {
     return text;
 }
 
+void pl_add_need_words(pl_text *text, popliner_need need, const char *end) {
+    if (need != POPLINER_NEED_EXPECTED)
+        pl_text_format(text, "at %s%s", need == POPLINER_NEED_MOST ? "most" : "least", end);
+}
+
 popliner_status popliner_certificate_text(const popliner_certificate *callers,
                                           popliner_certificate_form form, char **result,
                                           popliner_error *error) {

@@ -112,6 +112,17 @@ static void add_cuts(const table *t, const popliner_plan *plan, pl_grid *grid) {
     pl_grid_made(grid, text);
 }
 
+/* Adds how the stages recompute: one word if all do so alike. */
+static void add_choices(const popliner_plan *plan, pl_grid *grid) {
+    bool is_alike = plan != NULL && plan->choices != NULL && plan->num_stages > 0;
+    for (size_t i = 1; is_alike && i < plan->num_stages; i++)
+        is_alike = strcmp(plan->choices[i], plan->choices[0]) == 0;
+    if (is_alike)
+        pl_grid_text(grid, plan->choices[0]);
+    else
+        pl_grid_made(grid, plan != NULL ? pl_certificate_choices(plan) : (pl_text){0});
+}
+
 static void add_row(const table *t, const popliner_split_row *row, bool is_marked, pl_grid *grid) {
     pl_grid_text(grid, is_marked ? ">" : " ");
     for (size_t i = 0; i < POPLINER_SCREEN_CELLS; i++)
@@ -121,7 +132,7 @@ static void add_row(const table *t, const popliner_split_row *row, bool is_marke
         add_objective(t, row->plan, t->objectives[i], grid);
     add_cuts(t, row->plan, grid);
     pl_grid_text(grid, row->verdict);
-    pl_grid_made(grid, row->plan != NULL ? pl_certificate_choices(row->plan) : (pl_text){0});
+    add_choices(row->plan, grid);
     if (is_marked)
         pl_grid_mark_row(grid);
 }
@@ -145,6 +156,7 @@ static void write_table(const table *t, pl_layout *layout) {
     bool differs;
     const uint64_t limit = common_limit(t, &differs);
     pl_text head = {0};
+    pl_add_need_words(&head, t->own.need, ", ");
     pl_text_add(&head, differs ? "of the limit" : limit == PL_NO_LIMIT ? "memory" : "of ");
     if (limit < PL_NO_LIMIT)
         pl_text_add_grouped(&head, limit);

@@ -75,6 +75,7 @@ popliner_status screen_splits(const session *s, popliner_split_table *table,
                               popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
     table->more = "--format tsv";
+    table->need = s->options.need;
     return popliner_screen_splits(table, names, &screen, text, error);
 }
 

@@ -414,6 +414,7 @@ class Several(Tabled, Sequence[Plan]):
         table.names[0] = None if name is None else text(name, "title")
         table.rows = rows
         table.num_rows = len(pointers)
+        table.need = self._naming.asked.request.need
         table.marked_row = SIZE_MAX if marked_row is None else size(marked_row, "marked_row")
         names = self._naming.input()
         return make_text(library.popliner_screen_splits, ctypes.byref(table), ctypes.byref(names),
