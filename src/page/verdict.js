@@ -243,7 +243,7 @@ class Verdict {
             : (page.data.verdict_records || {})[this.weakest()];
         return facts([
             record === undefined ? null : [HEADS[this.weakest()][2],
-                `${record} random cases near the limit did fit`],
+                `${record.replace(/,/g, '\u202f')} random cases near the limit did fit`],
             ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}`,
             model.costs ? '' : [', ', page.tileLink(stage.tile, `tile ${grouped(stage.tile)}`,
