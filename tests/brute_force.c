@@ -92,7 +92,7 @@ uint64_t brute_link_cycles(const popliner_solver_options *options, size_t ipu, s
             (link.second_ipu == ipu && link.first_ipu == other))
             b = link.bandwidth;
     }
-    if (b.bytes == 0)
+    if (b.bytes == 0 || ipu == other)
         return 0;
     uint64_t times = bytes / b.bytes;
     uint64_t rest = bytes % b.bytes * b.cycles;

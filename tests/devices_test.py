@@ -90,10 +90,20 @@ def draw_options(rng, file):
     options = {"speeds": {}, "bandwidth": None, "links": {}, "map": None,
                "slack": rng.choice([0, 0, 0, 25, 100])}
     words = []
-    if rng.random() < 0.3:
-        devices = rng.sample(range(count), count)[:rng.randrange(1, len(file["units"]) + 1)]
-        options["map"] = devices
-        words.append("--device-map=" + ",".join(map(str, devices)))
+    shape = rng.random()
+    if shape < 0.2:
+        options["map"] = rng.sample(range(count), count)[:rng.randrange(1, len(file["units"]) + 1)]
+    elif shape < 0.4:
+        options["map"] = [rng.randrange(count) for _ in range(rng.randrange(1, 6))]
+    elif shape < 0.5:
+        options["map"] = [*range(count), *reversed(range(count))]
+        words += ["--device-map=v", f"--num-ipus={count}"]
+    elif shape < 0.6:
+        rounds = rng.randrange(1, 4)
+        options["map"] = list(range(count)) * rounds
+        words += [f"--device-map=interleaved:{rounds}", f"--num-ipus={count}"]
+    if shape < 0.4:
+        words.append("--device-map=" + ",".join(map(str, options["map"])))
     places = options["map"] or list(range(count))
     if rng.random() < 0.3:
         options["speeds"] = {rng.choice(places): Fraction(3, 2)}
@@ -102,9 +112,10 @@ def draw_options(rng, file):
     if rng.random() < 0.3:
         options["bandwidth"] = draw_bandwidth(rng)
         texts.append(str(options["bandwidth"]))
-    if rng.random() < 0.4 and len(places) > 1:
-        k = rng.randrange(1, len(places))
-        pair = "%d-%d" % rng.choice([(places[k - 1], places[k]), (places[k], places[k - 1])])
+    neighbours = [pair for pair in zip(places, places[1:]) if pair[0] != pair[1]]
+    if rng.random() < 0.4 and neighbours:
+        pair = rng.choice(neighbours)
+        pair = "%d-%d" % rng.choice([pair, pair[::-1]])
         options["links"] = {pair: draw_bandwidth(rng)}
         texts.append("%s=%s" % (pair, options["links"][pair]))
     rng.shuffle(texts)
@@ -129,7 +140,9 @@ def check(popliner, solvers, path, seed):
     objectives = rng.choice(LISTS).split(",")
     with open(path, "w") as out:
         json.dump(file, out)
-    words = ["--solve", "--format=json", "-q", "--solver=" + rng.choice(solvers),
+    devices = options["map"] or []
+    solver = rng.choice([own for own in solvers if own != "dp" or len({*devices}) == len(devices)])
+    words = ["--solve", "--format=json", "-q", "--solver=" + solver,
              "--objective=" + ",".join(objectives)] + words
     run = subprocess.run([popliner, path] + words, capture_output=True, text=True)
     told = "%d: %s\n%s\n%s%s" % (seed, " ".join(words), json.dumps(file), run.stdout, run.stderr)

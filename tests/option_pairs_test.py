@@ -561,7 +561,7 @@ class Profile:
             before, link, taken = link, 0, 0
             if "link_cycles" in stage:
                 taken = stage["link_cycles"] + (found[-1][3] if found else 0)
-                if k < len(cuts):
+                if k < len(cuts) and devices[k] != devices[k + 1]:
                     carries = request.carries(devices[k], devices[k + 1]) or \
                         Fraction(LINK_BYTES_PER_SECOND, CLOCK)
                     link = -(-stage["cut_bytes"] // carries)

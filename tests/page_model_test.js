@@ -755,7 +755,7 @@ function layersFile(name, n, timed) {
 }
 
 // All that costs can say of devices: regions, what units share, speeds, links, latencies, limits.
-function devicesFile(name, n, hasLinks = true) {
+function devicesFile(name, n) {
     const names = Array.from({ length: n }, (_, i) => `it's ${i}`);
     return costsFile(`${name}.json`, JSON.stringify({
         format: 'popliner-costs', version: 1, time_unit: 'µs', regions: ['a', 'b', 'c'],
@@ -765,13 +765,13 @@ function devicesFile(name, n, hasLinks = true) {
             .filter((own, i, all) => all.indexOf(own) === i), memory: listOf(3, 300) })),
         cuts: listOf(n - 1, 800), cut_cycles: listOf(n - 1, 5),
         devices: { count: 5, memory: 9000, memories: { 1: 7000 }, speeds: { 0: 0.5, 2: 1.25 },
-            ...hasLinks ? { bandwidth: 64, links: { '0-1': 3.5, '2-1': 200, '0-4': 1 } } : {} } }));
+            bandwidth: 64, links: { '0-1': 3.5, '2-1': 200, '0-4': 1 } } }));
 }
 
 function costsCases() {
     const layers = layersFile('layers', 12, 'cycles');
     const devices = devicesFile('devices', 9);
-    const shared = devicesFile('shared', 8, false);
+    const shared = devicesFile('shared', 8);
     const untimed = costsFile('untimed.csv', 'name,memory\na,1K\n"b;,|""",3K\nc,2000\n');
     const passes = costsFile('passes.csv', `name,memory,forward (ms),backward (ms)\n${
         listOf(7, 9000).map((memory, i) => `p${i},${memory},${random(9)}.5,${random(9)}\n`)
@@ -783,6 +783,7 @@ function costsCases() {
             '--ipu-speed', '1=0.5', '--bandwidth', '5.25,0-1=0.125'],
         [shared, '--solve', '--num-ipus', '2', '--device-map', 'interleaved:2', '--schedule',
             'tf-grouped', '--mem-per-tile', '9K'],
+        [shared, '--solve', '--device-map', '1,0,0,1', '--objective', 'cycles,balance'],
         [layers, '--solve', '--device-map', '1,0,3', '--require', 'cut:l 3', '--require',
             'together:l 5,l 6', '--require', 'layers:2..', '--schedule', 'none:0,1,1,...'],
         [untimed], [devices, '--evaluate', "it's 2|it's 5"],

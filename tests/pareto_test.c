@@ -158,7 +158,7 @@ static kind kinds[] = {
      400,
      60},
     {"links_between_ipus",
-     {LINKS | SPEEDS, MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 2, 3},
+     {LINKS | SPEEDS, MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP | SHARED_IPUS, 2, 3},
      AS_DRAWN,
      400,
      60},

@@ -51,8 +51,8 @@ class Request:
         return self.memories.get(device, self.memory)
 
     def carries(self, a, b):
-        """The bandwidth between two devices, or None."""
-        return self.links.get(frozenset((a, b)), self.bandwidth)
+        """The bandwidth between two devices, or None; on one device a cut takes no time."""
+        return None if a == b else self.links.get(frozenset((a, b)), self.bandwidth)
 
 
 @dataclass

@@ -112,6 +112,7 @@ static const kind kinds[] = {
     {"speeds", {SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 150},
     {"links", {LINKS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP | PIPELINE, 1, 1}, 150},
     {"links_and_speeds", {LINKS | SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 60},
+    {"links_and_shared", {LINKS | SHARED_IPUS | FRACTIONS, MEMORY_LIMIT | SPEEDS, 1, 1}, 100},
     {"everything",
      {FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 1, 1},
      100},

@@ -108,6 +108,12 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
         (popliner_ipu_speed){in->device_map[seed % maps[map].num_stages], millionths[seed / 3 % 4]};
     in->options.ipu_speeds = &in->speed;
     in->options.num_ipu_speeds = seed % 3 == 0;
+    in->link = (popliner_ipu_link){0, 1, {1 + random_below(in, 5), 1 + random_below(in, 9)}};
+    in->options.ipu_links = &in->link;
+    if (random_below(in, 3) == 0) {
+        in->options.link_bandwidth = (popliner_bandwidth){1 + random_below(in, 3), 1};
+        in->options.num_ipu_links = random_below(in, 2);
+    }
     assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL, NULL),
                      POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
@@ -130,6 +136,8 @@ void draw_long_shared_chain(shared_instance *in, size_t num_units) {
     memset(in->cut_rules, 0, sizeof in->cut_rules);
     in->options.num_pairs = 0;
     in->options.num_ipu_speeds = 0;
+    in->options.num_ipu_links = 0;
+    in->options.link_bandwidth = (popliner_bandwidth){0};
     in->options.mem_per_tile = 100000;
 }
 
@@ -140,6 +148,19 @@ static size_t stage_of(const every_split *e, size_t unit) {
     while (stage + 1 < e->in->options.num_mapped_stages && e->first_units[stage + 1] <= unit)
         ++stage;
     return stage;
+}
+
+/* Returns the time of the cut before a stage, on the link between the IPUs of both sides. */
+static uint64_t link_cycles(const every_split *e, size_t stage) {
+    const shared_instance *in = e->in;
+    if (stage == 0 || stage == in->options.num_mapped_stages)
+        return 0;
+    const size_t before = in->device_map[stage - 1];
+    const size_t after = in->device_map[stage];
+    const bool is_special = in->options.num_ipu_links > 0 && before + after == 1;
+    const popliner_bandwidth b = is_special ? in->link.bandwidth : in->options.link_bandwidth;
+    const uint64_t bytes = popliner_costs_cut(in->costs, e->first_units[stage]);
+    return before == after || b.bytes == 0 ? 0 : (bytes * b.cycles + b.bytes - 1) / b.bytes;
 }
 
 bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
@@ -170,6 +191,7 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
                 in->options.num_ipu_speeds > 0 && in->speed.ipu == in->device_map[other];
             uint64_t speed = has_speed ? in->speed.millionths : 1000000;
             cycles += (own * 1000000 + speed - 1) / speed;
+            cycles += link_cycles(e, other) + link_cycles(e, other + 1);
         }
         uint64_t peak_bytes = peak_of(in, together, count);
         if (peak_bytes > e->limit_bytes || cycles > in->filter.limits.max_cycles)

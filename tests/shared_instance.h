@@ -22,6 +22,7 @@ typedef struct shared_instance {
     popliner_cut_rule cut_rules[MOST_UNITS];
     popliner_pair pair;
     popliner_ipu_speed speed; /* of one IPU, in a third of them */
+    popliner_ipu_link link;   /* in half of those with bandwidths */
     popliner_costs *costs;
     popliner_solver_options options;
     pl_problem problem;

@@ -31,6 +31,7 @@ typedef struct chain {
     uint64_t code_bytes[NUM_TYPES];
     uint64_t cycles[MOST_UNITS];
     uint64_t cut_bytes[MOST_UNITS]; /* by the unit after the cut */
+    uint64_t link_bytes;            /* in a cycle of a link; 0: cuts take none */
     const size_t *device_map;
     size_t num_ipus;
     popliner_costs *costs;
@@ -91,7 +92,8 @@ static void draw(chain *c, uint64_t seed) {
     bool is_even = seed % 2 == 1;
     *c = (chain){.random = seed,
                  .num_units = is_even ? 48 : 46 + seed / 2 % 3,
-                 .device_map = maps[seed / 2 % (sizeof maps / sizeof *maps)]};
+                 .device_map = maps[seed / 2 % (sizeof maps / sizeof *maps)],
+                 .link_bytes = seed / 3 % 3};
     for (size_t t = 0; t < NUM_TYPES; ++t)
         c->code_bytes[t] = below(c, 30);
     for (size_t unit = 0; unit < c->num_units; ++unit) {
@@ -156,6 +158,13 @@ static void look_at(walk *w, const load *loads, uint64_t cut_bytes) {
     memcpy(w->best_values, values, sizeof values);
 }
 
+/* The time of the cut before a stage that begins with the unit. */
+static uint64_t link_cycles(const chain *c, size_t stage, size_t unit) {
+    return c->link_bytes == 0 || c->device_map[stage - 1] == c->device_map[stage]
+               ? 0
+               : (c->cut_bytes[unit] + c->link_bytes - 1) / c->link_bytes;
+}
+
 static void go_through(walk *w, size_t stage, const load *loads, uint64_t cut_bytes) {
     const chain *c = w->c;
     size_t first = w->first_units[stage];
@@ -175,7 +184,13 @@ static void go_through(walk *w, size_t stage, const load *loads, uint64_t cut_by
         mine->cycles += c->cycles[unit];
         mine->types |= c->types[unit];
         w->first_units[stage + 1] = unit + 1;
+        load *next = &now[c->device_map[stage + 1]];
+        const uint64_t link = link_cycles(c, stage + 1, unit + 1);
+        mine->cycles += link;
+        next->cycles += link;
         go_through(w, stage + 1, now, cut_bytes + c->cut_bytes[unit + 1]);
+        mine->cycles -= link;
+        next->cycles -= link;
     }
 }
 
@@ -272,6 +287,7 @@ static void balance_in_every_order(void **state) {
             options.num_mapped_stages = NUM_STAGES;
             options.objectives = o.objectives[order];
             options.num_objectives = o.lengths[order];
+            options.link_bandwidth = (popliner_bandwidth){c.link_bytes, c.link_bytes > 0};
             options.slack_percent = i == seed % 2 ? 10.0 : 0.0;
             check(&c, &options);
         }

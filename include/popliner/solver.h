@@ -391,9 +391,9 @@ typedef struct popliner_solver_options {
 
     /* The bandwidth of links between IPUs, and the links that differ, no duplicates. A cut takes
      * its bytes divided by the bandwidth of the link between the IPUs of its two stages, rounded up
-     * (at most POPLINER_MAX_CYCLES). Both IPUs are busy for this time, in addition to the cycles of
-     * the costs and whatever their speeds. Not if stages share IPUs. For an analysis, links without
-     * a bandwidth have POPLINER_LINK_BYTES_PER_SECOND. */
+     * (at most POPLINER_MAX_CYCLES); none if both are on one IPU. Both IPUs are busy for this time,
+     * in addition to the cycles of the costs and whatever their speeds. For an analysis, links
+     * without a bandwidth have POPLINER_LINK_BYTES_PER_SECOND. */
     popliner_bandwidth link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;

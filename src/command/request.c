@@ -202,12 +202,6 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
         status = request_make_map(o, options_num_ipus(o), &r->device_map,
                                   &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
-    if (status == POPLINER_OK && (o->bandwidth.count > 0 || o->bandwidth.all.bytes > 0) &&
-        (request_shares_an_ipu(r) || (o->total_ipus > 0 && options_chunks(o) > 1)))
-        return fail_usage(error,
-                          "--bandwidth: not with --device-map %s, whose stages share IPUs; leave "
-                          "out one",
-                          o->device_map.text);
     return status;
 }
 

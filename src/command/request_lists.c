@@ -231,17 +231,19 @@ bool request_has_ipu(const request *r, size_t ipu) {
     return is_used;
 }
 
-/* Whether a cut can be between the two IPUs. */
-static bool has_link(const request *r, const ipu_value *link) {
+/* Whether a cut can be between the two IPUs. The last of any number of IPUs may be next to the first
+ * if each has several stages. */
+static bool has_link(const request *r, size_t chunks, const ipu_value *link) {
     const popliner_solver_options *o = &r->solver;
+    const bool goes_round = chunks > 1 && (link->ipu == 0 || link->second_ipu == 0);
     const size_t a = link->ipu;
     const size_t b = link->second_ipu;
     for (size_t stage = 1; stage < o->num_mapped_stages; stage++)
         if ((o->device_map[stage - 1] == a && o->device_map[stage] == b) ||
             (o->device_map[stage - 1] == b && o->device_map[stage] == a))
             return true;
-    return o->num_mapped_stages == 0 && (a + 1 == b || b + 1 == a) && a < o->num_ipus &&
-           b < o->num_ipus;
+    return o->num_mapped_stages == 0 && (goes_round || a + 1 == b || b + 1 == a) &&
+           a < o->num_ipus && b < o->num_ipus;
 }
 
 /* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
@@ -254,7 +256,7 @@ static popliner_status check_used(const request *r, const session *s, ipu_list l
                           "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
                           "--device-map",
                           v->ipu);
-    if (list == LIST_LINKS && !has_link(r, v))
+    if (list == LIST_LINKS && !has_link(r, options_chunks(&s->options), v))
         return fail_usage(error,
                           "--bandwidth: no cut can be between IPUs %zu and %zu; see "
                           "--num-ipus and --device-map",
@@ -350,12 +352,6 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
     if (status == POPLINER_OK)
         status =
             has_memory ? store(r, list, &values, error) : fail_memory(error, "the constraints");
-    if (status == POPLINER_OK && list == LIST_LINKS && (values.all.bytes > 0 || values.count > 0) &&
-        request_shares_an_ipu(r))
-        status = fail_usage(error,
-                            "%s: stages cannot share an IPU where links have bandwidths, as the "
-                            "file of costs says; leave these out",
-                            options_map_name(&s->options));
     free(values.items);
     return status;
 }

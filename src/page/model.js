@@ -143,7 +143,7 @@ const Model = (() => {
     // The bandwidth between two IPUs: bytes in cycles; null if cuts take nothing there.
     function linkBetween(model, ipu, other) {
         const { links } = model.wishes;
-        if (links === null)
+        if (links === null || ipu === other)
             return null;
         const own = links.single.find(([first, second]) => ipu >= 0 && other >= 0 &&
             Math.min(first, second) === Math.min(ipu, other) &&

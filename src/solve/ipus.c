@@ -57,9 +57,11 @@ bool pl_links_exist(const popliner_solver_options *options) {
     return options->link_bandwidth.bytes > 0 || options->num_ipu_links > 0;
 }
 
-/* Returns the bandwidth of the link between two IPUs. O(links). */
+/* Returns the bandwidth of the link between two IPUs; none if they are one. O(links). */
 static popliner_bandwidth link_between(const popliner_solver_options *options, size_t ipu,
                                        size_t other) {
+    if (ipu == other)
+        return (popliner_bandwidth){0};
     for (size_t i = 0; i < options->num_ipu_links; ++i) {
         const popliner_ipu_link *link = &options->ipu_links[i];
         if ((link->first_ipu == ipu && link->second_ipu == other) ||

@@ -24,10 +24,6 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "method: the dynamic program cannot put several stages on one IPU");
-    if (problem->is_shared && pl_links_exist(problem->options))
-        return pl_fail(
-            error, POPLINER_ERROR_USAGE,
-            "link_bandwidth, ipu_links: not for several stages on one IPU; leave them out");
     if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
         pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
         return pl_fail(error, POPLINER_ERROR_USAGE,

@@ -49,7 +49,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
         .link_before = has_links ? pl_links_before(&problem->links, stage) : NULL,
         .link_after = has_links ? pl_links_before(&problem->links, stage + 1) : NULL,
         .speed = speed,
-        .min_busy_cycles = limits->min_cycles,
+        .min_busy_cycles = has_minimum ? limits->min_cycles : 0,
         .max_busy_cycles = limits->max_cycles,
     };
 }

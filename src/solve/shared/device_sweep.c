@@ -322,7 +322,8 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
 }
 
 /* Tries all ends of stage k, unless its end is known. *is_fine is false if the smallest end was too
- * large: then all ends are, also with larger stages before it. */
+ * large: then all ends are, also with larger stages before it, unless these allow it an end whose
+ * cut takes less time. */
 static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *is_fine) {
     sweep *s = t->s;
     size_t stage = t->l->stages[k];
@@ -349,7 +350,7 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
         if (status != POPLINER_OK)
             break;
         if (!is_end_fine && s->never_shrinks) {
-            *is_fine = !is_smallest;
+            *is_fine = !is_smallest || pl_links_exist(s->problem->options);
             break;
         }
         is_smallest = false;

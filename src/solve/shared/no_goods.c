@@ -277,7 +277,8 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
         .fixed = fixed,
         .most_entries = asked->goal == PL_GOAL_EARLIEST_CUTS ? MOST_ENTRIES_OF_EARLIEST : 0,
         .peaks_never_shrink = pl_costs_shared_peak_never_shrinks(problem->costs),
-        .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
+        .cycles_never_shrink =
+            pl_costs_cycles_never_shrink(problem->costs) && !pl_links_exist(problem->options)};
     measured m = {0};
     pl_condition *conditions = pl_new_array(2 * num_stages, sizeof *conditions);
     m.peaks_bytes = pl_new_array(num_stages, sizeof *m.peaks_bytes);
