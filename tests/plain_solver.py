@@ -417,9 +417,46 @@ def candidates_of(costs, request, total, chunks, batch, micro_batch_size, bandwi
             for n in range(1, most + 1)]
 
 
-def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, num_ipus,
-                 cuts=None):
+def candidate_of(*question):
     """The same for one number, of the splits with these cuts if there are some."""
+    return min(pipelines_of(*question), key=lambda f: f[0], default=None)
+
+
+def slack_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth):
+    """--total-ipus with --slack: which number of stages is the best, counted from 0, and those of
+    each that a row may show: of all pipelines within the slack of the best throughput, those that
+    are the best in the objectives, of as few IPUs; else of the largest throughput."""
+    most = min(total, len(costs.names) // chunks, request.num_ipus)
+    found = [pipelines_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, n)
+             for n in range(1, most + 1)]
+    fastest = min((f for own in found for f in own), key=lambda f: f[0][0], default=None)
+    if fastest is None:
+        return None, [[] for _ in found]
+    step = fastest[1] + math.floor(fastest[1] * request.slack / 100)
+    limit = Fraction(step, fastest[2] * fastest[3])
+    within = [[f for f in own if Fraction(f[1], f[2] * f[3]) <= limit] for own in found]
+
+    def best_in(own):
+        count = len(own[0][0][2]) if own else 0
+        for i in range(count):
+            least = min(f[0][2][i] for f in own)
+            if i + 1 < count:
+                least += math.floor(least * request.slack / 100)
+            own = [f for f in own if f[0][2][i] <= least]
+        return [f for f in own if f[0][1] == min(f[0][1] for f in own)]
+
+    best = min(best_in([f for own in within for f in own]),
+               key=lambda f: len(set(s.device for s in f[4].stages)))
+    at = len(set(s.device for s in best[4].stages)) - 1
+    rows = [best_in(own) or [f for f in slow if f[0][0] == min(g[0][0] for g in slow)]
+            for own, slow in zip(within, found)]
+    rows[at] = best_in([f for own in within for f in own])
+    return at, rows
+
+
+def pipelines_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, num_ipus,
+                 cuts=None):
+    """All that candidate_of looks at."""
     found = []
     objectives = tuple(name for name in request.objectives if name != "throughput")
     for replicas in range(1, total // num_ipus + 1):
@@ -444,7 +481,7 @@ def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwid
             throughput = Fraction(replicas * batches, step) if step else math.inf
             found.append(((-throughput, replicas * num_ipus, split.values(objectives), split.cuts),
                           step, replicas, batches, split))
-    return min(found, key=lambda f: f[0], default=None)
+    return found
 
 
 def greedy(costs, request):

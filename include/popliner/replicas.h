@@ -45,8 +45,14 @@ typedef popliner_status (*popliner_replicas_costs)(void *user, size_t num_stages
 typedef struct popliner_replicas_options {
     size_t struct_size;
     /* Limits and constraints of each pipeline. Its objectives, except for CYCLES, follow the
-     * throughput; num_ipus limits the stages; slack and device map must be unset.
-     * time_limit_seconds is for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT. */
+     * throughput; num_ipus limits the stages; the device map must be unset. time_limit_seconds is
+     * for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT.
+     *
+     * With slack_percent P, all pipelines count whose step takes at most P percent longer for each
+     * micro-batch than that of the largest throughput. Of these the best is that of the objectives,
+     * with CYCLES, each within the slack of those before; then the fewest IPUs count, then the
+     * fewest stages. Each candidate that has such a pipeline is the best of them by the same rule,
+     * others have their largest throughput. Not with BALANCE. */
     const popliner_solver_options *solver;
     size_t total_ipus; /* at least 1 */
     /* Micro-batches of a step in each pipeline, or in all together; one of the two is 0. With

@@ -159,7 +159,9 @@ static void write_headline(const session *s, const popliner_replicas *summary,
     char end[64] = "";
     const double gap = find_gap(summary);
     words_time(time, best->step_cycles, names->cycles_per_time_unit);
-    if (summary->is_proven || (gap >= 0 && gap < 1e-9))
+    if (best->is_proven && s->options.slack_percent > 0)
+        snprintf(end, sizeof end, ", which is the best within the slack");
+    else if (summary->is_proven || (gap >= 0 && gap < 1e-9))
         snprintf(end, sizeof end, ", which is the best");
     else if (gap >= 0)
         snprintf(end, sizeof end, "; another has at most %.2g %% more throughput", 100 * gap);

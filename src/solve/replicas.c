@@ -13,71 +13,31 @@
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
+#include "solve/replicas_search.h"
 #include "solve/step.h"
-#include "solve/step_search.h"
 
 /* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
 
-/* How much work the simulations of all pipelines may take, in units of pl_step_search: some
- * seconds. */
-#define MAX_WORK (UINT64_C(1) << 27)
-
-/* The best splits of a pipeline: each has fewer parameters on its fullest IPU than the split before
- * it, and at least as many cycles. */
-typedef struct point {
-    uint64_t cycles;
-    uint64_t parameter_bytes;
-} point;
-
-typedef struct walk {
-    size_t num_ipus;
-    uint64_t least_bytes; /* a lower bound of the parameters on the fullest IPU */
-    point *points;
-    size_t count;
-    size_t capacity;
-    bool is_at_end;
-    bool is_stopped;      /* the points may not be optimal */
-    popliner_plan *first; /* the plan of the first point, for simulations to begin with */
-} walk;
-
-typedef struct search {
-    const popliner_costs *costs; /* for the current pipeline */
-    popliner_replicas_options options;
-    popliner_solver_options solver;
-    /* the cycles, then the caller's objectives */
-    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
-    size_t num_objectives;
-    size_t num_units;
-    /* Returns the parameters of an IPU; NULL if there are none. */
-    popliner_weight_function parameters;
-    void *parameters_user;
-    uint64_t *parameters_before; /* [num_units + 1] sums over earlier units, if parameters add up */
-    size_t *device_map;          /* [num_units] */
-    popliner_interval *together; /* [num_units] */
-    double deadline_seconds;
-    bool is_stopped;
-    popliner_pipeline pipeline; /* if steps are simulated: with the current micro-batches */
-    uint64_t work;              /* that simulations may still do */
-} search;
-
 /* ---- the formulas ---- */
 
-static uint64_t pipeline_cycles(const search *s, const walk *w, uint64_t micro_batches,
-                                uint64_t cycles) {
+static uint64_t pipeline_cycles(const pl_replicas_search *s, const pl_replicas_walk *w,
+                                uint64_t micro_batches, uint64_t cycles) {
     uint64_t chunks = s->options.chunks;
     const uint64_t above[] = {chunks * micro_batches + w->num_ipus - 1, cycles};
     return pl_ratio_up(above, 2, &chunks, 1);
 }
 
-static uint64_t reduce_cycles(const search *s, size_t num_replicas, uint64_t parameter_bytes) {
+uint64_t pl_replicas_reduce_cycles(const pl_replicas_search *s, size_t num_replicas,
+                                   uint64_t parameter_bytes) {
     const popliner_replicas_options *o = &s->options;
     return pl_reduce_cycles((popliner_bandwidth){o->bandwidth_bytes, o->bandwidth_cycles},
                             num_replicas, parameter_bytes);
 }
 
-static popliner_replicas_candidate candidate_of(const search *s, const walk *w, size_t num_replicas,
-                                                uint64_t micro_batches, point p) {
+popliner_replicas_candidate pl_replicas_candidate_of(const pl_replicas_search *s,
+                                                     const pl_replicas_walk *w, size_t num_replicas,
+                                                     uint64_t micro_batches, pl_replicas_point p) {
     popliner_replicas_candidate c = {
         .num_ipus = w->num_ipus,
         .num_replicas = num_replicas,
@@ -85,16 +45,15 @@ static popliner_replicas_candidate candidate_of(const search *s, const walk *w, 
         .cycles = p.cycles,
         .parameter_bytes = p.parameter_bytes,
         .pipeline_cycles = pipeline_cycles(s, w, micro_batches, p.cycles),
-        .reduce_cycles = reduce_cycles(s, num_replicas, p.parameter_bytes),
+        .reduce_cycles = pl_replicas_reduce_cycles(s, num_replicas, p.parameter_bytes),
         .is_proven = !w->is_stopped,
     };
     c.step_cycles = pl_add_or_never(c.pipeline_cycles, c.reduce_cycles);
     return c;
 }
 
-/* Returns 1, 0 or -1: whether a has more throughput than b. Any is more than none. */
-static int compare_throughput(const popliner_replicas_candidate *a,
-                              const popliner_replicas_candidate *b) {
+int pl_replicas_compare(const popliner_replicas_candidate *a,
+                        const popliner_replicas_candidate *b) {
     const uint64_t of_a[] = {a->num_replicas, a->micro_batches, b->step_cycles};
     const uint64_t of_b[] = {b->num_replicas, b->micro_batches, a->step_cycles};
     if (a->num_replicas == 0 || b->num_replicas == 0)
@@ -117,8 +76,8 @@ static uint64_t add_parameters(void *user, const popliner_interval *stages, size
 
 /* Returns the parameters of a stage, or of all stages on its IPU. `together` has room for all
  * stages. */
-static uint64_t parameters_of(const search *s, const popliner_plan *plan, size_t first_stage,
-                              size_t step, popliner_interval *together) {
+static uint64_t parameters_of(const pl_replicas_search *s, const popliner_plan *plan,
+                              size_t first_stage, size_t step, popliner_interval *together) {
     size_t count = 0;
     for (size_t i = first_stage; i < plan->num_stages; i += step)
         together[count++] = (popliner_interval){plan->stages[i].first_unit,
@@ -126,8 +85,8 @@ static uint64_t parameters_of(const search *s, const popliner_plan *plan, size_t
     return s->parameters(s->parameters_user, together, count);
 }
 
-/* Returns the parameters of the IPU with most. */
-static uint64_t most_parameters(const search *s, const walk *w, const popliner_plan *plan) {
+uint64_t pl_replicas_most_parameters(const pl_replicas_search *s, const pl_replicas_walk *w,
+                                     const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
         uint64_t own = parameters_of(s, plan, ipu, w->num_ipus, s->together);
@@ -136,9 +95,8 @@ static uint64_t most_parameters(const search *s, const walk *w, const popliner_p
     return most;
 }
 
-/* Sets the parameters of each stage of the candidate's plan. */
-static popliner_status set_parameters(const search *s, popliner_replicas_candidate *c,
-                                      popliner_error *error) {
+popliner_status pl_replicas_set_parameters(const pl_replicas_search *s,
+                                           popliner_replicas_candidate *c, popliner_error *error) {
     size_t num_stages = c->plan->num_stages;
     if (s->parameters == NULL)
         return POPLINER_OK;
@@ -151,12 +109,12 @@ static popliner_status set_parameters(const search *s, popliner_replicas_candida
     return POPLINER_OK;
 }
 
-/* Returns the options for a pipeline of w->num_ipus IPUs, without objectives. */
-static popliner_solver_options options_of(search *s, const walk *w) {
+popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_replicas_walk *w) {
     popliner_solver_options o = s->solver;
     size_t num_stages = w->num_ipus * s->options.chunks;
     o.without_reasons = true;
     o.without_second_proof = true;
+    o.slack_percent = 0.0;
     o.device_map = s->device_map;
     o.num_mapped_stages = num_stages;
     for (size_t i = 0; i < num_stages; ++i)
@@ -164,33 +122,46 @@ static popliner_solver_options options_of(search *s, const walk *w) {
     return o;
 }
 
-/* Solves within the remaining time. *plan is NULL if none was left. */
-static popliner_status solve_in_time(search *s, popliner_solver_options *o, popliner_plan **plan,
-                                     popliner_error *error) {
+popliner_status pl_replicas_solve_within(pl_replicas_search *s, popliner_solver_options *o,
+                                         const pl_filter *filter, popliner_plan **plan,
+                                         popliner_error *error) {
     double left = s->deadline_seconds - pl_clock_seconds();
     *plan = NULL;
     if (isfinite(left))
         o->time_limit_seconds = left;
     s->is_stopped = s->is_stopped || left <= 0.0 ||
                     (o->should_stop != NULL && o->should_stop(o->should_stop_user));
-    return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, o, plan, error);
+    if (s->is_stopped)
+        return POPLINER_OK;
+    if (filter == NULL)
+        return popliner_solve(s->costs, o, plan, error);
+    pl_filter own = *filter;
+    popliner_status status = pl_plan_create_empty(false, plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_plan_clear(*plan);
+    (*plan)->num_units = s->num_units;
+    return s->costs->choices != NULL
+               ? pl_choices_solve(s->costs, s->costs->choices, o, filter, *plan, error)
+               : pl_solve_within(s->costs, o, &own, *plan, error);
 }
 
 /* Solves for the first objectives, with at most most_bytes of parameters on an IPU. *plan is NULL
  * if no time was left. */
-static popliner_status solve(search *s, const walk *w, size_t num_objectives, uint64_t most_bytes,
-                             popliner_plan **plan, popliner_error *error) {
-    popliner_solver_options o = options_of(s, w);
+static popliner_status solve(pl_replicas_search *s, const pl_replicas_walk *w,
+                             size_t num_objectives, uint64_t most_bytes, popliner_plan **plan,
+                             popliner_error *error) {
+    popliner_solver_options o = pl_replicas_options_of(s, w);
     o.objectives = s->objectives;
     o.num_objectives = num_objectives;
     o.ipu_weight = s->parameters;
     o.ipu_weight_user = s->parameters_user;
     o.max_ipu_weight = most_bytes;
-    return solve_in_time(s, &o, plan, error);
+    return pl_replicas_solve_within(s, &o, NULL, plan, error);
 }
 
 /* Adds the next point, if there is one. */
-static popliner_status extend(search *s, walk *w, popliner_error *error) {
+static popliner_status extend(pl_replicas_search *s, pl_replicas_walk *w, popliner_error *error) {
     popliner_plan *plan = NULL;
     uint64_t most_bytes = w->count == 0 ? UINT64_MAX : w->points[w->count - 1].parameter_bytes;
     w->is_at_end = w->count > 0 && (s->parameters == NULL || s->options.bandwidth_bytes == 0 ||
@@ -206,7 +177,8 @@ static popliner_status extend(search *s, walk *w, popliner_error *error) {
     w->is_at_end = plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || plan->is_stopped;
     if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
         if (pl_grow(&w->points, &w->capacity, w->count + 1, sizeof *w->points))
-            w->points[w->count++] = (point){plan->cycles, most_parameters(s, w, plan)};
+            w->points[w->count++] =
+                (pl_replicas_point){plan->cycles, pl_replicas_most_parameters(s, w, plan)};
         else
             status = pl_fail_memory(error, "the numbers of replicas");
     }
@@ -219,11 +191,12 @@ static popliner_status extend(search *s, walk *w, popliner_error *error) {
 }
 
 /* Extends the walk to the i-th point, if there is one; earlier points must have been reached. */
-static popliner_status reach(search *s, walk *w, size_t i, popliner_error *error) {
+static popliner_status reach(pl_replicas_search *s, pl_replicas_walk *w, size_t i,
+                             popliner_error *error) {
     return i == w->count && !w->is_at_end ? extend(s, w, error) : POPLINER_OK;
 }
 
-static void begin_walk(const search *s, walk *w) {
+void pl_replicas_begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
     popliner_plan_free(w->first);
     w->first = NULL;
     w->count = 0;
@@ -243,8 +216,9 @@ static void begin_walk(const search *s, walk *w) {
 }
 
 /* Finds the best split for a number of replicas among the points. */
-static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uint64_t micro_batches,
-                                    popliner_replicas_candidate *best, popliner_error *error) {
+static popliner_status try_replicas(pl_replicas_search *s, pl_replicas_walk *w, size_t num_replicas,
+                                    uint64_t micro_batches, popliner_replicas_candidate *best,
+                                    popliner_error *error) {
     popliner_status status = POPLINER_OK;
     *best = (popliner_replicas_candidate){.num_ipus = w->num_ipus};
     for (size_t i = 0; status == POPLINER_OK; ++i) {
@@ -252,50 +226,56 @@ static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uin
         if (status != POPLINER_OK || i >= w->count)
             break;
         popliner_replicas_candidate own =
-            candidate_of(s, w, num_replicas, micro_batches, w->points[i]);
+            pl_replicas_candidate_of(s, w, num_replicas, micro_batches, w->points[i]);
         if (best->num_replicas == 0 || own.step_cycles < best->step_cycles)
             *best = own;
         /* no later point beats this one if it had the fewest parameters possible */
-        const point bound = {w->points[i].cycles, w->least_bytes};
-        if (candidate_of(s, w, num_replicas, micro_batches, bound).step_cycles >= best->step_cycles)
+        const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
+        if (pl_replicas_candidate_of(s, w, num_replicas, micro_batches, bound).step_cycles >=
+            best->step_cycles)
             break;
     }
     best->is_proven = !w->is_stopped;
     return status;
 }
 
-/* Gets the costs for a number of micro-batches, and restarts the walk. */
-static popliner_status find_costs(search *s, walk *w, uint64_t micro_batches,
-                                  popliner_error *error) {
+popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *w,
+                                       uint64_t micro_batches, const char **obstacle,
+                                       popliner_error *error) {
+    const size_t num_stages = w->num_ipus * s->options.chunks;
     popliner_error told = {.message = ""};
-    if (s->options.costs == NULL)
-        return POPLINER_OK;
-    begin_walk(s, w);
-    popliner_status status = s->options.costs(
-        s->options.costs_user, w->num_ipus * s->options.chunks, micro_batches, &s->costs, &told);
-    status = pl_fail_callback(error, "costs", status, &told);
+    popliner_status status = POPLINER_OK;
+    *obstacle = NULL;
+    if (s->options.costs != NULL) {
+        pl_replicas_begin_walk(s, w);
+        status =
+            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->costs, &told);
+        status = pl_fail_callback(error, "costs", status, &told);
+    }
     if (status == POPLINER_OK && popliner_costs_num_units(s->costs) != s->num_units)
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
                     popliner_costs_num_units(s->costs), s->num_units);
+    if (status == POPLINER_OK && s->options.pipeline != NULL) {
+        s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
+        *obstacle = pl_step_obstacle(&s->pipeline, num_stages, w->num_ipus);
+    }
     return status;
 }
 
-/* Returns the micro-batches of each of num_replicas pipelines; 0 if they do not divide the
- * batch. */
-static uint64_t share_of_batch(const search *s, size_t num_replicas) {
+uint64_t pl_replicas_share(const pl_replicas_search *s, size_t num_replicas) {
     const popliner_replicas_options *o = &s->options;
     if (o->micro_batches > 0)
         return o->micro_batches;
     return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
 }
 
-/* Returns the most parameters whose all-reduce takes no longer than the candidate's. */
-static uint64_t most_for_reduce(const search *s, const popliner_replicas_candidate *c) {
+uint64_t pl_replicas_most_reduced(const pl_replicas_search *s, size_t num_replicas,
+                                  uint64_t reduce_cycles) {
     uint64_t most = UINT64_MAX;
-    for (uint64_t least = c->parameter_bytes; least < most;) {
+    for (uint64_t least = 0; least < most;) {
         uint64_t middle = most - (most - least) / 2;
-        if (reduce_cycles(s, c->num_replicas, middle) <= c->reduce_cycles)
+        if (pl_replicas_reduce_cycles(s, num_replicas, middle) <= reduce_cycles)
             least = middle;
         else
             most = middle - 1;
@@ -313,10 +293,13 @@ static bool is_better_after(const popliner_plan *plan, const popliner_plan *othe
 
 /* Gives the candidate the best plan of a point with its throughput, if it is better than its
  * current plan. */
-static popliner_status take_point(search *s, const walk *w, popliner_replicas_candidate own,
-                                  popliner_replicas_candidate *c, popliner_error *error) {
+static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk *w,
+                                  popliner_replicas_candidate own, popliner_replicas_candidate *c,
+                                  popliner_error *error) {
     popliner_plan *plan = NULL;
-    popliner_status status = solve(s, w, s->num_objectives, most_for_reduce(s, &own), &plan, error);
+    popliner_status status =
+        solve(s, w, s->num_objectives,
+              pl_replicas_most_reduced(s, own.num_replicas, own.reduce_cycles), &plan, error);
     if (status != POPLINER_OK || plan == NULL)
         return status;
     s->is_stopped = s->is_stopped || plan->is_stopped;
@@ -326,10 +309,10 @@ static popliner_status take_point(search *s, const walk *w, popliner_replicas_ca
         popliner_plan_free(plan);
         return POPLINER_OK;
     }
-    const point p = {plan->cycles, most_parameters(s, w, plan)};
+    const pl_replicas_point p = {plan->cycles, pl_replicas_most_parameters(s, w, plan)};
     bool is_proven = c->is_proven;
     popliner_plan_free((popliner_plan *)c->plan);
-    *c = candidate_of(s, w, c->num_replicas, c->micro_batches, p);
+    *c = pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, p);
     c->is_proven = is_proven;
     c->plan = plan;
     return POPLINER_OK;
@@ -338,26 +321,27 @@ static popliner_status take_point(search *s, const walk *w, popliner_replicas_ca
 /* Solves for the further objectives and gives the candidate its plan. A split with the same
  * throughput has the cycles of one of the points, since more cycles make the pipeline slower, and
  * parameters whose all-reduce takes as long as that point's. */
-static popliner_status complete(search *s, walk *w, popliner_replicas_candidate *c,
-                                popliner_error *error) {
-    popliner_status status = find_costs(s, w, c->micro_batches, error);
+static popliner_status complete(pl_replicas_search *s, pl_replicas_walk *w,
+                                popliner_replicas_candidate *c, popliner_error *error) {
+    const char *obstacle;
+    popliner_status status = pl_replicas_find_costs(s, w, c->micro_batches, &obstacle, error);
     const uint64_t step_cycles = c->step_cycles;
     for (size_t i = 0; status == POPLINER_OK; ++i) {
         status = reach(s, w, i, error);
         if (status != POPLINER_OK || i >= w->count)
             break;
         popliner_replicas_candidate own =
-            candidate_of(s, w, c->num_replicas, c->micro_batches, w->points[i]);
+            pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, w->points[i]);
         if (own.step_cycles == step_cycles)
             status = take_point(s, w, own, c, error);
-        const point bound = {w->points[i].cycles, w->least_bytes};
-        own = candidate_of(s, w, c->num_replicas, c->micro_batches, bound);
+        const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
+        own = pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, bound);
         if (s->is_stopped || own.step_cycles > step_cycles)
             break;
     }
     c->is_proven = c->is_proven && !s->is_stopped;
     if (status == POPLINER_OK && c->plan != NULL)
-        return set_parameters(s, c, error);
+        return pl_replicas_set_parameters(s, c, error);
     if (c->plan == NULL)
         *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
     return status;
@@ -365,17 +349,48 @@ static popliner_status complete(search *s, walk *w, popliner_replicas_candidate 
 
 /* ---- simulated steps ---- */
 
-/* The all-reduce of a number of replicas. */
-typedef struct reduction {
-    const search *s;
-    size_t num_replicas;
-} reduction;
-
 /* Returns the all-reduce of an IPU with these stages. */
 static uint64_t reduce_stages(void *user, const popliner_interval *stages, size_t num_stages) {
-    const reduction *r = user;
-    return reduce_cycles(r->s, r->num_replicas,
-                         r->s->parameters(r->s->parameters_user, stages, num_stages));
+    const pl_replicas_reduction *r = user;
+    return pl_replicas_reduce_cycles(r->s, r->num_replicas,
+                                     r->s->parameters(r->s->parameters_user, stages, num_stages));
+}
+
+pl_stop pl_replicas_stop(const pl_replicas_search *s) {
+    return (pl_stop){s->deadline_seconds, s->solver.should_stop, s->solver.should_stop_user, NULL};
+}
+
+pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
+                                      const pl_replicas_walk *w, const popliner_solver_options *o,
+                                      const pl_stop *stop) {
+    const pl_replicas_search *s = reduced->s;
+    const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
+    return (pl_step_question){
+        .costs = s->costs,
+        .options = o,
+        .pipeline = &s->pipeline,
+        .after = reduces ? reduce_stages : NULL,
+        .user = (void *)reduced,
+        .least_after = pl_replicas_reduce_cycles(s, reduced->num_replicas, w->least_bytes),
+        .max_cycles = UINT64_MAX,
+        .stop = stop,
+    };
+}
+
+popliner_replicas_candidate pl_replicas_take(const pl_replicas_reduction *reduced,
+                                             const pl_replicas_walk *w,
+                                             const pl_step_answer *found) {
+    const pl_replicas_search *s = reduced->s;
+    const pl_replicas_point p = {found->plan->cycles,
+                                 pl_replicas_most_parameters(s, w, found->plan)};
+    popliner_replicas_candidate c = pl_replicas_candidate_of(
+        s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches, p);
+    c.step = found->step;
+    c.pipeline_cycles = found->step.cycles;
+    c.step_cycles = found->cycles;
+    c.is_proven = found->is_proven;
+    c.plan = found->plan;
+    return c;
 }
 
 /* Returns a candidate without a split that has as much throughput as `cycles` give. */
@@ -388,7 +403,8 @@ static popliner_replicas_candidate bound_of(size_t num_replicas, uint64_t micro_
 /* Finds the best split for a number of replicas by simulations, if it has at least the throughput
  * of `best`. Its step is at least M times the slowest stage: most numbers of replicas need no more.
  * Raises *open to a bound of what was not ruled out. */
-static popliner_status simulate(search *s, walk *w, popliner_replicas_candidate *own,
+static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
+                                popliner_replicas_candidate *own,
                                 const popliner_replicas_candidate *best,
                                 popliner_replicas_candidate *open, popliner_error *error) {
     const size_t r = own->num_replicas;
@@ -398,66 +414,51 @@ static popliner_status simulate(search *s, walk *w, popliner_replicas_candidate 
     if (status != POPLINER_OK || w->count == 0)
         return status;
     const uint64_t passes[] = {m, w->points[0].cycles};
-    popliner_replicas_candidate bound = bound_of(
-        r, m,
-        pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0), reduce_cycles(s, r, w->least_bytes)));
+    popliner_replicas_candidate bound =
+        bound_of(r, m,
+                 pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0),
+                                 pl_replicas_reduce_cycles(s, r, w->least_bytes)));
     if (w->is_stopped)
         bound.step_cycles = 1;
-    if (compare_throughput(&bound, best) < 0)
+    if (pl_replicas_compare(&bound, best) < 0)
         return POPLINER_OK;
-    reduction reduced = {s, r};
-    popliner_solver_options o = options_of(s, w);
+    const pl_replicas_reduction reduced = {s, r};
+    popliner_solver_options o = pl_replicas_options_of(s, w);
     o.objectives = pl_objectives_of(&s->solver, &o.num_objectives);
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
-    const pl_stop stop = {s->deadline_seconds, o.should_stop, o.should_stop_user, NULL};
-    const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
-    const pl_step_question question = {
-        .costs = s->costs,
-        .options = &o,
-        .pipeline = &s->pipeline,
-        .after = reduces ? reduce_stages : NULL,
-        .user = &reduced,
-        .least_after = reduce_cycles(s, r, w->least_bytes),
-        .max_cycles = best->num_replicas > 0 ? pl_ratio_up(above, 3, below, 2) : UINT64_MAX,
-        .start = w->first,
-        .stop = &stop,
-    };
+    const pl_stop stop = pl_replicas_stop(s);
+    const popliner_plan *starts[] = {w->first};
+    pl_step_question question = pl_replicas_question(&reduced, w, &o, &stop);
+    question.starts = starts;
+    question.num_starts = 1;
+    if (best->num_replicas > 0)
+        question.max_cycles = pl_ratio_up(above, 3, below, 2);
     pl_step_answer found;
     status = pl_step_search(&question, &s->work, &found, error);
     s->is_stopped = s->is_stopped || pl_stop_is_wanted(&stop);
-    bound.step_cycles =
-        found.bound_cycles > bound.step_cycles ? found.bound_cycles : bound.step_cycles;
-    if (status == POPLINER_OK && !found.is_proven && compare_throughput(&bound, open) > 0)
+    bound.step_cycles = pl_larger(found.bound_cycles, bound.step_cycles);
+    if (status == POPLINER_OK && !found.is_proven && pl_replicas_compare(&bound, open) > 0)
         *open = bound;
-    if (status != POPLINER_OK || found.plan == NULL)
-        return status;
-    const point p = {found.plan->cycles, most_parameters(s, w, found.plan)};
-    *own = candidate_of(s, w, r, m, p);
-    own->step = found.step;
-    own->pipeline_cycles = found.step.cycles;
-    own->step_cycles = found.cycles;
-    own->is_proven = found.is_proven;
-    own->plan = found.plan;
-    return POPLINER_OK;
+    if (status == POPLINER_OK && found.plan != NULL)
+        *own = pl_replicas_take(&reduced, w, &found);
+    return status;
 }
 
 /* Finds the best split for a number of replicas, by simulated steps or else by the formula. */
-static popliner_status try_number(search *s, walk *w, popliner_replicas_candidate *own,
+static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
+                                  popliner_replicas_candidate *own,
                                   const popliner_replicas_candidate *best,
                                   popliner_replicas_candidate *open, popliner_error *error) {
-    const char *obstacle = NULL;
-    popliner_status status = find_costs(s, w, own->micro_batches, error);
-    if (status == POPLINER_OK && s->options.pipeline != NULL) {
-        s->pipeline.copies.num_micro_batches = (size_t)own->micro_batches;
-        obstacle = pl_step_obstacle(&s->pipeline, w->num_ipus * s->options.chunks, w->num_ipus);
-        if (obstacle == NULL && s->costs->choices != NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "replicas: no steps of stages that choose how they recompute are "
-                           "simulated; give one way, or no pipeline");
-        if (obstacle == NULL)
-            return simulate(s, w, own, best, open, error);
-    }
+    const char *obstacle;
+    popliner_status status = pl_replicas_find_costs(s, w, own->micro_batches, &obstacle, error);
+    if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL &&
+        s->costs->choices != NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas: no steps of stages that choose how they recompute are "
+                       "simulated; give one way, or no pipeline");
+    if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
+        return simulate(s, w, own, best, open, error);
     if (status == POPLINER_OK)
         status = try_replicas(s, w, own->num_replicas, own->micro_batches, own, error);
     own->step.obstacle = obstacle;
@@ -467,7 +468,7 @@ static popliner_status try_number(search *s, walk *w, popliner_replicas_candidat
 
 /* Finds out how much better than the best candidate the best one that is left open might be. */
 static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_candidate *open) {
-    const int order = compare_throughput(open, best);
+    const int order = pl_replicas_compare(open, best);
     best->is_proven = best->is_proven && order < 0;
     if (order > 0 && best->step_cycles < UINT64_MAX && open->step_cycles > 0)
         best->gap = (double)open->num_replicas * (double)open->micro_batches *
@@ -478,11 +479,12 @@ static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_
 }
 
 /* Gives the best candidate its plan, if it does not have it, and all that belongs to it. */
-static popliner_status finish(search *s, walk *w, popliner_replicas_candidate *best,
+static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
+                              popliner_replicas_candidate *best,
                               const popliner_replicas_candidate *open, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (best->num_replicas > 0 && best->plan != NULL) {
-        status = set_parameters(s, best, error);
+        status = pl_replicas_set_parameters(s, best, error);
         find_gap(best, open);
     } else if (best->num_replicas > 0) {
         const popliner_pipeline_step step = best->step;
@@ -500,21 +502,21 @@ static popliner_status finish(search *s, walk *w, popliner_replicas_candidate *b
 
 /* Finds the best number of replicas of pipelines of num_ipus IPUs. Many replicas come first,
  * because they have the highest throughput most often. */
-static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
-                                      popliner_error *error) {
-    walk w = {.num_ipus = num_ipus};
+static popliner_status find_candidate(pl_replicas_search *s, size_t num_ipus,
+                                      popliner_replicas_candidate *best, popliner_error *error) {
+    pl_replicas_walk w = {.num_ipus = num_ipus};
     popliner_status status = POPLINER_OK;
     popliner_replicas_candidate open = {.num_replicas = 0};
     bool fits = num_ipus <= s->num_units / s->options.chunks;
     *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
-    begin_walk(s, &w);
+    pl_replicas_begin_walk(s, &w);
     for (size_t r = s->options.total_ipus / num_ipus; fits && status == POPLINER_OK && r > 0; --r) {
         popliner_replicas_candidate own = {.num_replicas = r,
-                                           .micro_batches = share_of_batch(s, r)};
+                                           .micro_batches = pl_replicas_share(s, r)};
         if (own.micro_batches == 0)
             continue;
         status = try_number(s, &w, &own, best, &open, error);
-        if (status == POPLINER_OK && own.num_replicas > 0 && compare_throughput(&own, best) >= 0) {
+        if (status == POPLINER_OK && own.num_replicas > 0 && pl_replicas_compare(&own, best) >= 0) {
             popliner_plan_free((popliner_plan *)best->plan);
             *best = own;
         } else {
@@ -532,7 +534,7 @@ static popliner_status find_candidate(search *s, size_t num_ipus, popliner_repli
 
 /* ---- all pipelines ---- */
 
-static popliner_status check_options(const popliner_costs *costs, const search *s,
+static popliner_status check_options(const popliner_costs *costs, const pl_replicas_search *s,
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
     if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
@@ -551,11 +553,15 @@ static popliner_status check_options(const popliner_costs *costs, const search *
                        o->bandwidth_bytes);
     if (!popliner_costs_has_cycles(costs))
         return pl_fail(error, POPLINER_ERROR_USAGE, "replicas: the costs have no cycles");
-    if (s->solver.num_mapped_stages > 0 || s->solver.slack_percent != 0.0 ||
-        s->solver.method == POPLINER_METHOD_GREEDY)
+    if (s->solver.num_mapped_stages > 0 || s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas: not with a device map, a slack or the greedy method; leave them "
-                       "out");
+                       "replicas: not with a device map or the greedy method; leave them out");
+    if (s->solver.slack_percent > 0.0 &&
+        (pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE) ||
+         s->solver.left_out != NULL))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "slack_percent: not for replicas with the balance, or with constraints that "
+                       "are left out; set it to 0");
     popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
     if (status == POPLINER_OK && pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_HEADROOM))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
@@ -565,7 +571,7 @@ static popliner_status check_options(const popliner_costs *costs, const search *
 }
 
 /* Sums the units' parameters, unless the caller has a function. */
-static popliner_status take_parameters(search *s, popliner_error *error) {
+static popliner_status take_parameters(pl_replicas_search *s, popliner_error *error) {
     const uint64_t *bytes = s->options.parameter_bytes;
     s->parameters = s->options.parameters;
     s->parameters_user = s->options.parameters_user;
@@ -584,7 +590,7 @@ static popliner_status take_parameters(search *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-static popliner_status begin_search(search *s, popliner_error *error) {
+static popliner_status begin_search(pl_replicas_search *s, popliner_error *error) {
     s->objectives[s->num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
     size_t count;
     const popliner_objective *objectives = pl_objectives_of(&s->solver, &count);
@@ -604,13 +610,13 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     return take_parameters(s, error);
 }
 
-static void end_search(search *s) {
+static void end_search(pl_replicas_search *s) {
     free(s->device_map);
     free(s->together);
     free(s->parameters_before);
 }
 
-static void summarise(popliner_replicas *answer, const search *s) {
+static void summarise(popliner_replicas *answer, const pl_replicas_search *s) {
     answer->best = answer->closest = SIZE_MAX;
     answer->is_stopped = s->is_stopped;
     answer->is_proven = true;
@@ -621,7 +627,7 @@ static void summarise(popliner_replicas *answer, const search *s) {
         answer->is_proven = answer->is_proven && own->is_proven;
         if (own->num_replicas == 0)
             continue;
-        int order = best == NULL ? 1 : compare_throughput(own, best);
+        int order = best == NULL ? 1 : pl_replicas_compare(own, best);
         if (order > 0 ||
             (order == 0 && own->num_ipus * own->num_replicas < best->num_ipus * best->num_replicas))
             answer->best = i;
@@ -631,7 +637,7 @@ static void summarise(popliner_replicas *answer, const search *s) {
 /* ---- why nothing fits ---- */
 
 /* Returns the largest excess of an IPU over its limit. */
-static uint64_t excess_of(const search *s, const popliner_plan *plan) {
+static uint64_t excess_of(const pl_replicas_search *s, const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->num_stages; ++i) {
         uint64_t limit = pl_limit_of(&s->solver, plan->stages[i].ipu, s->solver.mem_per_tile);
@@ -643,32 +649,34 @@ static uint64_t excess_of(const search *s, const popliner_plan *plan) {
 
 /* Returns the fewest micro-batches that each pipeline of num_ipus IPUs may have: with these it
  * stores least. */
-static uint64_t fewest_micro_batches(const search *s, size_t num_ipus) {
+static uint64_t fewest_micro_batches(const pl_replicas_search *s, size_t num_ipus) {
     size_t num_replicas = s->options.total_ipus / num_ipus;
-    while (share_of_batch(s, num_replicas) == 0)
+    while (pl_replicas_share(s, num_replicas) == 0)
         --num_replicas;
-    return share_of_batch(s, num_replicas);
+    return pl_replicas_share(s, num_replicas);
 }
 
 /* Finds the excess of a candidate's pipelines over the limits, and the plan that has it; UINT64_MAX
  * if there are none. */
-static popliner_status find_excess(search *s, popliner_replicas_candidate *c,
+static popliner_status find_excess(pl_replicas_search *s, popliner_replicas_candidate *c,
                                    uint64_t *excess_bytes, popliner_error *error) {
     const size_t num_ipus = c->num_ipus;
     static const popliner_objective memory[] = {POPLINER_OBJECTIVE_MEMORY};
-    walk w = {.num_ipus = num_ipus};
+    pl_replicas_walk w = {.num_ipus = num_ipus};
     popliner_plan *plan = NULL;
     *excess_bytes = UINT64_MAX;
     if (num_ipus > s->num_units / s->options.chunks)
         return POPLINER_OK;
-    popliner_status status = find_costs(s, &w, fewest_micro_batches(s, num_ipus), error);
-    popliner_solver_options o = options_of(s, &w);
+    const char *obstacle;
+    popliner_status status =
+        pl_replicas_find_costs(s, &w, fewest_micro_batches(s, num_ipus), &obstacle, error);
+    popliner_solver_options o = pl_replicas_options_of(s, &w);
     o.objectives = memory;
     o.num_objectives = 1;
     o.mem_per_tile = POPLINER_TARGET_BYTES;
     o.num_ipu_limits = 0;
     if (status == POPLINER_OK)
-        status = solve_in_time(s, &o, &plan, error);
+        status = pl_replicas_solve_within(s, &o, NULL, &plan, error);
     if (plan == NULL || plan->num_stages == 0) {
         popliner_plan_free(plan);
         return status;
@@ -680,9 +688,11 @@ static popliner_status find_excess(search *s, popliner_replicas_candidate *c,
 }
 
 /* Finds the candidate with the smallest excess, and why it does not fit. */
-static popliner_status explain(search *s, popliner_replicas *answer, popliner_error *error) {
+static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
+                               popliner_error *error) {
     uint64_t least_bytes = UINT64_MAX;
     popliner_status status = POPLINER_OK;
+    const char *obstacle;
     for (size_t i = 0; status == POPLINER_OK && !s->is_stopped && i < answer->num_candidates; ++i) {
         uint64_t bytes;
         status = find_excess(s, &answer->candidates[i], &bytes, error);
@@ -692,17 +702,18 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
     }
     /* if no length is possible, the longest pipeline explains why: a shorter one is also allowed */
     bool is_known = answer->closest < SIZE_MAX;
-    walk w = {.num_ipus = is_known ? answer->closest + 1 : answer->num_candidates};
+    pl_replicas_walk w = {.num_ipus = is_known ? answer->closest + 1 : answer->num_candidates};
     if (status == POPLINER_OK)
-        status = find_costs(s, &w, fewest_micro_batches(s, w.num_ipus), error);
+        status =
+            pl_replicas_find_costs(s, &w, fewest_micro_batches(s, w.num_ipus), &obstacle, error);
     popliner_solver_options o = s->solver;
     o.num_ipus = w.num_ipus;
     if (s->options.chunks > 1)
-        o = options_of(s, &w);
+        o = pl_replicas_options_of(s, &w);
     o.without_reasons = false;
     popliner_plan *reason = NULL;
     if (status == POPLINER_OK)
-        status = solve_in_time(s, &o, &reason, error);
+        status = pl_replicas_solve_within(s, &o, NULL, &reason, error);
     /* costs that depend on the number of stages need not agree for shorter pipelines */
     if (reason != NULL && reason->status != POPLINER_PLAN_INFEASIBLE) {
         popliner_plan_free(reason);
@@ -715,9 +726,9 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error) {
-    search s = {.costs = costs,
-                .options = POPLINER_REPLICAS_OPTIONS_INIT,
-                .num_units = popliner_costs_num_units(costs)};
+    pl_replicas_search s = {.costs = costs,
+                            .options = POPLINER_REPLICAS_OPTIONS_INIT,
+                            .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
     popliner_replicas *answer = NULL;
     size_t count = 0;
@@ -740,7 +751,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
         if (answer == NULL || answer->candidates == NULL)
             status = pl_fail_memory(error, "the numbers of replicas");
     }
-    uint64_t work = MAX_WORK;
+    uint64_t work = PL_REPLICAS_MAX_WORK;
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
         const uint64_t share = work / (count - i);
@@ -750,6 +761,9 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     }
     if (status == POPLINER_OK)
         summarise(answer, &s);
+    if (status == POPLINER_OK && answer->best < SIZE_MAX && !s.is_stopped &&
+        s.solver.slack_percent > 0.0)
+        status = pl_replicas_settle(&s, answer, error);
     if (status == POPLINER_OK && answer->best == SIZE_MAX && !s.is_stopped && count > 0 &&
         !s.solver.without_reasons)
         status = explain(&s, answer, error);

@@ -23,6 +23,7 @@ typedef struct part {
     uint64_t sum;   /* of the second bound: forward and backward passes of the stages */
     uint64_t most;  /* the rest of it, for the stage with most */
     uint64_t peak_bytes;
+    uint64_t cycles; /* of the slowest stage */
     uint64_t cut_bytes;
     uint64_t after; /* what follows the step */
 } part;
@@ -47,6 +48,7 @@ typedef struct search {
     pl_objective_values best;
     uint64_t *work;
     bool is_over;
+    size_t num_kept; /* best splits so far */
 } search;
 
 /* ---- bounds ---- */
@@ -70,6 +72,7 @@ static part weigh(const search *s, size_t k, size_t first, size_t end) {
     part own = {
         .reach = pl_multiply_or_never(s->num_micro, stage.cycles),
         .peak_bytes = popliner_costs_peak(costs, first, end - 1, interval.stages_to_end),
+        .cycles = stage.cycles,
         .cut_bytes = end < s->num_units ? popliner_costs_cut(costs, end) : 0,
         .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
     };
@@ -107,7 +110,8 @@ static bool may_end(const search *s, size_t k, size_t first, size_t end) {
 
 static void fill_row(search *s, size_t k, size_t first) {
     part *row = rest_of(s, k, first);
-    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
+    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                  UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
         if (!may_end(s, k, first, end))
             continue;
@@ -119,6 +123,7 @@ static void fill_row(search *s, size_t k, size_t first) {
         row->sum = pl_smaller(row->sum, pl_add_or_never(own.sum, next->sum));
         row->most = pl_smaller(row->most, pl_larger(own.most, next->most));
         row->peak_bytes = pl_smaller(row->peak_bytes, pl_larger(own.peak_bytes, next->peak_bytes));
+        row->cycles = pl_smaller(row->cycles, pl_larger(own.cycles, next->cycles));
         row->cut_bytes =
             pl_smaller(row->cut_bytes, pl_add_cut_bytes(own.cut_bytes, next->cut_bytes));
         *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
@@ -218,9 +223,13 @@ static popliner_status try_split(search *s, popliner_error *error) {
     if (status != POPLINER_OK || !fits)
         return status;
     const uint64_t cycles = pl_add_or_never(step.cycles, after);
-    if (cycles > s->q->max_cycles || cycles > a->cycles ||
-        (cycles == a->cycles && s->best_split.num_stages > 0 && compare_with_best(s, &values) >= 0))
+    if (cycles > s->q->max_cycles || (s->q->within == NULL && cycles > a->cycles) ||
+        (s->q->within != NULL && !pl_filter_admits(s->q->within, &values)))
         return POPLINER_OK;
+    if ((s->q->within != NULL || cycles == a->cycles) && s->best_split.num_stages > 0 &&
+        compare_with_best(s, &values) >= 0)
+        return POPLINER_OK;
+    ++s->num_kept;
     a->cycles = cycles;
     a->step = step;
     s->best = values;
@@ -244,21 +253,33 @@ static part extend(search *s, const part *begun, size_t first, size_t end) {
                   pl_add_or_never(begun->sum, own.sum),
                   pl_larger(begun->most, own.most),
                   pl_larger(begun->peak_bytes, own.peak_bytes),
+                  pl_larger(begun->cycles, own.cycles),
                   pl_add_cut_bytes(begun->cut_bytes, own.cut_bytes),
                   pl_larger(begun->after, own.after)};
+}
+
+/* True if the best split has the least value of the objective. */
+static bool is_best(const search *s) {
+    return s->q->within != NULL && s->best_split.num_stages > 0 &&
+           pl_objective_value(&s->best, s->q->options->objectives[0], false) <= s->q->least_value;
 }
 
 /* True if no split with these first stages can be better than the best one. */
 static bool is_hopeless(const search *s, const part *begun, const part *rest) {
     const uint64_t bound = bound_of(s, begun, rest);
-    if (bound > s->q->max_cycles || bound > s->answer->cycles || bound == UINT64_MAX)
+    const pl_filter *within = s->q->within;
+    if (bound > s->q->max_cycles || bound == UINT64_MAX ||
+        (within == NULL && bound > s->answer->cycles))
         return true;
     const pl_objective_values least = {
         .peak_bytes = pl_larger(begun->peak_bytes, rest->peak_bytes),
+        .cycles = pl_larger(begun->cycles, rest->cycles),
         .cut_bytes = pl_add_cut_bytes(begun->cut_bytes, rest->cut_bytes),
         .num_ipus = s->num_ipus,
     };
-    return s->best_split.num_stages > 0 && bound == s->answer->cycles &&
+    if (within != NULL && !pl_filter_admits(within, &least))
+        return true;
+    return s->best_split.num_stages > 0 && (within != NULL || bound == s->answer->cycles) &&
            compare_with_best(s, &least) >= 0;
 }
 
@@ -269,7 +290,7 @@ static popliner_status descend(search *s, const part *begun, popliner_error *err
     popliner_status status = POPLINER_OK;
     s->is_over = s->is_over || *s->work == 0 || pl_stop_is_wanted(s->q->stop);
     for (size_t end = s->ends[k].from[first];
-         status == POPLINER_OK && !s->is_over && end < s->ends[k].to[first]; ++end) {
+         status == POPLINER_OK && !s->is_over && !is_best(s) && end < s->ends[k].to[first]; ++end) {
         if (!may_end(s, k, first, end))
             continue;
         *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
@@ -329,6 +350,7 @@ static popliner_status climb(search *s, popliner_error *error) {
     bool goes_on = s->best_split.num_stages > 0;
     while (status == POPLINER_OK && goes_on && *s->work > 0) {
         const uint64_t cycles = s->answer->cycles;
+        const size_t num_kept = s->num_kept;
         for (size_t i = 2; status == POPLINER_OK && *s->work > 0 && i < 2 * s->num_stages; ++i) {
             status = copy_split(&s->split, &s->best_split, error);
             if (status != POPLINER_OK)
@@ -341,13 +363,14 @@ static popliner_status climb(search *s, popliner_error *error) {
                 may_end(s, k - 1, units[k - 1], units[k]) && may_end(s, k, units[k], end))
                 status = try_split(s, error);
         }
-        goes_on = s->answer->cycles < cycles;
+        goes_on = s->q->within != NULL ? s->num_kept > num_kept : s->answer->cycles < cycles;
     }
     return status;
 }
 
 static popliner_status begin_with(search *s, const popliner_plan *plan, popliner_error *error) {
     popliner_status status = POPLINER_OK;
+    s->split.num_stages = 0;
     if (plan == NULL || plan->num_stages != s->num_stages)
         return POPLINER_OK;
     for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
@@ -402,13 +425,17 @@ static popliner_status run(search *s, popliner_error *error) {
         a->is_proven = true;
         return POPLINER_OK;
     }
-    status = begin_with(s, s->q->start, error);
-    const uint64_t most = pl_smaller(a->cycles, s->q->max_cycles);
+    for (size_t i = 0; status == POPLINER_OK && i < s->q->num_starts; ++i)
+        status = begin_with(s, s->q->starts[i], error);
+    const uint64_t most =
+        s->q->within != NULL ? s->q->max_cycles : pl_smaller(a->cycles, s->q->max_cycles);
     a->bound_cycles = 0;
-    if (status != POPLINER_OK || (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
+    a->is_proven = is_best(s);
+    if (status != POPLINER_OK || a->is_proven ||
+        (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
         return status;
     if (most < UINT64_MAX)
-        s->filter.limits.max_cycles = most / s->num_micro;
+        s->filter.limits.max_cycles = pl_smaller(s->filter.limits.max_cycles, most / s->num_micro);
     status = find_bounds(s, error);
     if (status != POPLINER_OK || s->is_over)
         return status;
@@ -447,7 +474,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         pl_problem_create(&s.problem, question->costs, question->options, NULL, error);
     if (status == POPLINER_OK) {
         const popliner_pipeline *pipeline = question->pipeline;
-        s.filter = pl_filter_of_limits(&s.problem);
+        s.filter = question->within != NULL ? *question->within : pl_filter_of_limits(&s.problem);
         s.num_units = s.problem.num_units;
         s.num_stages = question->options->num_mapped_stages;
         s.num_ipus = s.problem.num_ipus;
@@ -456,7 +483,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         s.num_turns = pl_step_turns(pipeline, s.num_ipus, s.num_chunks);
         status = run(&s, error);
     }
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && question->within == NULL)
         set_bound(&s);
     if (status == POPLINER_OK)
         status = make_plan(&s, error);

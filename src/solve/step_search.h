@@ -20,8 +20,14 @@ typedef struct pl_step_question {
     uint64_t (*after)(void *user, const popliner_interval *stages, size_t num_stages);
     void *user;
     uint64_t least_after;
-    uint64_t max_cycles;        /* of the step and what follows; slower splits do not count */
-    const popliner_plan *start; /* a split to begin with */
+    uint64_t max_cycles; /* of the step and what follows; slower splits do not count */
+    const popliner_plan *const *starts; /* [num_starts] splits to begin with; some may be NULL */
+    size_t num_starts;
+    /* NULL, or what splits that count are within. Then the step does not matter besides, and the
+     * best split is that of the objective, of which there is one: its value is at least
+     * least_value. */
+    const pl_filter *within;
+    uint64_t least_value;
     const pl_stop *stop;
 } pl_step_question;
 
@@ -30,7 +36,8 @@ typedef struct pl_step_answer {
     popliner_pipeline_step step;
     uint64_t cycles;       /* of the step and what follows */
     uint64_t bound_cycles; /* no split that counts takes less; UINT64_MAX if none counts */
-    /* True if no split is faster, and none as fast is better in the objectives. */
+    /* True if no split is faster, and none as fast is better in the objectives; `within` a filter
+     * if none is better in the objective. */
     bool is_proven;
 } pl_step_answer;
 
