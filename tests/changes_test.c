@@ -122,10 +122,11 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     /* three of what is only now, two times three of what is only before, and twice's, Head's two
      * and cycles that are not known any more */
     assert_int_equal(c->num_changed, 3 + 6 + 1 + 2 + 1);
-    const popliner_change *most = popliner_changes_most_grown(&c->info, NULL, "total_bytes");
+    pl_changes_finish(c);
+    const popliner_change *most = c->info.most_grown_unit;
     assert_string_equal(most->name, "twice"); /* the first of equals, of both sides */
     assert_int_equal(most->now, 61);
-    assert_null(popliner_changes_most_grown(&c->info, "tile", "total_bytes"));
+    assert_null(c->info.most_grown_tile);
     popliner_changes_free(&c->info);
 }
 
@@ -162,7 +163,8 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
     }
     assert_int_equal(i, c->count);
     assert_int_equal(c->num_changed, 12 + 12 + 11);
-    assert_string_equal(popliner_changes_most_grown(&c->info, "tile", "live_bytes")->name, "11");
+    pl_changes_finish(c);
+    assert_string_equal(c->info.most_grown_tile->name, "11");
     popliner_changes_free(&c->info);
 }
 

@@ -85,7 +85,7 @@ texts=$(printf '%s\n' '#include "popliner/popliner.h"' '#include <stdio.h>' 'int
     "$scratch/list")
 for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
     printf '%s\n' "$texts" | grep -x "$structure" >/dev/null || {
-        echo "src/base/structures.c has no row for $structure"
+        echo "popliner_structure_at does not list $structure"
         exit 1
     }
 done

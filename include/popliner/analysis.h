@@ -131,22 +131,13 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
                                          char **found_profile, char **found_debug,
                                          popliner_error *error);
 
-/* The reports in a directory: its sub-directories that hold a profile.pop, such as training and
- * inference. Owned by the caller; free with popliner_reports_free. */
-typedef struct popliner_reports {
-    const char *const *names; /* [count] file names, in the order of their bytes */
-    size_t count;
-} popliner_reports;
-
-/* Finds the reports in `directory`; there may be none. Lists also those that cannot be examined (a
- * directory without permission, a dangling link, a directory called profile.pop): reading them then
- * reports the reason, where leaving them out would hide them. Errors: INPUT (no directory, or it
- * cannot be read), MEMORY. */
-popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
-                                      popliner_error *error);
-
-/* Frees the list of reports. NULL is fine. */
-void popliner_reports_free(popliner_reports *reports);
+/* Finds the reports in `directory`: its sub-directories that hold a profile.pop, such as training
+ * and inference; there may be none. Sets *names to their file names in the order of their bytes,
+ * then NULL: one block, which the caller frees with free(). Lists also those that cannot be
+ * examined (a directory without permission, a dangling link, a directory called profile.pop):
+ * reading them then reports the reason, where leaving them out would hide them. Errors: INPUT (no
+ * directory, or it cannot be read), MEMORY. */
+popliner_status popliner_reports_find(const char *directory, char ***names, popliner_error *error);
 
 /* Reads a profile and its debug information, from where popliner_analysis_locate finds them; opens
  * both read-only. Without debug information, programs are grouped by their own names. `options` may

@@ -119,6 +119,11 @@ typedef struct popliner_changes {
      * of the fullest tile (device, largest_tile_live_bytes). With certificates: the peak over all
      * stages (plan, largest_need_bytes), which has no value on a side whose plan has no stages. */
     const popliner_change *deciding;
+    /* The largest growth among items of both sides: of the total_bytes of a unit, the
+     * variables_bytes of a category, the live_bytes of a tile. The first of equals; NULL: none. */
+    const popliner_change *most_grown_unit;
+    const popliner_change *most_grown_category;
+    const popliner_change *most_grown_tile;
     /* Settings of now in their order, then those that only before has, matched by group and
      * name. */
     const popliner_setting_change *settings; /* [num_settings] */
@@ -143,11 +148,6 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
 
 /* Frees a comparison of analyses. NULL is fine. */
 void popliner_changes_free(popliner_changes *changes);
-
-/* Returns the quantity of this kind that grew most, among items of both sides; the first of equals,
- * NULL if none grew. `what` may be NULL for units of any kind. O(quantities). */
-const popliner_change *popliner_changes_most_grown(const popliner_changes *changes,
-                                                   const char *what, const char *quantity);
 
 /* The forms in which a comparison can be written. */
 typedef enum popliner_changes_form {

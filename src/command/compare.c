@@ -81,10 +81,7 @@ static size_t num_new_units(const popliner_changes *changes) {
 /* Where more memory went: "Most grew: layer 3 by 100 bytes; category variable by 200 bytes; 2
  * layers are new." */
 static void list_causes(const popliner_changes *changes, char *text, size_t size) {
-    const popliner_change *most[] = {
-        popliner_changes_most_grown(changes, NULL, "total_bytes"),
-        popliner_changes_most_grown(changes, "category", "variables_bytes"),
-    };
+    const popliner_change *most[] = {changes->most_grown_unit, changes->most_grown_category};
     const size_t num_new = num_new_units(changes);
     size_t length = 0;
     *text = '\0';

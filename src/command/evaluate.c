@@ -59,24 +59,25 @@ static int compare_names(const void *first, const void *second) {
 
 /* Lists the reports of a directory. */
 static popliner_status list_directories(const char *path, reports *r, popliner_error *error) {
-    popliner_reports *all = NULL;
+    char **all = NULL;
     popliner_error told = {0};
     popliner_status status = popliner_reports_find(path, &all, &told);
     if (status != POPLINER_OK)
         return fail(error, status, "--compiled %s", told.message);
-    const size_t count = all->count;
+    size_t count = 0;
+    while (all[count] != NULL)
+        count++;
     r->directories = calloc(count + 1, sizeof *r->directories);
     if (r->directories == NULL)
         status = fail_memory(error, "the reports");
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const char *name = all->names[i];
-        char *report = name[0] == '.' ? NULL : path_join(path, name);
+        char *report = all[i][0] == '.' ? NULL : path_join(path, all[i]);
         if (report != NULL)
             r->directories[r->num_directories++] = report;
-        else if (name[0] != '.')
+        else if (all[i][0] != '.')
             status = fail_memory(error, "the reports");
     }
-    popliner_reports_free(all);
+    free(all);
     if (r->num_directories > 0)
         qsort(r->directories, r->num_directories, sizeof *r->directories, compare_names);
     return status;

@@ -4,16 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "command/output_table.h"
-#include "command/values.h"
-#include "popliner/analysis.h"
 
 /* ---- reports ---- */
 
@@ -61,33 +57,32 @@ static popliner_status add_name(report_names *r, const char *directory, const ch
 }
 
 bool report_names_are_in(const char *directory) {
-    popliner_reports *all = NULL;
+    char **all = NULL;
     bool are_there = false;
     if (!is_report(directory) && popliner_reports_find(directory, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; !are_there && i < all->count; i++) {
-            char *report = path_join(directory, all->names[i]);
+        for (size_t i = 0; !are_there && all[i] != NULL; i++) {
+            char *report = path_join(directory, all[i]);
             are_there = report != NULL && is_report(report);
             free(report);
         }
-    popliner_reports_free(all);
+    free(all);
     return are_there;
 }
 
 /* Refuses a name that none of the reports has. */
-static popliner_status fail_unknown(const options *o, const char *name, const popliner_reports *all,
+static popliner_status fail_unknown(const options *o, const char *name, char *const *all,
                                     popliner_error *error) {
     enum { MAX_NAMED = 5 };
     char hint[NEAREST_HINT_BYTES];
     char others[400] = "; it has ";
     size_t length = strlen(others);
     nearest n = nearest_begin(name, strlen(name));
-    const size_t count = all->count;
-    for (size_t i = 0; i < count; i++) {
-        const char *own = all->names[i];
-        nearest_offer(&n, own, strlen(own));
-        if (i < MAX_NAMED && length < sizeof others)
+    size_t count = 0;
+    for (; all[count] != NULL; count++) {
+        nearest_offer(&n, all[count], strlen(all[count]));
+        if (count < MAX_NAMED && length < sizeof others)
             length += (size_t)snprintf(others + length, sizeof others - length, "%s%.60s",
-                                       i == 0 ? "" : ", ", own);
+                                       count == 0 ? "" : ", ", all[count]);
     }
     if (count > MAX_NAMED && length < sizeof others)
         snprintf(others + length, sizeof others - length, " and %zu more", count - MAX_NAMED);
@@ -98,29 +93,28 @@ static popliner_status fail_unknown(const options *o, const char *name, const po
                       nearest_hint(&n, "", others, hint));
 }
 
-static bool has_report(const popliner_reports *all, const char *name) {
-    size_t i = 0;
-    while (i < all->count && strcmp(all->names[i], name) != 0)
-        i++;
-    return i < all->count;
+static bool has_report(char *const *all, const char *name) {
+    while (*all != NULL && strcmp(*all, name) != 0)
+        all++;
+    return *all != NULL;
 }
 
 /* Selects the requested reports. */
-static popliner_status take(const options *o, const popliner_reports *all, report_names *found,
+static popliner_status take(const options *o, char *const *all, report_names *found,
                             popliner_error *error) {
     const bool takes_all = options_are_together(o) && o->reports.count == 1;
-    const size_t count = takes_all ? all->count : o->reports.count;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const char *name = takes_all ? all->names[i] : o->reports.texts[i];
-        status = has_report(all, name) ? add_name(found, o->profile, name, error)
-                                       : fail_unknown(o, name, all, error);
-    }
+    for (size_t i = 0; status == POPLINER_OK && takes_all && all[i] != NULL; i++)
+        status = add_name(found, o->profile, all[i], error);
+    for (size_t i = 0; status == POPLINER_OK && !takes_all && i < o->reports.count; i++)
+        status = has_report(all, o->reports.texts[i])
+                     ? add_name(found, o->profile, o->reports.texts[i], error)
+                     : fail_unknown(o, o->reports.texts[i], all, error);
     return status;
 }
 
 popliner_status report_names_find(const options *o, report_names *found, popliner_error *error) {
-    popliner_reports *all = NULL;
+    char **all = NULL;
     const char *const *asked = o->reports.texts;
     struct stat info;
     if (stat(o->profile, &info) != 0)
@@ -133,14 +127,14 @@ popliner_status report_names_find(const options *o, report_names *found, popline
                           asked[0], o->profile);
     popliner_status status =
         S_ISDIR(info.st_mode) ? popliner_reports_find(o->profile, &all, error) : POPLINER_OK;
-    if (status == POPLINER_OK && (all == NULL || all->count == 0))
+    if (status == POPLINER_OK && (all == NULL || all[0] == NULL))
         status = fail(error, POPLINER_ERROR_INPUT,
                       "--report %s: %.300s is not a directory with reports: none of its "
                       "sub-directories holds a profile.pop",
                       asked[0], o->profile);
     if (status == POPLINER_OK)
         status = take(o, all, found, error);
-    popliner_reports_free(all);
+    free(all);
     return status;
 }
 
@@ -324,17 +318,17 @@ static void add_report(file_list *list, const char *option, const char *path, co
 
 /* A report, or a directory with some. */
 static void add_reports(file_list *list, const char *option, const char *path) {
-    popliner_reports *all = NULL;
+    char **all = NULL;
     add_report(list, option, path, NULL);
     if (popliner_reports_find(path, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; i < all->count; i++) {
-            char *report = path_join(path, all->names[i]);
+        for (size_t i = 0; all[i] != NULL; i++) {
+            char *report = path_join(path, all[i]);
             if (report != NULL)
                 add_report(list, option, report, NULL);
             list->failed = list->failed || report == NULL;
             free(report);
         }
-    popliner_reports_free(all);
+    free(all);
 }
 
 /* INPUT and DEBUG. */

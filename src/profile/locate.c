@@ -47,12 +47,6 @@ static char *directory_of(const char *path) {
 
 /* ---- The reports in a directory ---- */
 
-/* A popliner_reports with the names that it owns. */
-typedef struct own_reports {
-    popliner_reports told;
-    pl_names names;
-} own_reports;
-
 /* The order is the same in every locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -76,62 +70,62 @@ static bool is_report(const char *folder, const char *profile) {
 }
 
 /* Adds a name if it is a report. False if memory is short. */
-static bool add_report(own_reports *reports, const char *directory, const char *name) {
+static bool add_report(pl_names *reports, const char *directory, const char *name) {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return true;
     char *folder = join(directory, "", name);
     char *profile = join(directory, name, "/profile.pop");
     const bool is_added =
         folder != NULL && profile != NULL &&
-        (!is_report(folder, profile) || pl_names_number(&reports->names, name) != SIZE_MAX);
+        (!is_report(folder, profile) || pl_names_number(reports, name) != SIZE_MAX);
     free(profile);
     free(folder);
     return is_added;
 }
 
-popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
-                                      popliner_error *error) {
+/* Returns a list of the names in one block; NULL if memory is short. */
+static char **list_names(const pl_names *names) {
+    size_t size = (names->count + 1) * sizeof(char *);
+    for (size_t i = 0; i < names->count; i++)
+        size += strlen(names->items[i]) + 1;
+    char **list = malloc(size);
+    if (list == NULL)
+        return NULL;
+    char *text = (char *)(list + names->count + 1);
+    for (size_t i = 0; i < names->count; i++, text += strlen(text) + 1)
+        list[i] = strcpy(text, names->items[i]);
+    list[names->count] = NULL;
+    return list;
+}
+
+popliner_status popliner_reports_find(const char *directory, char ***names, popliner_error *error) {
     struct dirent **entries = NULL;
-    own_reports *found = calloc(1, sizeof *found);
-    *reports = NULL;
-    if (found == NULL)
-        return pl_fail_memory(error, "file names");
+    pl_names found = {0};
+    *names = NULL;
     const int count = scandir(directory, &entries, NULL, by_name);
     popliner_status status = POPLINER_OK;
     if (count < 0)
         status = errno == ENOMEM ? pl_fail_memory(error, "file names")
                                  : pl_fail_reading(error, directory);
     for (int i = 0; i < count; i++) {
-        if (status == POPLINER_OK && !add_report(found, directory, entries[i]->d_name))
+        if (status == POPLINER_OK && !add_report(&found, directory, entries[i]->d_name))
             status = pl_fail_memory(error, "file names");
         free(entries[i]);
     }
     free(entries);
-    if (status != POPLINER_OK) {
-        popliner_reports_free(&found->told);
-        return status;
-    }
-    found->told = (popliner_reports){(const char *const *)found->names.items, found->names.count};
-    *reports = &found->told;
-    return POPLINER_OK;
-}
-
-void popliner_reports_free(popliner_reports *reports) {
-    own_reports *own = (own_reports *)reports; /* it is its first member */
-    if (own == NULL)
-        return;
-    pl_names_free(&own->names);
-    free(own);
+    if (status == POPLINER_OK && (*names = list_names(&found)) == NULL)
+        status = pl_fail_memory(error, "file names");
+    pl_names_free(&found);
+    return status;
 }
 
 /* Adds the reports whose profiles can be examined to `readable`. False if memory is short. */
-static bool find_readable(const char *directory, const popliner_reports *reports,
-                          pl_names *readable) {
+static bool find_readable(const char *directory, char *const *reports, pl_names *readable) {
     bool memory = true;
-    for (size_t i = 0; memory && i < reports->count; i++) {
-        char *profile = join(directory, reports->names[i], "/profile.pop");
+    for (; memory && *reports != NULL; reports++) {
+        char *profile = join(directory, *reports, "/profile.pop");
         memory = profile != NULL &&
-                 (!is_file(profile) || pl_names_number(readable, reports->names[i]) != SIZE_MAX);
+                 (!is_file(profile) || pl_names_number(readable, *reports) != SIZE_MAX);
         free(profile);
     }
     return memory;
@@ -158,7 +152,7 @@ static void list_reports(const pl_names *reports, pl_text *text) {
 static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
     pl_text text = {0};
     pl_names readable = {0};
-    popliner_reports *reports = NULL;
+    char **reports = NULL;
     struct stat info;
     char *path = join(directory, "", "profile.pop");
     const int fault = path == NULL ? 0 : stat(path, &info) != 0 ? errno : EISDIR;
@@ -173,7 +167,7 @@ static popliner_status fail_no_profile(const char *directory, popliner_error *er
     if (reports != NULL && !find_readable(directory, reports, &readable))
         status = POPLINER_ERROR_MEMORY;
     list_reports(&readable, &text);
-    popliner_reports_free(reports);
+    free(reports);
     pl_names_free(&readable);
     if (status == POPLINER_ERROR_MEMORY || text.failed)
         status = pl_fail_memory(error, "file names");

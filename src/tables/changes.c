@@ -277,24 +277,10 @@ void popliner_changes_free(popliner_changes *callers) {
     free(changes);
 }
 
-void pl_changes_finish(pl_changes *changes) {
-    const pl_changes *c = changes;
-    changes->info = (popliner_changes){
-        .changes = c->items,
-        .num_changes = c->count,
-        .num_changed = c->num_changed,
-        .deciding = &c->items[c->deciding],
-        .settings = c->settings,
-        .num_settings = c->num_settings,
-        .num_settings_changed = c->num_settings_changed,
-        .bounds = c->bounds,
-        .num_bounds = c->num_bounds,
-    };
-}
-
-const popliner_change *popliner_changes_most_grown(const popliner_changes *callers,
-                                                   const char *what, const char *quantity) {
-    const pl_changes *changes = (const pl_changes *)callers;
+/* Returns what grew most of this kind, among items of both sides: the first of equals, NULL if none
+ * grew. `what` is NULL for units of any kind. O(quantities). */
+static const popliner_change *most_grown(const pl_changes *changes, const char *what,
+                                         const char *quantity) {
     const popliner_change *most = NULL;
     for (size_t i = 0; i < changes->count; i++) {
         const popliner_change *d = &changes->items[i];
@@ -306,6 +292,24 @@ const popliner_change *popliner_changes_most_grown(const popliner_changes *calle
             most = d;
     }
     return most;
+}
+
+void pl_changes_finish(pl_changes *changes) {
+    const pl_changes *c = changes;
+    changes->info = (popliner_changes){
+        .changes = c->items,
+        .num_changes = c->count,
+        .num_changed = c->num_changed,
+        .deciding = &c->items[c->deciding],
+        .most_grown_unit = most_grown(c, NULL, "total_bytes"),
+        .most_grown_category = most_grown(c, "category", "variables_bytes"),
+        .most_grown_tile = most_grown(c, "tile", "live_bytes"),
+        .settings = c->settings,
+        .num_settings = c->num_settings,
+        .num_settings_changed = c->num_settings_changed,
+        .bounds = c->bounds,
+        .num_bounds = c->num_bounds,
+    };
 }
 
 popliner_status popliner_changes_text(const popliner_changes *callers, popliner_changes_form form,

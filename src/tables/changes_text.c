@@ -288,7 +288,7 @@ static void write_tiles(const pl_changes *c, pl_text *text) {
         num_less += d->now < d->before;
         num_same += d->now == d->before;
     }
-    const popliner_change *most = popliner_changes_most_grown(&c->info, "tile", "live_bytes");
+    const popliner_change *most = c->info.most_grown_tile;
     pl_text_format(text, "\nTiles: live memory is larger on %zu, smaller on %zu, the same on %zu\n",
                    num_more, num_less, num_same);
     if (most != NULL) {

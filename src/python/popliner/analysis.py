@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import math
 import os
@@ -635,14 +636,13 @@ def reports(directory: Path) -> List[str]:
     """The names of the reports that a directory holds: its sub-directories with a profile.pop, as
     "training" and "inference". Also those that cannot be examined, which reading tells: a directory
     that may not be opened, a link that leads nowhere, a directory called profile.pop."""
-    found = ctypes.c_void_p()
+    found = ctypes.POINTER(ctypes.c_void_p)()
     try:
         call(library.popliner_reports_find, file_name(directory, "the directory"),
              ctypes.byref(found))
-        them = structure_at(found, c.popliner_reports)
-        return [os.fsdecode(name) for name in r.first(them.names, them.count)]
+        return [os.fsdecode(ctypes.string_at(name)) for name in itertools.takewhile(bool, found)]
     finally:
-        library.popliner_reports_free(found)
+        libc.free(found)
 
 
 def check_options(*, layer_name_regex: Optional[str] = None,

@@ -13,7 +13,7 @@ from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import (Handle, Owner, Path, ask, call, file_name, make_text, real, screen,
+from ._calling import (Handle, Owner, Path, call, file_name, make_text, real, screen,
                        text)
 from ._library import begin, library
 from .enums import ChangesForm, Format, Recompute, Schedule, Accumulators
@@ -61,10 +61,15 @@ class Changes(Owner, Sequence[r.Change]):
     def most_grown(self, quantity: str, what: Optional[str] = None) -> Optional[r.Change]:
         """The quantity of this kind that grew by most; None if none grew. Without `what`: of units
         of any kind."""
-        handle = self._held()
-        found = ask(handle.turn, library.popliner_changes_most_grown, handle.pointer,
-                    None if what is None else text(what, "what"), text(quantity, "quantity"))
-        return r.change_of(found.contents) if found else None
+        self._held()
+        text(quantity, "quantity")
+        kinds = ("head", "layer", "tail", "unlayered")
+        if what is not None:
+            text(what, "what")
+            kinds = (what,)
+        grown = [it for it in self._changes if it.quantity == quantity and it.what in kinds
+                 and it.before is not None and it.now is not None and it.now > it.before]
+        return max(grown, key=lambda it: it.now - it.before, default=None)
 
     def _form(self, form: ChangesForm) -> str:
         handle = self._held()
