@@ -16,6 +16,7 @@ enum { MOST_UNITS = 5, MOST_VARIANTS = 3, NUM_PLACES = 3, MOST_CHOICES = 244 };
 
 typedef struct instance {
     pl_variants v;
+    pl_arrays arrays; /* of v */
     popliner_costs *like;
     pl_variant_limits limits;
     uint64_t shared_bytes;
@@ -53,10 +54,10 @@ static void draw(instance *in, uint64_t *random) {
     *in = (instance){.is_small = test_below(random, 3) > 0};
     pl_variants *v = &in->v;
     v->num_units = 1 + test_below(random, MOST_UNITS);
-    v->first = pl_new_array(v->num_units + 1, sizeof *v->first);
-    v->inputs_bytes = pl_new_array(v->num_units, sizeof *v->inputs_bytes);
-    v->recompute_cycles = pl_new_array(v->num_units, sizeof *v->recompute_cycles);
-    v->cut_cycles = pl_new_array(v->num_units + 1, sizeof *v->cut_cycles);
+    v->first = pl_arrays_new(&in->arrays, v->num_units + 1, sizeof *v->first);
+    v->inputs_bytes = pl_arrays_new(&in->arrays, v->num_units, sizeof *v->inputs_bytes);
+    v->recompute_cycles = pl_arrays_new(&in->arrays, v->num_units, sizeof *v->recompute_cycles);
+    v->cut_cycles = pl_arrays_new(&in->arrays, v->num_units + 1, sizeof *v->cut_cycles);
     v->has_full = test_below(random, 2) == 0;
     v->max_stages = NUM_PLACES;
     v->pipeline.copies = (popliner_copies){.rule = POPLINER_COPIES_LIST, .num_listed = NUM_PLACES};
@@ -90,6 +91,7 @@ static void draw(instance *in, uint64_t *random) {
 
 static void discard(instance *in) {
     pl_variants_free(&in->v);
+    pl_arrays_free(&in->arrays);
     popliner_costs_free(in->like);
 }
 

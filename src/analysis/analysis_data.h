@@ -4,8 +4,6 @@
 #ifndef PL_ANALYSIS_ANALYSIS_DATA_H
 #define PL_ANALYSIS_ANALYSIS_DATA_H
 
-#include <stdbool.h>
-
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"

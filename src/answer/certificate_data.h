@@ -4,8 +4,6 @@
 #ifndef PL_ANSWER_CERTIFICATE_DATA_H
 #define PL_ANSWER_CERTIFICATE_DATA_H
 
-#include <stdbool.h>
-
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_writer.h"

@@ -6,9 +6,6 @@
 #define PL_BASE_BOUNDS_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "popliner/error.h"
 

@@ -2,7 +2,6 @@
 #include "base/failure.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

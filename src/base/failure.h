@@ -4,8 +4,6 @@
 #ifndef PL_BASE_FAILURE_H
 #define PL_BASE_FAILURE_H
 
-#include <stdbool.h>
-
 #include "popliner/error.h"
 
 /* ---- Failure --------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/id_map.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

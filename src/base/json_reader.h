@@ -4,10 +4,6 @@
 #ifndef PL_BASE_JSON_READER_H
 #define PL_BASE_JSON_READER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <jansson.h>
 
 #include "popliner/error.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/growth.h"
 #include "base/numbers.h"
 #include "base/text.h"
 

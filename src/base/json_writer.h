@@ -4,10 +4,6 @@
 #ifndef PL_BASE_JSON_WRITER_H
 #define PL_BASE_JSON_WRITER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 
 enum { PL_JSON_DEPTH = 16 };

@@ -8,10 +8,6 @@
 #ifndef PL_BASE_LAYOUT_H
 #define PL_BASE_LAYOUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "popliner/error.h"
 #include "popliner/report.h"

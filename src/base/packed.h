@@ -6,9 +6,6 @@
 #ifndef PL_BASE_PACKED_H
 #define PL_BASE_PACKED_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "base/json_writer.h"
 

@@ -27,10 +27,6 @@
 #ifndef PL_BASE_SHEET_H
 #define PL_BASE_SHEET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "base/json_writer.h"

@@ -4,8 +4,6 @@
 #ifndef PL_BASE_STRUCTS_H
 #define PL_BASE_STRUCTS_H
 
-#include <stddef.h>
-
 #include "popliner/error.h"
 
 /* Copies the caller's structure over *own, a structure of own_size bytes that holds the defaults

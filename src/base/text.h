@@ -4,10 +4,6 @@
 #ifndef PL_BASE_TEXT_H
 #define PL_BASE_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "popliner/error.h"
 

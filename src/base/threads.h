@@ -7,8 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/bounds.h"
 #include "popliner/error.h"

@@ -4,8 +4,6 @@
 #ifndef PL_COMMAND_COMMANDS_H
 #define PL_COMMAND_COMMANDS_H
 
-#include <stdbool.h>
-
 #include "command/request.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"

@@ -5,7 +5,6 @@
 #ifndef PL_COMMAND_HELP_H
 #define PL_COMMAND_HELP_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "command/option_table.h"

@@ -5,9 +5,6 @@
 #ifndef PL_COMMAND_LOG_H
 #define PL_COMMAND_LOG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "popliner/error.h"

@@ -4,9 +4,6 @@
 #ifndef PL_COMMAND_OPTIONS_H
 #define PL_COMMAND_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "command/values.h"

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/outputs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command/commands.h"
 #include "command/output_table.h"
-#include "command/request.h"
 #include "command/screen.h"
-#include "popliner/report.h"
 #include "popliner/utilities.h"
 
 /* ---- tables ---- */

@@ -5,8 +5,6 @@
 #ifndef PL_COMMAND_RUN_FILES_H
 #define PL_COMMAND_RUN_FILES_H
 
-#include <stdbool.h>
-
 #include "command/options.h"
 #include "popliner/error.h"
 

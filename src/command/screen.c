@@ -10,7 +10,6 @@
 #include "command/hints.h"
 #include "command/progress.h"
 #include "command/words.h"
-#include "popliner/screen.h"
 #include "popliner/utilities.h"
 
 bool screen_is_used(const session *s) {

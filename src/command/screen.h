@@ -4,8 +4,6 @@
 #ifndef PL_COMMAND_SCREEN_H
 #define PL_COMMAND_SCREEN_H
 
-#include <stdbool.h>
-
 #include "command/request.h"
 #include "command/session.h"
 #include "popliner/certificate.h"

@@ -3,18 +3,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "command/log.h"
 #include "command/progress.h"
 #include "command/run_files.h"
 #include "popliner/utilities.h"

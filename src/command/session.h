@@ -5,7 +5,6 @@
 #define PL_COMMAND_SESSION_H
 
 #include <signal.h>
-#include <stdbool.h>
 
 #include "command/log.h"
 #include "command/options.h"

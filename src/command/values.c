@@ -2,9 +2,6 @@
 #include "command/values.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,6 @@
 #ifndef PL_COMMAND_VALUES_H
 #define PL_COMMAND_VALUES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "popliner/error.h"
 
 /* Fills *error and returns its status. */

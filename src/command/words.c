@@ -2,7 +2,6 @@
 #include "command/words.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "popliner/utilities.h"

@@ -3,7 +3,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/triangle.h"
 #include "costs/variants.h"
 #include "pipeline/pipeline.h"
 

@@ -21,23 +21,10 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
     popliner_costs_free(file->costs);
     for (size_t i = 0; i < file->num_names; ++i)
         free(file->names[i]);
-    free(file->names);
-    free(file->counted_units);
     free(file->time_unit);
-    free(file->limits);
     free(file->parameters);
     pl_variants_free(&file->variants);
-    free(file->speeds);
-    free(file->links);
-    free(file->additive.capacity_bytes);
-    free(file->additive.memory_before);
-    free(file->additive.stash_before);
-    free(file->additive.inputs);
-    for (size_t i = 0; i < file->additive.num_shared; ++i) {
-        free(file->additive.shared[i].units);
-        free(file->additive.shared[i].bytes);
-    }
-    free(file->additive.shared);
+    pl_arrays_free(&file->arrays);
     pl_layer_graph_free(&file->own_graph);
     pl_unit_graph_free(&file->own_units);
     free(file->graph.place);

@@ -29,9 +29,9 @@ enum {
 
 /* Memory that a stage needs once if it has any of these units. */
 typedef struct pl_shared_memory {
-    size_t *units; /* owned; distinct, ascending */
+    size_t *units; /* distinct, ascending */
     size_t num_units;
-    uint64_t *bytes; /* [num_regions], owned */
+    uint64_t *bytes; /* [num_regions] */
 } pl_shared_memory;
 
 /* The parts of additive peaks, from which the peaks of stages on one IPU are computed. */
@@ -50,12 +50,13 @@ typedef struct pl_additive_costs {
 typedef struct pl_costs_file {
     popliner_costs_file info; /* first: it is what the caller has */
     popliner_costs *costs;
-    char **names; /* [num_names], owned with its strings */
+    pl_arrays arrays; /* own the arrays below and in `additive` and `variants`, unless it is said */
+    char **names;     /* [num_names], whose strings are owned */
     size_t num_names;
     uint8_t *counted_units; /* NULL if all units count */
     char *time_unit;
     popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
-    uint64_t *parameters;       /* [units], or NULL */
+    uint64_t *parameters;       /* [units], or NULL; owned */
     popliner_ipu_speed *speeds; /* [info.num_ipu_speeds] */
     popliner_ipu_link *links;   /* [info.num_ipu_links] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "pipeline/pipeline.h"
 
 /* ---- Devices --------------------------------------------------------------------------------- */
@@ -64,7 +63,7 @@ static popliner_status read_limits(pl_costs_json *r, const json_t *memories) {
     popliner_status status = pl_json_object(&r->json, &memories_place, memories);
     if (status != POPLINER_OK)
         return status;
-    file->limits = pl_new_array(json_object_size(memories), sizeof *file->limits);
+    file->limits = pl_arrays_new(&file->arrays, json_object_size(memories), sizeof *file->limits);
     if (file->limits == NULL)
         return pl_costs_json_fail_memory(r);
     json_object_foreach((json_t *)memories, key, value) {
@@ -98,7 +97,7 @@ static popliner_status read_speeds(pl_costs_json *r, const json_t *speeds) {
     popliner_status status = pl_json_object(&r->json, &speeds_place, speeds);
     if (status != POPLINER_OK)
         return status;
-    file->speeds = pl_new_array(json_object_size(speeds), sizeof *file->speeds);
+    file->speeds = pl_arrays_new(&file->arrays, json_object_size(speeds), sizeof *file->speeds);
     if (file->speeds == NULL)
         return pl_costs_json_fail_memory(r);
     json_object_foreach((json_t *)speeds, key, value) {
@@ -168,7 +167,7 @@ static popliner_status read_links(pl_costs_json *r, const json_t *links) {
     popliner_status status = pl_json_object(&r->json, &links_place, links);
     if (status != POPLINER_OK)
         return status;
-    file->links = pl_new_array(json_object_size(links), sizeof *file->links);
+    file->links = pl_arrays_new(&file->arrays, json_object_size(links), sizeof *file->links);
     if (file->links == NULL)
         return pl_costs_json_fail_memory(r);
     json_object_foreach((json_t *)links, key, value) {
@@ -546,17 +545,9 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_names_free(&r.regions);
     pl_interval_sums_free(&r.sums);
     pl_id_map_free(&r.listed);
-    free(r.sum_bytes);
-    free(r.memory);
-    free(r.stash);
-    free(r.cycles);
+    pl_arrays_free(&r.arrays);
     free(r.kv_bytes);
     free(r.unit_kinds);
-    free(r.cut_cycles);
-    free(r.forward);
-    free(r.interval_bytes);
-    free(r.recompute_cycles);
     free(r.variant_interval);
-    free(r.lines);
     return status;
 }

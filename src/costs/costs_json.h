@@ -55,6 +55,7 @@ typedef struct pl_costs_json {
     uint64_t *kv_bytes;  /* [num_units], or NULL; the table takes it */
     uint8_t *unit_kinds; /* [num_units], or NULL; the table takes it */
     pl_peak_line *lines; /* [num_regions], scratch for an interval of a pipeline; else NULL */
+    pl_arrays arrays;    /* own what neither the file nor the table takes */
 } pl_costs_json;
 
 /* ---- Values. Errors: INPUT, with what was expected; MEMORY ---- */

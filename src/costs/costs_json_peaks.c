@@ -44,12 +44,10 @@ static popliner_status begin_peaks(pl_costs_json *r, bool are_added) {
         return POPLINER_OK;
     if (!has_places)
         max_stages = 1;
-    r->lines = pl_new_array(r->num_regions, sizeof *r->lines);
-    size_t *copies = pl_new_array(max_stages, sizeof *copies);
-    if (r->lines == NULL || copies == NULL) {
-        free(copies);
+    r->lines = pl_arrays_new(&r->arrays, r->num_regions, sizeof *r->lines);
+    size_t *copies = pl_arrays_new(&r->arrays, max_stages, sizeof *copies);
+    if (r->arrays.failed)
         return pl_costs_json_fail_memory(r);
-    }
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
     popliner_status status =
@@ -59,7 +57,6 @@ static popliner_status begin_peaks(pl_costs_json *r, bool are_added) {
             pl_larger(r->file->costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
     if (status == POPLINER_OK && has_places && pl_pipeline_follows_split(&r->pipeline))
         r->file->costs->follows_split = true;
-    free(copies);
     return status;
 }
 

@@ -225,7 +225,7 @@ static bool add_arrivals(pl_variants *v, const pl_additive_costs *a) {
 static bool order(pl_costs_json *r, pl_variants *v, size_t num_owners) {
     pl_variant *sorted = pl_new_array(v->count, sizeof *sorted);
     size_t *next = pl_new_array(num_owners + 1, sizeof *next);
-    v->first = pl_new_array(num_owners + 1, sizeof *v->first);
+    v->first = pl_arrays_new(&r->file->arrays, num_owners + 1, sizeof *v->first);
     bool memory = sorted != NULL && next != NULL && v->first != NULL;
     for (size_t i = 0; memory && i < v->count; ++i)
         ++v->first[r->variant_interval[i] + 1];
@@ -258,15 +258,11 @@ popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) 
     v->pipeline = r->pipeline;
     v->max_stages = r->file->costs->max_stages_to_end;
     v->capacity_bytes = r->file->additive.capacity_bytes[0];
-    v->inputs_bytes = pl_new_array(n, sizeof *v->inputs_bytes);
-    bool memory = v->inputs_bytes != NULL && add_arrivals(v, &r->file->additive) &&
-                  order(r, v, is_listed ? pl_triangle_size(n) : n);
-    if (!memory)
+    if (!add_arrivals(v, &r->file->additive) || !order(r, v, is_listed ? pl_triangle_size(n) : n))
         return pl_costs_json_fail_memory(r);
-    memcpy(v->inputs_bytes, r->file->additive.inputs, n * sizeof *v->inputs_bytes);
+    v->inputs_bytes = r->file->additive.inputs;
     v->recompute_cycles = r->recompute_cycles;
     v->cut_cycles = r->cut_cycles;
-    r->recompute_cycles = r->cut_cycles = NULL;
     r->file->choices =
         (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
     r->file->costs->choices = &r->file->choices;
@@ -325,7 +321,7 @@ popliner_status pl_costs_json_read_regions(pl_costs_json *r) {
         return status;
     r->num_regions = regions == NULL ? 1 : json_array_size(regions);
     r->file->additive.num_regions = r->num_regions;
-    uint64_t *capacities = pl_new_array(r->num_regions, sizeof *capacities);
+    uint64_t *capacities = pl_arrays_new(&r->file->arrays, r->num_regions, sizeof *capacities);
     r->file->additive.capacity_bytes = capacities;
     if (capacities == NULL)
         return pl_costs_json_fail_memory(r);
@@ -347,27 +343,28 @@ static popliner_status make_room(pl_costs_json *r) {
     pl_additive_costs *additive = &r->file->additive;
     if (r->num_regions > SIZE_MAX / sizeof(uint64_t) / (r->num_units + 1))
         return pl_costs_json_fail_memory(r);
-    size_t count = r->num_units * r->num_regions;
-    r->sum_bytes = pl_new_array(r->num_regions, sizeof *r->sum_bytes);
-    r->memory = pl_new_array(count, sizeof *r->memory);
-    r->stash = pl_new_array(count, sizeof *r->stash);
-    r->cycles = pl_new_array(r->num_units * r->num_samples, sizeof *r->cycles);
-    r->forward = pl_new_array(r->num_units * r->num_samples, sizeof *r->forward);
-    r->cut_cycles = pl_new_array(r->num_units + 1, sizeof *r->cut_cycles);
-    r->interval_bytes = pl_new_array(3 * r->num_regions, sizeof *r->interval_bytes);
-    r->recompute_cycles = pl_new_array(r->num_units, sizeof *r->recompute_cycles);
-    additive->inputs = pl_new_array(count, sizeof *additive->inputs);
-    additive->memory_before = pl_new_array(count + r->num_regions, sizeof *additive->memory_before);
-    additive->stash_before = pl_new_array(count + r->num_regions, sizeof *additive->stash_before);
-    r->file->counted_units = pl_new_array(r->num_units, 1);
-    r->file->names = pl_new_array(r->num_units, sizeof *r->file->names);
-    bool has_room =
-        r->sum_bytes != NULL && r->memory != NULL && r->stash != NULL && r->cycles != NULL &&
-        r->forward != NULL && r->cut_cycles != NULL && r->recompute_cycles != NULL &&
-        r->interval_bytes != NULL && additive->inputs != NULL && additive->memory_before != NULL &&
-        additive->stash_before != NULL && r->file->counted_units != NULL &&
-        r->file->names != NULL && pl_interval_sums_init(&r->sums, r->num_units, r->num_regions);
-    return has_room ? POPLINER_OK : pl_costs_json_fail_memory(r);
+    pl_arrays *own = &r->arrays;
+    pl_arrays *of_file = &r->file->arrays;
+    const size_t count = r->num_units * r->num_regions;
+    const size_t count_before = count + r->num_regions;
+    const size_t num_times = r->num_units * r->num_samples;
+    r->sum_bytes = pl_arrays_new(own, r->num_regions, sizeof *r->sum_bytes);
+    r->memory = pl_arrays_new(own, count, sizeof *r->memory);
+    r->stash = pl_arrays_new(own, count, sizeof *r->stash);
+    r->cycles = pl_arrays_new(own, num_times, sizeof *r->cycles);
+    r->forward = pl_arrays_new(own, num_times, sizeof *r->forward);
+    r->interval_bytes = pl_arrays_new(own, 3 * r->num_regions, sizeof *r->interval_bytes);
+    r->cut_cycles = pl_arrays_new(of_file, r->num_units + 1, sizeof *r->cut_cycles);
+    r->recompute_cycles = pl_arrays_new(of_file, r->num_units, sizeof *r->recompute_cycles);
+    additive->inputs = pl_arrays_new(of_file, count, sizeof *additive->inputs);
+    additive->memory_before = pl_arrays_new(of_file, count_before, sizeof(uint64_t));
+    additive->stash_before = pl_arrays_new(of_file, count_before, sizeof(uint64_t));
+    r->file->counted_units = pl_arrays_new(of_file, r->num_units, 1);
+    r->file->names = pl_arrays_new(of_file, r->num_units, sizeof *r->file->names);
+    return !own->failed && !of_file->failed &&
+                   pl_interval_sums_init(&r->sums, r->num_units, r->num_regions)
+               ? POPLINER_OK
+               : pl_costs_json_fail_memory(r);
 }
 
 /* Reads bytes that count once for all regions. Allocates those of all units for the first unit that
@@ -501,10 +498,8 @@ popliner_status pl_costs_json_read_units(pl_costs_json *r, bool is_listed) {
             return status;
         all_layers = all_layers && r->file->counted_units[unit] == 1;
     }
-    if (all_layers) {
-        free(r->file->counted_units);
+    if (all_layers)
         r->file->counted_units = NULL;
-    }
     return POPLINER_OK;
 }
 
@@ -523,7 +518,7 @@ static popliner_status read_shared_units(pl_costs_json *r, size_t i, const json_
     if (status != POPLINER_OK)
         return status;
     shared->num_units = json_array_size(names);
-    shared->units = pl_new_array(shared->num_units, sizeof *shared->units);
+    shared->units = pl_arrays_new(&r->file->arrays, shared->num_units, sizeof *shared->units);
     if (shared->units == NULL)
         return pl_costs_json_fail_memory(r);
     for (size_t k = 0; k < shared->num_units; ++k) {
@@ -551,14 +546,15 @@ popliner_status pl_costs_json_read_shared(pl_costs_json *r) {
     status = pl_json_array(&r->json, &list_place, list);
     if (status != POPLINER_OK)
         return status;
-    additive->shared = pl_new_array(json_array_size(list), sizeof *additive->shared);
+    pl_arrays *arrays = &r->file->arrays;
+    additive->shared = pl_arrays_new(arrays, json_array_size(list), sizeof *additive->shared);
     if (additive->shared == NULL)
         return pl_costs_json_fail_memory(r);
     for (size_t i = 0; i < json_array_size(list); ++i) {
         pl_shared_memory *shared = &additive->shared[additive->num_shared++];
         const json_t *value = json_array_get(list, i);
         pl_json_place place = pl_place("shared[%zu]", i);
-        shared->bytes = pl_new_array(r->num_regions, sizeof *shared->bytes);
+        shared->bytes = pl_arrays_new(arrays, r->num_regions, sizeof *shared->bytes);
         if (shared->bytes == NULL)
             return pl_costs_json_fail_memory(r);
         status = pl_costs_json_check_keys(r, PL_COSTS_KEYS_SHARED, &place, value);

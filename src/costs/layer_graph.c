@@ -226,7 +226,7 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
                                  popliner_error *error) {
     amounts a = {0};
     popliner_status status = POPLINER_OK;
-    file->names = pl_new_array(units->num_units, sizeof *file->names);
+    file->names = pl_arrays_new(&file->arrays, units->num_units, sizeof *file->names);
     file->num_names = file->names == NULL ? 0 : units->num_units;
     bool done =
         file->names != NULL && gather_amounts(&a, units, place, graph->traffic_takes_cycles);

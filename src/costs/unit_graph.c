@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/growth.h"
 #include "base/id_map.h"
 
 /* ---- The graph ------------------------------------------------------------------------------- */
@@ -49,6 +48,7 @@ typedef struct ordering {
     uint32_t *best_rank;      /* of a component */
     uint32_t *waits_for;      /* of a component: edges from components that are not placed yet */
     uint32_t *work[4];        /* scratch */
+    pl_arrays arrays;         /* of these */
     pl_unit_graph *units;     /* the result */
 } ordering;
 
@@ -215,45 +215,27 @@ static void place_components(ordering *o) {
         units->unit_of_node[i] = unit_of_component[o->component[i]];
 }
 
-static void free_ordering(ordering *o) {
-    free(o->rank);
-    free(o->node_of_rank);
-    free(o->has_forward);
-    free(o->component);
-    free(o->best_rank);
-    free(o->waits_for);
-    for (size_t i = 0; i < 4; ++i)
-        free(o->work[i]);
-}
-
 /* Finds the units and their followers. False when memory is short. */
 static bool order_nodes(ordering *o) {
     const pl_layer_graph *graph = o->graph;
+    pl_unit_graph *units = o->units;
     size_t count = graph->num_nodes;
-    uint32_t **by_node[] = {&o->rank,
-                            &o->node_of_rank,
-                            &o->component,
-                            &o->best_rank,
-                            &o->waits_for,
-                            &o->work[0],
-                            &o->work[1],
-                            &o->work[2],
-                            &o->work[3],
-                            &o->units->unit_of_node,
-                            &o->units->first_node};
-    for (size_t i = 0; i < sizeof by_node / sizeof *by_node; ++i) {
-        *by_node[i] = pl_new_array(count, sizeof(uint32_t));
-        if (*by_node[i] == NULL)
-            return false;
-    }
-    o->has_forward = pl_new_array(count, 1);
-    o->followers_from = pl_new_array(count + 1, sizeof *o->followers_from);
-    o->followers = pl_new_array(graph->num_edges, sizeof *o->followers);
-    if (o->has_forward == NULL || o->followers_from == NULL || o->followers == NULL ||
-        !rank_nodes(o))
+    uint32_t **by_node[] = {&o->rank,      &o->node_of_rank, &o->component,
+                            &o->best_rank, &o->waits_for,    &o->work[0],
+                            &o->work[1],   &o->work[2],      &o->work[3]};
+    for (size_t i = 0; i < sizeof by_node / sizeof *by_node; ++i)
+        *by_node[i] = pl_arrays_new(&o->arrays, count, sizeof(uint32_t));
+    o->has_forward = pl_arrays_new(&o->arrays, count, 1);
+    units->unit_of_node = pl_arrays_new(&units->arrays, count, sizeof(uint32_t));
+    units->first_node = pl_arrays_new(&units->arrays, count, sizeof(uint32_t));
+    units->followers_from = pl_arrays_new(&units->arrays, count + 1, sizeof(uint32_t));
+    units->followers = pl_arrays_new(&units->arrays, graph->num_edges, sizeof(uint32_t));
+    o->followers_from = units->followers_from;
+    o->followers = units->followers;
+    if (o->arrays.failed || units->arrays.failed || !rank_nodes(o))
         return false;
 
-    uint32_t *group = o->units->unit_of_node; /* borrowed: it is filled at the end */
+    uint32_t *group = units->unit_of_node; /* borrowed: it is filled at the end */
     for (size_t i = 0; i < count; ++i) {
         group[i] = graph->nodes[i].group;
         if (!graph->nodes[i].is_backward)
@@ -266,7 +248,7 @@ static bool order_nodes(ordering *o) {
         o->component[i] = o->component[group[i]];
     list_followers(o, o->component);
     place_components(o);
-    list_followers(o, o->units->unit_of_node);
+    list_followers(o, units->unit_of_node);
     return true;
 }
 
@@ -311,16 +293,16 @@ static void add_net(pl_unit_graph *units, const pl_layer_graph *graph, size_t no
 
 static bool add_costs(pl_unit_graph *units, const pl_layer_graph *graph) {
     size_t num_nodes = graph->num_nodes;
-    uint32_t *targets_from = pl_new_array(num_nodes + 1, sizeof *targets_from);
-    uint32_t *targets = pl_new_array(graph->num_edges, sizeof *targets);
-    units->cycles = pl_new_array(units->num_units, sizeof *units->cycles);
-    units->memory_bytes = pl_new_array(units->num_units, sizeof *units->memory_bytes);
-    units->nets_from = pl_new_array(num_nodes + 1, sizeof *units->nets_from);
-    units->net_units = pl_new_array(num_nodes + graph->num_edges, sizeof *units->net_units);
-    units->net_traffic = pl_new_array(num_nodes, sizeof *units->net_traffic);
-    bool done = targets_from != NULL && targets != NULL && units->cycles != NULL &&
-                units->memory_bytes != NULL && units->nets_from != NULL &&
-                units->net_units != NULL && units->net_traffic != NULL;
+    pl_arrays *own = &units->arrays;
+    pl_arrays scratch = {0};
+    uint32_t *targets_from = pl_arrays_new(&scratch, num_nodes + 1, sizeof *targets_from);
+    uint32_t *targets = pl_arrays_new(&scratch, graph->num_edges, sizeof *targets);
+    units->cycles = pl_arrays_new(own, units->num_units, sizeof *units->cycles);
+    units->memory_bytes = pl_arrays_new(own, units->num_units, sizeof *units->memory_bytes);
+    units->nets_from = pl_arrays_new(own, num_nodes + 1, sizeof *units->nets_from);
+    units->net_units = pl_arrays_new(own, num_nodes + graph->num_edges, sizeof(uint32_t));
+    units->net_traffic = pl_arrays_new(own, num_nodes, sizeof *units->net_traffic);
+    bool done = !scratch.failed && !own->failed;
     if (done)
         list_targets(graph, targets_from, targets);
     for (size_t i = 0; done && i < num_nodes; ++i) {
@@ -328,30 +310,19 @@ static bool add_costs(pl_unit_graph *units, const pl_layer_graph *graph) {
         units->memory_bytes[units->unit_of_node[i]] += graph->nodes[i].memory_bytes;
         add_net(units, graph, i, targets + targets_from[i], targets_from[i + 1] - targets_from[i]);
     }
-    free(targets_from);
-    free(targets);
+    pl_arrays_free(&scratch);
     return done;
 }
 
 bool pl_unit_graph_find(pl_unit_graph *units, const pl_layer_graph *graph) {
     ordering o = {.graph = graph, .units = units};
     bool done = order_nodes(&o);
-    units->followers_from = o.followers_from;
-    units->followers = o.followers;
-    free_ordering(&o);
+    pl_arrays_free(&o.arrays);
     return done && add_costs(units, graph);
 }
 
 void pl_unit_graph_free(pl_unit_graph *units) {
-    free(units->unit_of_node);
-    free(units->first_node);
-    free(units->cycles);
-    free(units->memory_bytes);
-    free(units->followers_from);
-    free(units->followers);
-    free(units->nets_from);
-    free(units->net_units);
-    free(units->net_traffic);
+    pl_arrays_free(&units->arrays);
     *units = (pl_unit_graph){0};
 }
 
@@ -375,10 +346,11 @@ typedef struct lists {
 } lists;
 
 /* Inverts lists: lists, for each of num_items numbers, the lists that contain it. */
-static bool invert(const lists *source, size_t num_lists, size_t num_items, lists *result) {
-    result->from = pl_new_array(num_items + 1, sizeof *result->from);
-    result->items = pl_new_array(source->from[num_lists], sizeof *result->items);
-    if (result->from == NULL || result->items == NULL)
+static bool invert(const lists *source, size_t num_lists, size_t num_items, lists *result,
+                   pl_arrays *owner) {
+    result->from = pl_arrays_new(owner, num_items + 1, sizeof *result->from);
+    result->items = pl_arrays_new(owner, source->from[num_lists], sizeof *result->items);
+    if (owner->failed)
         return false;
     for (size_t i = 0; i < source->from[num_lists]; ++i)
         ++result->from[source->items[i]];
@@ -484,24 +456,16 @@ bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_
     walk w = {.units = units, .kind = order - order % 2, .from_end = order % 2 != 0};
     w.next = w.from_end ? &w.before : &followers;
     w.previous = w.from_end ? &followers : &w.before;
-    w.waits_for = pl_new_array(count, sizeof *w.waits_for);
-    w.ready = pl_new_array(count, sizeof *w.ready);
-    w.key = pl_new_array(count, sizeof *w.key);
-    w.path = pl_new_array(count, sizeof *w.path);
-    w.placed_units = pl_new_array(units->num_nets, sizeof *w.placed_units);
-    bool done = w.waits_for != NULL && w.ready != NULL && w.key != NULL && w.path != NULL &&
-                w.placed_units != NULL && invert(&followers, count, count, &w.before) &&
-                invert(&units_of_nets, units->num_nets, count, &w.nets);
+    pl_arrays arrays = {0};
+    w.waits_for = pl_arrays_new(&arrays, count, sizeof *w.waits_for);
+    w.ready = pl_arrays_new(&arrays, count, sizeof *w.ready);
+    w.key = pl_arrays_new(&arrays, count, sizeof *w.key);
+    w.path = pl_arrays_new(&arrays, count, sizeof *w.path);
+    w.placed_units = pl_arrays_new(&arrays, units->num_nets, sizeof *w.placed_units);
+    bool done = invert(&followers, count, count, &w.before, &arrays) &&
+                invert(&units_of_nets, units->num_nets, count, &w.nets, &arrays);
     if (done)
         walk_units(&w, place);
-    free(w.before.from);
-    free(w.before.items);
-    free(w.nets.from);
-    free(w.nets.items);
-    free(w.waits_for);
-    free(w.ready);
-    free(w.key);
-    free(w.path);
-    free(w.placed_units);
+    pl_arrays_free(&arrays);
     return done;
 }

@@ -13,9 +13,7 @@
 #ifndef PL_COSTS_UNIT_GRAPH_H
 #define PL_COSTS_UNIT_GRAPH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/growth.h"
 
 #include "popliner/costs.h"
 
@@ -77,6 +75,7 @@ typedef struct pl_unit_graph {
     uint32_t *nets_from;
     uint32_t *net_units;
     uint64_t *net_traffic;
+    pl_arrays arrays; /* which own all of these */
 } pl_unit_graph;
 
 /* Finds the units. False when memory is short; free *units then also. O((nodes + edges) * log). */

@@ -18,10 +18,6 @@ void pl_variants_free(pl_variants *variants) {
     for (size_t i = 0; i < variants->count; ++i)
         free(variants->items[i].name);
     free(variants->items);
-    free(variants->first);
-    free(variants->inputs_bytes);
-    free(variants->recompute_cycles);
-    free(variants->cut_cycles);
     free(variants->arrivals);
     *variants = (pl_variants){0};
 }
@@ -129,16 +125,8 @@ typedef struct relaxation {
     /* [num_steps + 1]: sums of the units of a stage, a binary indexed tree */
     uint64_t *cycles;
     uint64_t *bytes;
+    pl_arrays arrays; /* which own all of these */
 } relaxation;
-
-static void free_relaxation(relaxation *x) {
-    free(x->steps);
-    free(x->first_place);
-    free(x->places);
-    free(x->fastest);
-    free(x->cycles);
-    free(x->bytes);
-}
 
 /* Returns -1, 0 or 1: whether a saves more bytes for a cycle than b, as many, or fewer. */
 static int compare_ratios(const step *a, const step *b) {
@@ -195,15 +183,14 @@ static popliner_status relax(relaxation *x, const pl_variants *v, size_t copies,
                              size_t end, popliner_error *error) {
     const size_t count = end - first;
     const size_t most = v->first[end] - v->first[first];
-    *x = (relaxation){.steps = pl_new_array(most, sizeof *x->steps),
-                      .first_unit = first,
-                      .first_place = pl_new_array(count + 2, sizeof *x->first_place),
-                      .places = pl_new_array(most, sizeof *x->places),
-                      .fastest = pl_new_array(count, sizeof *x->fastest),
-                      .cycles = pl_new_array(most + 1, sizeof *x->cycles),
-                      .bytes = pl_new_array(most + 1, sizeof *x->bytes)};
-    if (x->steps == NULL || x->first_place == NULL || x->places == NULL || x->fastest == NULL ||
-        x->cycles == NULL || x->bytes == NULL)
+    *x = (relaxation){.first_unit = first};
+    x->steps = pl_arrays_new(&x->arrays, most, sizeof *x->steps);
+    x->first_place = pl_arrays_new(&x->arrays, count + 2, sizeof *x->first_place);
+    x->places = pl_arrays_new(&x->arrays, most, sizeof *x->places);
+    x->fastest = pl_arrays_new(&x->arrays, count, sizeof *x->fastest);
+    x->cycles = pl_arrays_new(&x->arrays, most + 1, sizeof *x->cycles);
+    x->bytes = pl_arrays_new(&x->arrays, most + 1, sizeof *x->bytes);
+    if (x->arrays.failed)
         return pl_fail_memory(error, "the variants of the stages");
     for (size_t unit = first; unit < end; ++unit)
         add_steps(x, v, copies, unit);
@@ -440,7 +427,7 @@ static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
     while (status == POPLINER_OK && r->end < end)
         status = extend_row(r, error);
     free(num_taken);
-    free_relaxation(&x);
+    pl_arrays_free(&x.arrays);
     return status;
 }
 
@@ -537,7 +524,7 @@ static popliner_status fill_place(const pl_variants *v, size_t place,
                               can && choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
         }
     }
-    free_relaxation(&x);
+    pl_arrays_free(&x.arrays);
     return status;
 }
 

@@ -5,10 +5,6 @@
 #ifndef PL_COSTS_VARIANTS_H
 #define PL_COSTS_VARIANTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "popliner/costs.h"
 #include "popliner/pipeline.h"
@@ -30,7 +26,7 @@ typedef struct pl_variant_arrival {
     uint64_t bytes;
 } pl_variant_arrival;
 
-/* Zero-initialise; free with pl_variants_free. All arrays are owned. */
+/* Zero-initialise; free with pl_variants_free. It owns items and arrivals. */
 typedef struct pl_variants {
     size_t num_units;
     bool is_listed; /* of intervals; else of units */

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
-#include "base/id_map.h"
 #include "memory/placement.h"
-#include "model/layers.h"
 #include "model/operations.h"
-#include "popliner/error.h"
-#include "popliner/operations.h"
-#include "popliner/profile.h"
 
 /* ---- a suggested layer regex, from the names of operations without a layer ---- */
 

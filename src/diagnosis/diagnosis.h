@@ -5,10 +5,6 @@
 #ifndef PL_DIAGNOSIS_DIAGNOSIS_H
 #define PL_DIAGNOSIS_DIAGNOSIS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "memory/unit_usage.h"

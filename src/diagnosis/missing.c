@@ -81,33 +81,24 @@ typedef struct naming {
     uint8_t *set_users;  /* [num_compute_sets]: SEEN and MISSED */
     uint8_t *type_users; /* [num_vertex_types * num_tiles]: SEEN and MISSED; only for vertex code */
     uint32_t *part_of;   /* of each vertex type or compute set: its part + 1 */
+    pl_arrays arrays;    /* own all of these */
     named_code *named;
     size_t capacity;
 } naming;
-
-static void free_naming(naming *n) {
-    free(n->left);
-    free(n->by_tile);
-    free(n->other);
-    free(n->set_users);
-    free(n->type_users);
-    free(n->part_of);
-}
 
 static bool begin_naming(naming *n, int code) {
     const popliner_profile *p = n->explained->profile;
     size_t num_tiles = p->target.num_tiles;
     size_t num_owners =
         p->num_vertex_types > p->num_compute_sets ? p->num_vertex_types : p->num_compute_sets;
-    n->left = pl_new_array(num_tiles, sizeof *n->left);
-    n->by_tile = pl_new_array(num_tiles, sizeof *n->by_tile);
-    n->other = pl_new_array(num_tiles, sizeof *n->other);
-    n->set_users = pl_new_array(p->num_compute_sets, 1);
-    n->type_users = pl_new_array(code == PL_DIAGNOSED_VERTEX ? p->num_vertex_types * num_tiles : 0,
-                                 sizeof *n->type_users);
-    n->part_of = pl_new_array(num_owners, sizeof *n->part_of);
-    if (n->left == NULL || n->by_tile == NULL || n->other == NULL || n->set_users == NULL ||
-        n->type_users == NULL || n->part_of == NULL)
+    size_t num_types = code == PL_DIAGNOSED_VERTEX ? p->num_vertex_types : 0;
+    n->left = pl_arrays_new(&n->arrays, num_tiles, sizeof *n->left);
+    n->by_tile = pl_arrays_new(&n->arrays, num_tiles, sizeof *n->by_tile);
+    n->other = pl_arrays_new(&n->arrays, num_tiles, sizeof *n->other);
+    n->set_users = pl_arrays_new(&n->arrays, p->num_compute_sets, 1);
+    n->type_users = pl_arrays_new(&n->arrays, num_types * num_tiles, 1);
+    n->part_of = pl_arrays_new(&n->arrays, num_owners, sizeof *n->part_of);
+    if (n->arrays.failed)
         return false;
     for (size_t tile = n->first_tile; tile < n->end_tile; tile++) {
         uint64_t truth_bytes = n->explained->truth_bytes[code][tile];
@@ -349,7 +340,7 @@ static popliner_status name_code(const pl_explained *explained, int code, size_t
         named->rest_bytes += n.left[t];
     if (memory && named->num_parts > 0)
         qsort(named->parts, named->num_parts, sizeof *named->parts, compare_parts);
-    free_naming(&n);
+    pl_arrays_free(&n.arrays);
     return memory ? POPLINER_OK : pl_fail_memory(error, "the diagnosis");
 }
 

@@ -4,10 +4,6 @@
 #ifndef PL_EMIT_EMIT_DATA_H
 #define PL_EMIT_EMIT_DATA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "popliner/emit.h"
 #include "popliner/pipeline.h"

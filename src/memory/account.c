@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "memory/unit_usage.h"
 #include "model/operations.h"
-#include "profile/profile_data.h"
 
 void pl_account_free(pl_account *account) {
     pl_arrays_free(&account->arrays);

@@ -8,9 +8,6 @@
 #ifndef PL_MEMORY_ACCOUNT_H
 #define PL_MEMORY_ACCOUNT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "memory/code.h"
 #include "memory/memory_model.h"

@@ -4,9 +4,6 @@
 #ifndef PL_MEMORY_CHAIN_DATA_H
 #define PL_MEMORY_CHAIN_DATA_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "memory/memory_model.h"
 #include "model/layers.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "profile/profile_data.h"
 
 popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,

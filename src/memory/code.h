@@ -4,9 +4,6 @@
 #ifndef PL_MEMORY_CODE_H
 #define PL_MEMORY_CODE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "memory/memory_model.h"
 #include "memory/parts.h"

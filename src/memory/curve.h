@@ -4,10 +4,6 @@
 #ifndef PL_MEMORY_CURVE_H
 #define PL_MEMORY_CURVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "popliner/profile.h"
 
 /* The bytes live on one tile over the steps first_step ... end_step - 1, stored as changes from

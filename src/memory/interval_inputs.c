@@ -5,12 +5,9 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
-#include "memory/chain_data.h"
 #include "memory/stage_meter.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "profile/profile_data.h"
 
 static void free_stash(pl_stash *stash) {
     free(stash->class_matters);

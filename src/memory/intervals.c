@@ -8,17 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bounds.h"
 #include "base/failure.h"
-#include "base/growth.h"
 #include "base/threads.h"
-#include "costs/costs.h"
-#include "costs/triangle.h"
-#include "memory/interval_inputs.h"
-#include "memory/passes.h"
 #include "memory/tile_meter.h"
-#include "popliner/profile.h"
-#include "profile/profile_data.h"
 
 /* True if a unit of the set is in the stage. */
 static bool counts(const pl_interval_inputs *inputs, const pl_unit_sets *sets, uint32_t set,

@@ -4,9 +4,6 @@
 #ifndef PL_MEMORY_INTERVALS_H
 #define PL_MEMORY_INTERVALS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "memory/interval_inputs.h"
 #include "memory/stage_details.h"
 #include "popliner/costs.h"

@@ -4,10 +4,6 @@
 #ifndef PL_MEMORY_IPU_TILES_H
 #define PL_MEMORY_IPU_TILES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "memory/stage.h"
 #include "popliner/error.h"
 #include "popliner/pipeline.h"

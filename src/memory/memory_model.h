@@ -5,9 +5,6 @@
 #ifndef PL_MEMORY_MEMORY_MODEL_H
 #define PL_MEMORY_MEMORY_MODEL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"

@@ -5,9 +5,6 @@
 #ifndef PL_MEMORY_NEEDS_H
 #define PL_MEMORY_NEEDS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 

@@ -5,11 +5,9 @@
 #include <strings.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "profile/profile_data.h"
 
 static bool is_accumulator_name(const char *name) {
     static const char word[] = "accum";

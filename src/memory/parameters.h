@@ -5,9 +5,6 @@
 #ifndef PL_MEMORY_PARAMETERS_H
 #define PL_MEMORY_PARAMETERS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "memory/account.h"
 #include "memory/passes.h"
 #include "memory/unit_usage.h"

@@ -4,10 +4,6 @@
 #ifndef PL_MEMORY_PART_SUMS_H
 #define PL_MEMORY_PART_SUMS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
 #include "popliner/error.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/parts.h"
 
-#include <stddef.h>
-
 #include "profile/profile_data.h"
 
 enum {

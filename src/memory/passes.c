@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "popliner/costs.h"
-#include "profile/profile_data.h"
 
 void pl_passes_free(pl_passes *passes) {
     pl_arrays_free(&passes->arrays);

@@ -16,9 +16,6 @@
 #ifndef PL_MEMORY_PASSES_H
 #define PL_MEMORY_PASSES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "memory/account.h"

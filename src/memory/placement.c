@@ -48,6 +48,7 @@ struct pl_placer {
     uint64_t *address; /* by variable of the tile; 0: not placed */
     pl_item *items;    /* of a replay, like keys: [the most variables of a tile] */
     pl_id_entry *keys;
+    pl_arrays arrays; /* own what does not grow */
 };
 
 enum { KIND_CODE = 1, KIND_DATA = 2 };
@@ -66,13 +67,13 @@ pl_placer *pl_placer_create(const popliner_profile *p) {
     placer->profile = p;
     placer->num_elements = p->num_elements > 0 ? p->num_elements : 1;
     placer->begins = p->num_elements > 0 ? p->element_offset : no_elements;
-    placer->kinds = pl_new_array(placer->num_elements, sizeof *placer->kinds);
-    placer->forbidden = pl_new_array(placer->num_elements, sizeof *placer->forbidden);
-    placer->address = pl_new_array(most, sizeof *placer->address);
-    placer->items = pl_new_array(most, sizeof *placer->items);
-    placer->keys = pl_new_array(most, sizeof *placer->keys);
-    if (placer->kinds == NULL || placer->forbidden == NULL || placer->address == NULL ||
-        placer->items == NULL || placer->keys == NULL) {
+    pl_arrays *arrays = &placer->arrays;
+    placer->kinds = pl_arrays_new(arrays, placer->num_elements, sizeof *placer->kinds);
+    placer->forbidden = pl_arrays_new(arrays, placer->num_elements, sizeof *placer->forbidden);
+    placer->address = pl_arrays_new(arrays, most, sizeof *placer->address);
+    placer->items = pl_arrays_new(arrays, most, sizeof *placer->items);
+    placer->keys = pl_arrays_new(arrays, most, sizeof *placer->keys);
+    if (arrays->failed) {
         pl_placer_free(placer);
         return NULL;
     }
@@ -82,15 +83,11 @@ pl_placer *pl_placer_create(const popliner_profile *p) {
 void pl_placer_free(pl_placer *placer) {
     if (placer == NULL)
         return;
-    free(placer->kinds);
-    free(placer->forbidden);
     free(placer->always.items);
     free(placer->all.items);
     free(placer->temporaries);
     free(placer->by_address);
-    free(placer->address);
-    free(placer->items);
-    free(placer->keys);
+    pl_arrays_free(&placer->arrays);
     free(placer);
 }
 

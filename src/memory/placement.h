@@ -4,10 +4,6 @@
 #ifndef PL_MEMORY_PLACEMENT_H
 #define PL_MEMORY_PLACEMENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "popliner/diagnosis.h"
 #include "popliner/profile.h"
 

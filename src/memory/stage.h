@@ -4,10 +4,6 @@
 #ifndef PL_MEMORY_STAGE_H
 #define PL_MEMORY_STAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
-#include "memory/parts.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 

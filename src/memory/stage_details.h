@@ -4,10 +4,6 @@
 #ifndef PL_MEMORY_STAGE_DETAILS_H
 #define PL_MEMORY_STAGE_DETAILS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/growth.h"
 #include "memory/code.h"
 #include "memory/stage.h"

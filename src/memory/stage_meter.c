@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/stage.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "memory/stage_meter.h"
 #include "model/operations.h"
-#include "popliner/profile.h"
-#include "profile/profile_data.h"
 
 void pl_stage_memory_clear(popliner_stage_memory *memory) {
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)

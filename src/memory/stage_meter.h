@@ -4,9 +4,6 @@
 #ifndef PL_MEMORY_STAGE_METER_H
 #define PL_MEMORY_STAGE_METER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/numbers.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"

@@ -24,12 +24,9 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "base/numbers.h"
-#include "costs/triangle.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "profile/profile_data.h"
 
 /* Raises steps that count above all bytes that other steps can have. */
 static const uint64_t COUNTS = UINT64_C(1) << 62;

@@ -83,19 +83,18 @@ popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popline
     usage->num_operations = count;
     usage->num_programs = profile->num_programs;
     usage->num_compute_sets = profile->num_compute_sets;
-    usage->program_set = pl_new_array(profile->num_programs, sizeof *usage->program_set);
-    usage->compute_set_set =
-        pl_new_array(profile->num_compute_sets, sizeof *usage->compute_set_set);
-    usage->variable_set = pl_new_array(profile->num_variables, sizeof *usage->variable_set);
-    bool memory = usage->program_set != NULL && usage->compute_set_set != NULL &&
-                  usage->variable_set != NULL && pl_unit_sets_begin(&usage->sets);
+    pl_arrays *own = &usage->arrays;
+    usage->program_set = pl_arrays_new(own, profile->num_programs, sizeof *usage->program_set);
+    usage->compute_set_set = pl_arrays_new(own, profile->num_compute_sets, sizeof(uint32_t));
+    usage->variable_set = pl_arrays_new(own, profile->num_variables, sizeof(uint32_t));
+    bool memory = !own->failed && pl_unit_sets_begin(&usage->sets);
     for (int host_copies = 0; host_copies < 2; host_copies++)
         for (size_t i = 0; memory && i < count; i++) {
             pl_unit_sets_begin_unit(&usage->sets, (uint32_t)(i + (host_copies ? count : 0)));
             memory = add_programs(usage, profile, pl_operation_at(operations, i), host_copies != 0);
         }
     if (memory) {
-        usage->is_used = pl_new_array(usage->sets.count, sizeof *usage->is_used);
+        usage->is_used = pl_arrays_new(own, usage->sets.count, sizeof *usage->is_used);
         memory = usage->is_used != NULL;
     }
     if (memory) {
@@ -108,10 +107,7 @@ popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popline
 
 void pl_operation_usage_free(pl_operation_usage *usage) {
     pl_unit_sets_free(&usage->sets);
-    free(usage->is_used);
-    free(usage->program_set);
-    free(usage->compute_set_set);
-    free(usage->variable_set);
+    pl_arrays_free(&usage->arrays);
     *usage = (pl_operation_usage){0};
 }
 

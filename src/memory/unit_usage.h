@@ -7,10 +7,7 @@
 #ifndef PL_MEMORY_UNIT_USAGE_H
 #define PL_MEMORY_UNIT_USAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "base/growth.h"
 #include "base/id_map.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -78,6 +75,7 @@ typedef struct pl_operation_usage {
     uint32_t *program_set;     /* [num_programs] */
     uint32_t *compute_set_set; /* [num_compute_sets] */
     uint32_t *variable_set;    /* [num_variables] */
+    pl_arrays arrays;          /* own the arrays above */
 } pl_operation_usage;
 
 /* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. Errors: MEMORY.

@@ -9,10 +9,7 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
-#include "base/id_map.h"
 #include "model/operations.h"
-#include "model/regex.h"
 #include "profile/profile_data.h"
 
 /* While layers are being found, an operation's unit is one of these or the number of a name. */
@@ -227,13 +224,13 @@ static popliner_status order_layers(popliner_layers *layers, popliner_layer_orde
                                     const long *units, popliner_error *error) {
     const pl_names *all = &layers->all_names;
     size_t count = 0;
-    size_t *place = malloc((all->count + 1) * sizeof *place); /* by name */
-    size_t *ordered = pl_new_array(all->count, sizeof *ordered);
-    layers->names = pl_new_array(all->count, sizeof *layers->names);
-    popliner_status status = POPLINER_OK;
-    if (place == NULL || ordered == NULL || layers->names == NULL) {
-        status = pl_fail_memory(error, "the layers");
-        goto done;
+    pl_arrays scratch = {0};
+    size_t *place = pl_arrays_new(&scratch, all->count, sizeof *place); /* by name */
+    size_t *ordered = pl_arrays_new(&scratch, all->count, sizeof *ordered);
+    layers->names = pl_arrays_new(&layers->arrays, all->count, sizeof *layers->names);
+    if (scratch.failed || layers->arrays.failed) {
+        pl_arrays_free(&scratch);
+        return pl_fail_memory(error, "the layers");
     }
     for (size_t i = 0; i < all->count; i++)
         place[i] = SIZE_MAX;
@@ -267,10 +264,8 @@ static popliner_status order_layers(popliner_layers *layers, popliner_layer_orde
             it->unit = units[i] == UNIT_FIRST_LAYER && count > 0 ? 1 : 0;
         it->name = pl_layers_name(layers, it->unit);
     }
-done:
-    free(place);
-    free(ordered);
-    return status;
+    pl_arrays_free(&scratch);
+    return POPLINER_OK;
 }
 
 /* Writes the rule as PopLiner's tables call it; nothing depends on it. */
@@ -436,22 +431,21 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
                                  popliner_error *error) {
     const pl_layer_options o = complete(options);
     size_t count = pl_operations_count(operations);
-    long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
-    finder f = {.profile = profile,
-                .operations = operations,
-                .found = {.names = layers == NULL ? NULL : &layers->all_names}};
-    f.touched_by = pl_new_array(profile->num_unlowered, sizeof *f.touched_by);
-    f.names_of = pl_new_array(profile->num_unlowered, sizeof *f.names_of);
-    popliner_status status = POPLINER_OK;
     *result = NULL;
-    if (layers != NULL) {
-        layers->num_operations = count;
-        layers->items = pl_new_array(count, sizeof *layers->items);
-        layers->note = pl_new_array(count, sizeof *layers->note);
-    }
-    if (units == NULL || layers == NULL || layers->items == NULL || layers->note == NULL ||
-        f.touched_by == NULL || f.names_of == NULL) {
+    if (layers == NULL)
+        return pl_fail_memory(error, "the layers");
+    pl_arrays scratch = {0};
+    finder f = {
+        .profile = profile, .operations = operations, .found = {.names = &layers->all_names}};
+    long *units = pl_arrays_new(&scratch, count, sizeof *units);
+    f.touched_by = pl_arrays_new(&scratch, profile->num_unlowered, sizeof *f.touched_by);
+    f.names_of = pl_arrays_new(&scratch, profile->num_unlowered, sizeof *f.names_of);
+    layers->num_operations = count;
+    layers->items = pl_arrays_new(&layers->arrays, count, sizeof *layers->items);
+    layers->note = pl_arrays_new(&layers->arrays, count, sizeof *layers->note);
+    popliner_status status = POPLINER_OK;
+    if (scratch.failed || layers->arrays.failed) {
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
@@ -467,13 +461,11 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);
-    free(f.names_of);
-    free(f.touched_by);
+    pl_arrays_free(&scratch);
     free(f.found.seen);
     free(f.inputs.data);
     pl_regex_free(f.name_regex);
     pl_regex_free(f.first_layer_regex);
-    free(units);
     if (status == POPLINER_OK)
         *result = layers;
     else
@@ -485,9 +477,7 @@ void pl_layers_free(popliner_layers *layers) {
     if (layers == NULL)
         return;
     pl_names_free(&layers->all_names);
-    free(layers->names);
-    free(layers->items);
-    free(layers->note);
+    pl_arrays_free(&layers->arrays);
     free(layers);
 }
 

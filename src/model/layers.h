@@ -49,6 +49,7 @@ struct popliner_layers {
     size_t num_layers;
     const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
     pl_names all_names; /* every result of the regex, even if it decided nothing */
+    pl_arrays arrays;   /* own the others */
 };
 
 /* Like popliner_layers_at, for an operation in range. */

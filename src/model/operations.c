@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
-#include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
 /* An operation that is being found. */
@@ -261,24 +259,16 @@ static void write_name(const pl_debug_info *info, const draft *item, pl_text *na
         pl_text_format(name, "/%s", tensor);
 }
 
+/* Allocates the arrays for the drafts, and for at most all of their programs. */
 static bool allocate(popliner_operations *operations, const drafts *all) {
-    size_t count = all->count;
-    size_t num_programs = 0;
-    for (size_t i = 0; i < count; i++)
-        num_programs += all->items[i].num_programs;
-    operations->name = pl_new_array(count, sizeof *operations->name);
-    operations->inputs = pl_new_array(count, sizeof *operations->inputs);
-    operations->debug_context = pl_new_array(count, sizeof *operations->debug_context);
-    operations->is_tensor = pl_new_array(count, sizeof *operations->is_tensor);
-    operations->first_step = pl_new_array(count, sizeof *operations->first_step);
-    operations->last_step = pl_new_array(count, sizeof *operations->last_step);
-    operations->programs_start = pl_new_array(count + 1, sizeof *operations->programs_start);
-    operations->program = pl_new_array(num_programs, sizeof *operations->program);
-    return operations->name != NULL && operations->inputs != NULL &&
-           operations->debug_context != NULL && operations->is_tensor != NULL &&
-           operations->first_step != NULL && operations->last_step != NULL &&
-           operations->programs_start != NULL && operations->program != NULL &&
-           num_programs < PL_NONE;
+    pl_field fields[PL_MAX_FIELDS];
+    operations->count = all->count;
+    for (size_t i = 0; i < all->count; i++)
+        operations->num_programs += all->items[i].num_programs;
+    bool has_room = operations->num_programs < PL_NONE &&
+                    pl_fields_allocate(fields, pl_operations_fields(operations, fields));
+    operations->num_programs = 0;
+    return has_room;
 }
 
 /* Converts the drafts into the list: names, sorted programs, ranges of steps. */
@@ -332,7 +322,6 @@ static popliner_status finish(const popliner_profile *profile, const pl_debug_in
         operations->num_programs += kept;
         operations->programs_start[i + 1] = (uint32_t)operations->num_programs;
     }
-    operations->count = all->count;
 done:
     free(name.data);
     free(first_step);

@@ -4,8 +4,6 @@
 #ifndef PL_MODEL_OPERATIONS_H
 #define PL_MODEL_OPERATIONS_H
 
-#include <stdbool.h>
-
 #include "base/growth.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

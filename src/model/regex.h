@@ -4,9 +4,6 @@
 #ifndef PL_MODEL_REGEX_H
 #define PL_MODEL_REGEX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/growth.h"
 #include "popliner/error.h"
 

@@ -72,7 +72,8 @@ typedef struct task {
     unsigned layer_shift;
     pl_text *named_blocks; /* [num_blocks] */
     pl_text *layer_blocks;
-    worker *workers; /* [num_workers] */
+    worker *workers;  /* [num_workers] */
+    pl_arrays arrays; /* of these and of the workers, all but set_unit and lives */
 } task;
 
 /* ---- lives ---- */
@@ -253,9 +254,9 @@ static int compare_sized(const void *a, const void *b) {
 static bool choose_named(task *t) {
     const popliner_profile *p = t->profile;
     sized *all = pl_new_array(p->num_unlowered, sizeof *all);
-    t->place = pl_new_array(p->num_unlowered, sizeof *t->place);
-    t->named = pl_new_array(MAX_NAMED, sizeof *t->named);
-    bool memory = all != NULL && t->place != NULL && t->named != NULL;
+    t->place = pl_arrays_new(&t->arrays, p->num_unlowered, sizeof *t->place);
+    t->named = pl_arrays_new(&t->arrays, MAX_NAMED, sizeof *t->named);
+    bool memory = all != NULL && !t->arrays.failed;
     if (memory) {
         for (size_t i = 0; i < p->num_unlowered; i++) {
             all[i] = (sized){p->unlowered_size_bytes[i], (uint32_t)i};
@@ -277,7 +278,7 @@ static bool list_units(task *t) {
     size_t capacity = 0;
     size_t count = 0;
     uint32_t *last_set = pl_new_array(t->num_units, sizeof *last_set);
-    t->set_start = pl_new_array(sets->count + 1, sizeof *t->set_start);
+    t->set_start = pl_arrays_new(&t->arrays, sets->count + 1, sizeof *t->set_start);
     bool memory = last_set != NULL && t->set_start != NULL;
     for (uint32_t set = 1; memory && set < sets->count; set++) {
         for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
@@ -296,17 +297,16 @@ static bool list_units(task *t) {
 }
 
 static bool begin_workers(task *t) {
-    bool memory = true;
     const size_t num_categories = t->profile->num_categories;
-    t->workers = pl_new_array(t->num_workers, sizeof *t->workers);
-    for (size_t i = 0; t->workers != NULL && memory && i < t->num_workers; i++) {
+    const size_t num_used = t->usage->sets.count * num_categories;
+    t->workers = pl_arrays_new(&t->arrays, t->num_workers, sizeof *t->workers);
+    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++) {
         worker *w = &t->workers[i];
-        w->is_named = pl_new_array(t->num_named * num_categories, 1);
-        w->is_used = pl_new_array(t->usage->sets.count * num_categories, 1);
-        w->used = pl_new_array(t->usage->sets.count * num_categories, sizeof *w->used);
-        memory = w->is_named != NULL && w->is_used != NULL && w->used != NULL;
+        w->is_named = pl_arrays_new(&t->arrays, t->num_named * num_categories, 1);
+        w->is_used = pl_arrays_new(&t->arrays, num_used, 1);
+        w->used = pl_arrays_new(&t->arrays, num_used, sizeof *w->used);
     }
-    return t->workers != NULL && memory;
+    return !t->arrays.failed;
 }
 
 static unsigned lowest_bit(uint32_t bits) {
@@ -319,9 +319,9 @@ static unsigned lowest_bit(uint32_t bits) {
 /* Notes where the rows of each unlowered variable are, one after the other, and their category. */
 static bool list_rows(task *t) {
     const size_t num_categories = t->profile->num_categories;
-    t->first_row = pl_new_array(t->profile->num_unlowered, sizeof *t->first_row);
-    t->row_category = pl_new_array(t->num_rows, sizeof *t->row_category);
-    if (t->first_row == NULL || t->row_category == NULL)
+    t->first_row = pl_arrays_new(&t->arrays, t->profile->num_unlowered, sizeof *t->first_row);
+    t->row_category = pl_arrays_new(&t->arrays, t->num_rows, sizeof *t->row_category);
+    if (t->arrays.failed)
         return false;
     for (size_t i = 0; i < t->profile->num_unlowered; i++)
         t->first_row[i] = PL_NONE;
@@ -339,12 +339,11 @@ static bool number_rows(task *t) {
     const size_t num_categories = t->profile->num_categories;
     uint32_t named_bits = 0;
     uint32_t used_bits = 0;
-    t->row = pl_new_array(t->num_named * num_categories, sizeof *t->row);
-    t->unit_row = pl_new_array(t->num_units * num_categories, sizeof *t->unit_row);
-    t->named_blocks = pl_new_array(t->num_blocks, sizeof *t->named_blocks);
-    t->layer_blocks = pl_new_array(t->num_blocks, sizeof *t->layer_blocks);
-    bool memory =
-        t->row != NULL && t->unit_row != NULL && t->named_blocks != NULL && t->layer_blocks != NULL;
+    t->row = pl_arrays_new(&t->arrays, t->num_named * num_categories, sizeof *t->row);
+    t->unit_row = pl_arrays_new(&t->arrays, t->num_units * num_categories, sizeof *t->unit_row);
+    t->named_blocks = pl_arrays_new(&t->arrays, t->num_blocks, sizeof *t->named_blocks);
+    t->layer_blocks = pl_arrays_new(&t->arrays, t->num_blocks, sizeof *t->layer_blocks);
+    bool memory = !t->arrays.failed;
     for (size_t k = 1; memory && k < t->num_workers; k++) {
         for (size_t i = 0; i < t->num_named * num_categories; i++)
             t->workers[0].is_named[i] |= t->workers[k].is_named[i];
@@ -372,12 +371,11 @@ static bool number_rows(task *t) {
             t->unit_row[i] = (uint32_t)t->num_unit_rows++;
     for (size_t k = 0; memory && k < t->num_workers; k++) {
         worker *w = &t->workers[k];
-        w->named = pl_new_array(t->num_rows * TILES_OF_BLOCK, sizeof *w->named);
-        w->layers = pl_new_array(t->num_unit_rows * TILES_OF_BLOCK, sizeof *w->layers);
-        w->row_length = pl_new_array(t->num_rows, sizeof *w->row_length);
-        memory = w->named != NULL && w->layers != NULL && w->row_length != NULL;
+        w->named = pl_arrays_new(&t->arrays, t->num_rows * TILES_OF_BLOCK, sizeof *w->named);
+        w->layers = pl_arrays_new(&t->arrays, t->num_unit_rows * TILES_OF_BLOCK, sizeof *w->layers);
+        w->row_length = pl_arrays_new(&t->arrays, t->num_rows, sizeof *w->row_length);
     }
-    return memory;
+    return memory && !t->arrays.failed;
 }
 
 /* ---- the rows that a page has ---- */
@@ -511,31 +509,14 @@ static bool put_lives(pl_json *json, task *t) {
 }
 
 static void clear(task *t) {
-    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++) {
-        worker *w = &t->workers[i];
-        free(w->is_named);
-        free(w->is_used);
-        free(w->named);
-        free(w->used);
-        free(w->layers);
-        free(w->row_length);
-        free(w->lives.places);
-    }
+    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
+        free(t->workers[i].lives.places);
     for (size_t i = 0; t->named_blocks != NULL && i < t->num_blocks; i++)
         free(t->named_blocks[i].data);
     for (size_t i = 0; t->layer_blocks != NULL && i < t->num_blocks; i++)
         free(t->layer_blocks[i].data);
-    free(t->workers);
-    free(t->named_blocks);
-    free(t->layer_blocks);
-    free(t->named);
-    free(t->place);
-    free(t->row);
-    free(t->first_row);
-    free(t->row_category);
-    free(t->set_start);
     free(t->set_unit);
-    free(t->unit_row);
+    pl_arrays_free(&t->arrays);
 }
 
 popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,

@@ -4,10 +4,6 @@
 #ifndef PL_PIPELINE_PIPELINE_H
 #define PL_PIPELINE_PIPELINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "popliner/pipeline.h"
 
 /* Return the number of copies that a stage stores, where stages_to_end (>= 1) counts the stage and

@@ -5,9 +5,6 @@
 #ifndef PL_PROFILE_CHECKS_H
 #define PL_PROFILE_CHECKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "profile/profile_readers.h"
 
 /* ---- The result of a relation, counted place by place ---- */
@@ -66,6 +63,7 @@ typedef struct pl_tile_sums {
     uint64_t *alone_bytes;
     uint64_t *shared_bytes;
     uint64_t *class_bytes; /* [num_classes]: over all tiles */
+    pl_arrays arrays;      /* which own all of these */
 } pl_tile_sums;
 
 /* Adds up the variables of a profile whose ranges are read, tiles in parallel. The sums do not

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/database.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 
 popliner_status pl_database_fail(const pl_database *database, const char *action,
                                  popliner_error *error) {

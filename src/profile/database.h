@@ -6,9 +6,6 @@
 
 #include <sqlite3.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 

@@ -5,10 +5,6 @@
 #ifndef PL_PROFILE_DEBUG_INFO_H
 #define PL_PROFILE_DEBUG_INFO_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/bounds.h"
 #include "base/growth.h"
 #include "base/id_map.h"

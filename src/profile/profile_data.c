@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
 
 popliner_status pl_profile_require_variables(const popliner_profile *profile,
                                              popliner_error *error) {

@@ -4,8 +4,6 @@
 #ifndef PL_PROFILE_PROFILE_DATA_H
 #define PL_PROFILE_PROFILE_DATA_H
 
-#include <stdbool.h>
-
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "popliner/diagnosis.h"

@@ -298,54 +298,33 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
 
 /* ---- All tiles ---- */
 
-static bool begin_worker(const popliner_profile *p, size_t most_variables, worker *w) {
-    w->runs = pl_new_array(most_variables, sizeof *w->runs);
-    w->keys = pl_new_array(most_variables, sizeof *w->keys);
-    w->other_keys = pl_new_array(most_variables, sizeof *w->other_keys);
-    w->tile_class_bytes = pl_new_array(p->num_classes, sizeof *w->tile_class_bytes);
-    w->tile_classes = pl_new_array(p->num_classes, sizeof *w->tile_classes);
-    w->change_bytes = pl_new_array(p->num_steps + 1, sizeof *w->change_bytes);
-    w->class_bytes = pl_new_array(p->num_classes, sizeof *w->class_bytes);
-    return w->runs != NULL && w->keys != NULL && w->other_keys != NULL &&
-           w->tile_class_bytes != NULL && w->tile_classes != NULL && w->change_bytes != NULL &&
-           w->class_bytes != NULL;
-}
-
-static void end_worker(worker *w) {
-    free(w->runs);
-    free(w->keys);
-    free(w->other_keys);
-    free(w->shared);
-    free(w->tile_class_bytes);
-    free(w->tile_classes);
-    free(w->change_bytes);
-    free(w->class_bytes);
+static void begin_worker(const popliner_profile *p, size_t most_variables, pl_arrays *arrays,
+                         worker *w) {
+    w->runs = pl_arrays_new(arrays, most_variables, sizeof *w->runs);
+    w->keys = pl_arrays_new(arrays, most_variables, sizeof *w->keys);
+    w->other_keys = pl_arrays_new(arrays, most_variables, sizeof *w->other_keys);
+    w->tile_class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof *w->tile_class_bytes);
+    w->tile_classes = pl_arrays_new(arrays, p->num_classes, sizeof *w->tile_classes);
+    w->change_bytes = pl_arrays_new(arrays, p->num_steps + 1, sizeof *w->change_bytes);
+    w->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof *w->class_bytes);
 }
 
 static bool allocate(const popliner_profile *p, pl_tile_sums *sums) {
     size_t num_tiles = p->target.num_tiles;
-    sums->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    sums->not_always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    sums->peak_step = pl_new_array(num_tiles, sizeof *sums->peak_step);
-    sums->covered_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    sums->end = pl_new_array(num_tiles, sizeof(uint64_t));
-    sums->alone_bytes = pl_new_array(p->num_categories * num_tiles, sizeof(uint64_t));
-    sums->shared_bytes = pl_new_array(p->num_categories * num_tiles, sizeof(uint64_t));
-    sums->class_bytes = pl_new_array(p->num_classes, sizeof(uint64_t));
-    return sums->always_live_bytes != NULL && sums->not_always_live_bytes != NULL &&
-           sums->peak_step != NULL && sums->covered_bytes != NULL && sums->end != NULL &&
-           sums->alone_bytes != NULL && sums->shared_bytes != NULL && sums->class_bytes != NULL;
+    pl_arrays *arrays = &sums->arrays;
+    sums->always_live_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    sums->not_always_live_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    sums->peak_step = pl_arrays_new(arrays, num_tiles, sizeof *sums->peak_step);
+    sums->covered_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    sums->end = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    sums->alone_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
+    sums->shared_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
+    sums->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof(uint64_t));
+    return !arrays->failed;
 }
 
 void pl_tile_sums_free(pl_tile_sums *sums) {
-    free(sums->always_live_bytes);
-    free(sums->not_always_live_bytes);
-    free(sums->peak_step);
-    free(sums->covered_bytes);
-    free(sums->end);
-    free(sums->alone_bytes);
-    free(sums->shared_bytes);
-    free(sums->class_bytes);
+    pl_arrays_free(&sums->arrays);
     *sums = (pl_tile_sums){0};
 }
 
@@ -359,19 +338,19 @@ popliner_status pl_tile_sums_find(const popliner_profile *p, size_t num_threads,
     }
     size_t num_workers = num_threads < num_tiles ? num_threads : num_tiles;
     adding a = {.profile = p, .sums = sums};
-    a.workers = pl_new_array(num_workers, sizeof *a.workers);
-    bool memory = a.workers != NULL && allocate(p, sums);
-    for (size_t i = 0; memory && i < num_workers; i++)
-        memory = begin_worker(p, most_variables, &a.workers[i]);
+    pl_arrays arrays = {0};
+    a.workers = pl_arrays_new(&arrays, num_workers, sizeof *a.workers);
+    for (size_t i = 0; a.workers != NULL && i < num_workers; i++)
+        begin_worker(p, most_variables, &arrays, &a.workers[i]);
     const pl_parallel work = {
         .num_threads = num_workers, .count = num_tiles, .task = add_tile, .user = &a};
-    memory = memory && pl_parallel_run(&work) == num_tiles;
+    bool memory = allocate(p, sums) && !arrays.failed && pl_parallel_run(&work) == num_tiles;
     for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
         for (size_t c = 0; memory && c < p->num_classes; c++)
             sums->class_bytes[c] += a.workers[i].class_bytes[c];
-        end_worker(&a.workers[i]);
+        free(a.workers[i].shared);
     }
-    free(a.workers);
+    pl_arrays_free(&arrays);
     return memory ? POPLINER_OK : pl_fail_memory(error, "the checks of the profile");
 }
 

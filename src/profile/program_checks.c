@@ -141,6 +141,7 @@ static popliner_status check_step_order(const pl_database *database, const popli
     program_list functions = {.ids = ids};
     bool is_told = false;
     step_walk w = {.profile = p, .roots = &roots};
+    pl_arrays arrays = {0};
     popliner_status status = find_nesting(database, p, &is_told, error);
     if (status == POPLINER_OK)
         status = read_listed(database, "control_programs", &roots, error);
@@ -148,11 +149,11 @@ static popliner_status check_step_order(const pl_database *database, const popli
         status = read_listed(database, "function_programs", &functions, error);
     if (status != POPLINER_OK || !is_told || p->num_steps == 0)
         goto done;
-    w.is_function = pl_new_array(p->num_programs, 1);
-    w.open = pl_new_array(p->num_steps, sizeof *w.open);
-    w.is_open = pl_new_array(p->num_steps, 1);
-    w.num_inside = pl_new_array(p->num_steps, sizeof *w.num_inside);
-    if (w.is_function == NULL || w.open == NULL || w.is_open == NULL || w.num_inside == NULL) {
+    w.is_function = pl_arrays_new(&arrays, p->num_programs, 1);
+    w.open = pl_arrays_new(&arrays, p->num_steps, sizeof *w.open);
+    w.is_open = pl_arrays_new(&arrays, p->num_steps, 1);
+    w.num_inside = pl_arrays_new(&arrays, p->num_steps, sizeof *w.num_inside);
+    if (arrays.failed) {
         status = fail_memory(error);
         goto done;
     }
@@ -162,10 +163,7 @@ static popliner_status check_step_order(const pl_database *database, const popli
     }
     walk_steps(&w, t);
 done:
-    free(w.is_function);
-    free(w.open);
-    free(w.is_open);
-    free(w.num_inside);
+    pl_arrays_free(&arrays);
     free(roots.programs);
     free(functions.programs);
     return status;
@@ -272,17 +270,18 @@ static popliner_status check_control_code(const pl_database *database, const pop
     bool is_told = false;
     program_list roots = {.ids = ids};
     control_code c = {.profile = p};
+    pl_arrays arrays = {0};
     popliner_status status =
         pl_database_has_column(database, "programs", "control_code_bytes_by_tile", &is_told, error);
     if (status == POPLINER_OK)
         status = read_listed(database, "control_programs", &roots, error);
     if (status != POPLINER_OK || !is_told)
         goto done;
-    c.own = pl_new_array(num_tiles, sizeof *c.own);
-    c.children = pl_new_array(num_tiles, sizeof *c.children);
-    c.is_child = pl_new_array(p->num_programs, 1);
-    c.is_executed = pl_new_array(p->num_compute_sets, 1);
-    if (c.own == NULL || c.children == NULL || c.is_child == NULL || c.is_executed == NULL) {
+    c.own = pl_arrays_new(&arrays, num_tiles, sizeof *c.own);
+    c.children = pl_arrays_new(&arrays, num_tiles, sizeof *c.children);
+    c.is_child = pl_arrays_new(&arrays, p->num_programs, 1);
+    c.is_executed = pl_arrays_new(&arrays, p->num_compute_sets, 1);
+    if (arrays.failed) {
         status = fail_memory(error);
         goto done;
     }
@@ -290,10 +289,7 @@ static popliner_status check_control_code(const pl_database *database, const pop
     if (sums != NULL)
         check_roots(&c, &roots, sums, t);
 done:
-    free(c.own);
-    free(c.children);
-    free(c.is_child);
-    free(c.is_executed);
+    pl_arrays_free(&arrays);
     free(roots.programs);
     return status;
 }

@@ -4,10 +4,6 @@
 #ifndef PL_PROFILE_READ_H
 #define PL_PROFILE_READ_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/bounds.h"
 #include "popliner/error.h"
 #include "popliner/profile.h"

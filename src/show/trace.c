@@ -19,20 +19,15 @@
 
 /* ---- when each step runs: one after another, each for as long as its program takes ---- */
 
-/* Zero-initialise; free with free_time. */
+/* Zero-initialise; free its arrays. */
 typedef struct trace_time {
     bool is_in_cycles; /* else a step that contains no other takes 1 */
     uint64_t *start;   /* [steps] */
     uint64_t *end;     /* a step ends when all have run that it contains, as often as it repeats
                           them: the profile lists only the first time */
     uint8_t *is_leaf;  /* it contains no other */
+    pl_arrays arrays;
 } trace_time;
-
-static void free_time(trace_time *time) {
-    free(time->start);
-    free(time->end);
-    free(time->is_leaf);
-}
 
 /* Far beyond any run, and far from the end of the numbers. */
 static const uint64_t longest = (uint64_t)1 << 52;
@@ -53,10 +48,10 @@ static uint64_t cycles_of(const trace_time *time, const popliner_profile *p, siz
 static popliner_status find_time(trace_time *time, const popliner_profile *p,
                                  popliner_error *error) {
     time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
-    time->start = pl_new_array(p->num_steps, sizeof *time->start);
-    time->end = pl_new_array(p->num_steps, sizeof *time->end);
-    time->is_leaf = pl_new_array(p->num_steps, sizeof *time->is_leaf);
-    if (time->start == NULL || time->end == NULL || time->is_leaf == NULL)
+    time->start = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->start);
+    time->end = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->end);
+    time->is_leaf = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->is_leaf);
+    if (time->arrays.failed)
         return pl_fail_memory(error, "a trace");
     for (size_t step = 0; step < p->num_steps; step++)
         time->is_leaf[step] = 1;
@@ -438,12 +433,13 @@ static void write_executed(writer *w, const executed *x, uint32_t lane, uint64_t
  * before, so steps overlap: those that do are side by side. */
 static bool write_ipu(writer *w, const executed *list, size_t count) {
     const size_t process = FIRST_IPU_PROCESS + (size_t)list[0].ipu;
-    uint64_t *start = pl_new_array(count, sizeof *start);
-    uint64_t *end = pl_new_array(count, sizeof *end);
-    uint32_t *lane = pl_new_array(count, sizeof *lane);
+    pl_arrays arrays = {0};
+    uint64_t *start = pl_arrays_new(&arrays, count, sizeof *start);
+    uint64_t *end = pl_arrays_new(&arrays, count, sizeof *end);
+    uint32_t *lane = pl_arrays_new(&arrays, count, sizeof *lane);
     size_t num_lanes = 0;
     char name[64];
-    bool memory = start != NULL && end != NULL && lane != NULL;
+    bool memory = !arrays.failed;
     for (size_t i = 0; memory && i < count; i++) {
         start[i] = list[i].start;
         end[i] = list[i].end;
@@ -455,9 +451,7 @@ static bool write_ipu(writer *w, const executed *list, size_t count) {
         name_track(w, process, PROGRAMS_THREAD + i, i == 0 ? "Programs" : "Programs meanwhile");
     for (size_t i = 0; memory && i < count; i++)
         write_executed(w, &list[i], lane[i], list[0].start);
-    free(start);
-    free(end);
-    free(lane);
+    pl_arrays_free(&arrays);
     return memory;
 }
 
@@ -491,7 +485,7 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
     pl_text_format(&w.text,
                    "\n], \"otherData\": {\"time\": \"1 us is 1 %s\", \"clock_hz\": %" PRIu64 "}}\n",
                    w.time.is_in_cycles ? "cycle" : "liveness step", w.profile->target.clock_hz);
-    free_time(&w.time);
+    pl_arrays_free(&w.time.arrays);
     free(bytes);
     return pl_text_finish(&w.text, status, text, error);
 }

@@ -5,8 +5,6 @@
 #ifndef PL_STORE_STORE_H
 #define PL_STORE_STORE_H
 
-#include <stddef.h>
-
 #include "base/growth.h"
 #include "memory/stage_details.h"
 #include "popliner/costs.h"

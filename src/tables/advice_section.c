@@ -258,12 +258,11 @@ static void count_tiles(const popliner_profile *p, const uint8_t *marks, size_t 
 static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
                                        popliner_error *error) {
     const popliner_profile *p = own->profile;
-    uint8_t *marks = pl_new_array(p->num_unlowered, sizeof *marks);
-    size_t *num_tiles = pl_new_array(p->num_unlowered, sizeof *num_tiles);
-    size_t *last_tile = pl_new_array(p->num_unlowered, sizeof *last_tile); /* plus one */
-    popliner_status status = marks == NULL || num_tiles == NULL || last_tile == NULL
-                                 ? pl_fail_memory(error, "the advice")
-                                 : POPLINER_OK;
+    pl_arrays arrays = {0};
+    uint8_t *marks = pl_arrays_new(&arrays, p->num_unlowered, sizeof *marks);
+    size_t *num_tiles = pl_arrays_new(&arrays, p->num_unlowered, sizeof *num_tiles);
+    size_t *last_tile = pl_arrays_new(&arrays, p->num_unlowered, sizeof *last_tile); /* plus one */
+    popliner_status status = arrays.failed ? pl_fail_memory(error, "the advice") : POPLINER_OK;
     largest found = {0};
     bool is_any = false;
     for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
@@ -284,9 +283,7 @@ static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
             num_tiles[found.of[i]]};
         add(own, FEW_TILES, &a);
     }
-    free(last_tile);
-    free(num_tiles);
-    free(marks);
+    pl_arrays_free(&arrays);
     return status;
 }
 
@@ -383,23 +380,21 @@ typedef struct repeated {
     uint64_t *bytes; /* by group, like the two below */
     uint64_t *one;
     size_t *count;
+    pl_arrays arrays; /* own all of these */
 } repeated;
 
 static void free_repeated(repeated *own) {
     pl_names_free(&own->patterns);
     free(own->pattern.data);
-    free(own->group);
-    free(own->bytes);
-    free(own->one);
-    free(own->count);
+    pl_arrays_free(&own->arrays);
 }
 
 /* Allocates the sums of all groups. */
 static bool make_sums(repeated *own) {
-    own->bytes = pl_new_array(own->patterns.count, sizeof *own->bytes);
-    own->one = pl_new_array(own->patterns.count, sizeof *own->one);
-    own->count = pl_new_array(own->patterns.count, sizeof *own->count);
-    return own->bytes != NULL && own->one != NULL && own->count != NULL;
+    own->bytes = pl_arrays_new(&own->arrays, own->patterns.count, sizeof *own->bytes);
+    own->one = pl_arrays_new(&own->arrays, own->patterns.count, sizeof *own->one);
+    own->count = pl_arrays_new(&own->arrays, own->patterns.count, sizeof *own->count);
+    return !own->arrays.failed;
 }
 
 /* Adds the groups with several items and at least 1% of the total. */
@@ -425,8 +420,9 @@ static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *
     const popliner_profile *p = own->profile;
     const size_t num_units = own->source->chain->num_units;
     uint32_t *operation_of = pl_section_operations_of(own->source);
-    uint64_t *by_unit = pl_new_array(groups->patterns.count * num_units, sizeof *by_unit);
-    popliner_status status = operation_of == NULL || by_unit == NULL || !make_sums(groups)
+    uint64_t *by_unit =
+        pl_arrays_new(&groups->arrays, groups->patterns.count * num_units, sizeof *by_unit);
+    popliner_status status = operation_of == NULL || !make_sums(groups)
                                  ? pl_fail_memory(error, "the advice")
                                  : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++) {
@@ -445,7 +441,6 @@ static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *
             groups->one[i] = bytes > groups->one[i] ? bytes : groups->one[i];
         }
     }
-    free(by_unit);
     free(operation_of);
     return status;
 }
@@ -453,8 +448,9 @@ static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *
 static popliner_status check_repeated_code(const look *own, popliner_error *error) {
     const popliner_operations *operations = own->source->operations;
     const size_t count = pl_operations_count(operations);
-    repeated groups = {.group = pl_new_array(count, sizeof(size_t))};
+    repeated groups = {0};
     uint64_t all_bytes = 0;
+    groups.group = pl_arrays_new(&groups.arrays, count, sizeof(size_t));
     popliner_status status =
         groups.group == NULL ? pl_fail_memory(error, "the advice") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
@@ -488,10 +484,11 @@ static uint64_t sum_up_constants(const popliner_profile *p, uint64_t *bytes) {
 
 static popliner_status check_repeated_constants(const look *own, popliner_error *error) {
     const popliner_profile *p = own->profile;
-    repeated groups = {.group = pl_new_array(p->num_unlowered, sizeof(size_t))};
-    uint64_t *bytes = pl_new_array(p->num_unlowered, sizeof *bytes);
+    repeated groups = {0};
+    groups.group = pl_arrays_new(&groups.arrays, p->num_unlowered, sizeof(size_t));
+    uint64_t *bytes = pl_arrays_new(&groups.arrays, p->num_unlowered, sizeof *bytes);
     popliner_status status =
-        groups.group == NULL || bytes == NULL ? pl_fail_memory(error, "the advice") : POPLINER_OK;
+        groups.arrays.failed ? pl_fail_memory(error, "the advice") : POPLINER_OK;
     const uint64_t all_bytes = status == POPLINER_OK ? sum_up_constants(p, bytes) : 0;
     pl_text key = {0}; /* size and pattern */
     for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
@@ -522,7 +519,6 @@ static popliner_status check_repeated_constants(const look *own, popliner_error 
     if (status == POPLINER_OK)
         add_repeated(own, REPEATED_CONSTANTS, &groups, all_bytes);
     free(key.data);
-    free(bytes);
     free_repeated(&groups);
     return status;
 }

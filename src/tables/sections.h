@@ -4,9 +4,6 @@
 #ifndef PL_TABLES_SECTIONS_H
 #define PL_TABLES_SECTIONS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/sheet.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/stage.h"

@@ -106,25 +106,18 @@ typedef struct places {
     uint32_t *parent; /* its first parent, or PL_NONE */
     uint32_t *first_step;
     uint32_t *num_steps;
-    uint32_t *operation; /* its first operation, or PL_NONE */
+    uint32_t *operation; /* its first operation, or PL_NONE; owned */
+    pl_arrays arrays;    /* own the others */
 } places;
-
-static void free_places(places *own) {
-    free(own->parent);
-    free(own->first_step);
-    free(own->num_steps);
-    free(own->operation);
-}
 
 static popliner_status find_places(const pl_section_source *source, places *own,
                                    popliner_error *error) {
     const popliner_profile *p = source->profile;
-    own->parent = pl_new_array(p->num_programs, sizeof *own->parent);
-    own->first_step = pl_new_array(p->num_programs, sizeof *own->first_step);
-    own->num_steps = pl_new_array(p->num_programs, sizeof *own->num_steps);
+    own->parent = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->parent);
+    own->first_step = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->first_step);
+    own->num_steps = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->num_steps);
     own->operation = pl_section_operations_of(source);
-    if (own->parent == NULL || own->first_step == NULL || own->num_steps == NULL ||
-        own->operation == NULL)
+    if (own->arrays.failed || own->operation == NULL)
         return pl_fail_memory(error, "the programs");
     for (size_t i = 0; i < p->num_programs; i++) {
         own->parent[i] = PL_NONE;
@@ -218,7 +211,8 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
     popliner_status status = find_places(source, &own, error);
     for (size_t i = 0; status == POPLINER_OK && i < source->profile->num_programs; i++)
         add_program(source, i, &own, sheet);
-    free_places(&own);
+    free(own.operation);
+    pl_arrays_free(&own.arrays);
     return status;
 }
 
@@ -409,22 +403,20 @@ popliner_status pl_section_vertices(const pl_section_source *source, pl_sheet *s
                                     popliner_error *error) {
     const popliner_profile *p = source->profile;
     const size_t num_tiles = p->target.num_tiles;
-    uint64_t *vertices = pl_new_array(p->num_vertex_types * num_tiles, sizeof *vertices);
-    uint64_t *code = pl_new_array(num_tiles, sizeof *code);
-    size_t *num_sets = pl_new_array(p->num_vertex_types, sizeof *num_sets);
+    pl_arrays own = {0};
+    uint64_t *vertices = pl_arrays_new(&own, p->num_vertex_types * num_tiles, sizeof *vertices);
+    uint64_t *code = pl_arrays_new(&own, num_tiles, sizeof *code);
+    size_t *num_sets = pl_arrays_new(&own, p->num_vertex_types, sizeof *num_sets);
     add_vertex_type(p, 0, NULL, NULL, 0, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = vertices == NULL || code == NULL || num_sets == NULL
-                                 ? pl_fail_memory(error, "the vertex types")
-                                 : count_vertices(p, vertices, num_sets, error);
+    popliner_status status = own.failed ? pl_fail_memory(error, "the vertex types")
+                                        : count_vertices(p, vertices, num_sets, error);
     for (size_t type = 0; status == POPLINER_OK && type < p->num_vertex_types; type++) {
         memset(code, 0, num_tiles * sizeof *code);
         pl_series_add(p, p->vertex_type_code[type], 1, code);
         add_vertex_type(p, type, vertices + type * num_tiles, code, num_sets[type], sheet);
     }
-    free(num_sets);
-    free(code);
-    free(vertices);
+    pl_arrays_free(&own);
     return status;
 }
 
@@ -469,7 +461,7 @@ typedef struct exchanges {
     uint64_t *code;  /* [tiles], of the current program */
     uint64_t *known; /* see list_bytes */
     uint32_t *num_steps;
-    uint32_t *operation_of;
+    uint32_t *operation_of; /* owned */
 } exchanges;
 
 static void add_exchange(const pl_section_source *source, size_t i, const exchanges *own,
@@ -500,15 +492,15 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
 popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     const popliner_profile *p = source->profile;
+    pl_arrays arrays = {0};
     exchanges own = {
-        .code = pl_new_array(p->target.num_tiles, sizeof *own.code),
-        .known = pl_new_array(p->num_lists, sizeof *own.known),
-        .num_steps = pl_new_array(p->num_programs, sizeof *own.num_steps),
+        .code = pl_arrays_new(&arrays, p->target.num_tiles, sizeof *own.code),
+        .known = pl_arrays_new(&arrays, p->num_lists, sizeof *own.known),
+        .num_steps = pl_arrays_new(&arrays, p->num_programs, sizeof *own.num_steps),
         .operation_of = pl_section_operations_of(source),
     };
     popliner_status status = pl_profile_require_variables(p, error);
-    if (status == POPLINER_OK && (own.code == NULL || own.known == NULL || own.num_steps == NULL ||
-                                  own.operation_of == NULL))
+    if (status == POPLINER_OK && (arrays.failed || own.operation_of == NULL))
         status = pl_fail_memory(error, "the exchanges");
     add_exchange(source, 0, &own, sheet);
     pl_sheet_end_names(sheet);
@@ -518,8 +510,6 @@ popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *
         if (is_exchange((popliner_program_type)p->program_type[i]))
             add_exchange(source, i, &own, sheet);
     free(own.operation_of);
-    free(own.num_steps);
-    free(own.known);
-    free(own.code);
+    pl_arrays_free(&arrays);
     return status;
 }

@@ -5,9 +5,6 @@
 #ifndef PL_WASM_MODULE_H
 #define PL_WASM_MODULE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "popliner/costs.h"
 #include "popliner/error.h"
 
