@@ -123,7 +123,7 @@ static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
 
 static void check_solving(const golden_case *c) {
     popliner_analysis *analysis = read_case(c->name);
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_error error = {.message = ""};
     for (size_t i = 0; i < 2; i++) {
         popliner_chain *chain = make_chain(c, layers, models[i]);
@@ -710,7 +710,8 @@ static void refuses_what_makes_no_sense(void **state) {
 static void takes_shorter_options(void **state) {
     popliner_analysis_options options;
     popliner_analysis *analysis = NULL;
-    const popliner_layers *layers;
+    const popliner_layer_finding *layers;
+    size_t count;
     popliner_error error = {.message = ""};
     char *path = test_project_file("data/sample/profile.pop");
     (void)state;
@@ -718,8 +719,10 @@ static void takes_shorter_options(void **state) {
     options.struct_size = offsetof(popliner_analysis_options, first_layer_regex);
     options.layer_name_regex = "nothing(x)";
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
-    check(popliner_analysis_layers(analysis, &layers, &error), &error);
-    assert_int_equal(pl_layers_num_units(layers), 1);
+    check(popliner_analysis_layers(analysis, &layers, &count, &error), &error);
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(layers[i].unit, 0);
     popliner_analysis_free(analysis);
     const size_t bad_sizes[] = {0, sizeof(size_t) - 1, sizeof options + 1};
     for (size_t i = 0; i < 3; i++) {
@@ -776,21 +779,23 @@ static void takes_shorter_solver_options(void **state) {
 static void tells_wrong_regexes(void **state) {
     popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
     popliner_analysis *analysis = NULL;
-    const popliner_layers *layers;
-    const popliner_operations *operations;
+    const popliner_layer_finding *layers;
+    const popliner_operation *operations;
+    size_t count;
     popliner_certificate *certificate;
     popliner_error error = {.message = ""};
     char *path = test_project_file("data/sample/profile.pop");
     (void)state;
     options.layer_name_regex = "(";
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
-    assert_usage(popliner_analysis_layers(analysis, &layers, &error), &error);
+    assert_usage(popliner_analysis_layers(analysis, &layers, &count, &error), &error);
     assert_null(layers);
+    assert_int_equal(count, 0);
     /* the text leads to the field */
     assert_ptr_equal(strstr(error.message, "layer_name_regex: "), error.message);
     assert_usage(popliner_analysis_solve(analysis, NULL, &certificate, &error), &error);
-    check(popliner_analysis_operations(analysis, &operations, &error), &error);
-    assert_true(pl_operations_count(operations) > 0);
+    check(popliner_analysis_operations(analysis, &operations, &count, &error), &error);
+    assert_true(count > 0);
     popliner_analysis_free(analysis);
     free(path);
 }

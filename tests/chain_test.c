@@ -21,7 +21,7 @@
 /* Marks the variables that the programs of an operation touch, with or without host copies. */
 static void mark_touched(const golden_case *c, size_t operation, bool with_copies, bool *touched) {
     const popliner_profile *p = c->profile;
-    const popliner_operation *o = popliner_operations_at(c->operations, operation);
+    const popliner_operation *o = pl_operation_at(c->operations, operation);
     for (size_t k = 0; k < o->num_programs; k++) {
         uint32_t program = o->programs[k];
         if (!with_copies && p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
@@ -65,15 +65,15 @@ static size_t place_most_touched(const golden_case *c, size_t operation, const b
 }
 
 /* A layer that was only guessed from what follows does not count. */
-static size_t sure_layer(const popliner_layers *layers, size_t operation) {
-    bool guessed = strcmp(popliner_layers_at(layers, operation)->note,
-                          "deduced_from_following_operation") == 0;
-    return guessed ? 0 : popliner_layers_at(layers, operation)->unit;
+static size_t sure_layer(const pl_layers *layers, size_t operation) {
+    bool guessed =
+        strcmp(pl_layer_at(layers, operation)->note, "deduced_from_following_operation") == 0;
+    return guessed ? 0 : pl_layer_at(layers, operation)->unit;
 }
 
 /* Where each operation belongs in the full model: its layer, 0 for the head, num_units of the
  * layers for the tail. */
-static size_t *expect_places(const golden_case *c, const popliner_layers *layers) {
+static size_t *expect_places(const golden_case *c, const pl_layers *layers) {
     size_t num_units = pl_layers_num_units(layers);
     size_t num_variables = c->profile->num_variables;
     size_t count = pl_operations_count(c->operations);
@@ -84,7 +84,7 @@ static size_t *expect_places(const golden_case *c, const popliner_layers *layers
     assert_true(belongs != NULL && place != NULL);
     for (size_t i = 0; i < count; i++) {
         size_t layer = sure_layer(layers, i);
-        const popliner_operation *o = popliner_operations_at(c->operations, i);
+        const popliner_operation *o = pl_operation_at(c->operations, i);
         if (layer == 0)
             continue;
         mark_touched(c, i, true, belongs + layer * num_variables);
@@ -92,7 +92,7 @@ static size_t *expect_places(const golden_case *c, const popliner_layers *layers
         last_step = o->last_step > last_step ? o->last_step : last_step;
     }
     for (size_t i = 0; i < count; i++) {
-        const popliner_operation *o = popliner_operations_at(c->operations, i);
+        const popliner_operation *o = pl_operation_at(c->operations, i);
         place[i] = sure_layer(layers, i);
         if (place[i] > 0)
             continue;
@@ -151,7 +151,7 @@ static void assert_ends(const popliner_chain *chain, size_t num_units, size_t nu
     assert_int_equal(popliner_chain_operation_at(chain, SIZE_MAX), SIZE_MAX);
 }
 
-static void check_layers(const golden_case *c, popliner_layers *layers) {
+static void check_layers(const golden_case *c, pl_layers *layers) {
     size_t num_units = pl_layers_num_units(layers);
     size_t count = pl_operations_count(c->operations);
 
@@ -166,7 +166,7 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
                             pl_layers_name(layers, unit));
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_at(layers, i)->unit);
+        assert_int_equal(popliner_chain_unit_of(chain, i), pl_layer_at(layers, i)->unit);
     assert_lists(c, chain);
     assert_ends(chain, num_units, count);
     pl_chain_free(chain);
@@ -236,16 +236,16 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     (void)state;
     golden_case c;
     golden_load(&c, "popart-inf");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t last = popliner_chain_num_units(chain) - 1;
     assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
     assert_int_equal(popliner_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
     for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
-        const popliner_operation *o = popliner_operations_at(c.operations, i);
+        const popliner_operation *o = pl_operation_at(c.operations, i);
         for (size_t k = 0; k < pl_operations_count(c.operations); k++) {
-            const popliner_operation *other = popliner_operations_at(c.operations, k);
-            if (popliner_layers_at(layers, k)->unit == 0)
+            const popliner_operation *other = pl_operation_at(c.operations, k);
+            if (pl_layer_at(layers, k)->unit == 0)
                 continue;
             if (popliner_chain_unit_of(chain, i) == 0)
                 assert_true(o->last_step < other->first_step);
@@ -266,7 +266,7 @@ static const char without_unit[] = "Layer\tNote\tFull name\tVertex state\tVertex
                                    "Exchange code\tControl code\tVariables\t\n";
 
 /* The table of operations; the caller frees it. */
-static char *operations_table(const golden_case *c, const popliner_layers *layers,
+static char *operations_table(const golden_case *c, const pl_layers *layers,
                               popliner_memory_model model) {
     popliner_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
@@ -304,7 +304,7 @@ static void places_guessed_calls_by_what_they_touch(void **state) {
     golden_load_directory(&c, directory);
     check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
 
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     size_t tail = pl_layers_num_units(layers);
     size_t *place = expect_places(&c, layers);
     char *table = operations_table(&c, layers, POPLINER_MEMORY_MODEL_FULL);
@@ -314,8 +314,8 @@ static void places_guessed_calls_by_what_they_touch(void **state) {
     const char *row = table + strlen(with_unit);
     size_t num_moved = 0;
     for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
-        const popliner_layer_finding *layer = popliner_layers_at(layers, i);
-        const char *name = popliner_operations_at(c.operations, i)->name;
+        const popliner_layer_finding *layer = pl_layer_at(layers, i);
+        const char *name = pl_operation_at(c.operations, i)->name;
         row += *row == '\n'; /* before each change of layer */
         assert_field(row, 0, layer->name == NULL ? "None" : layer->name);
         assert_field(row, 1, layer->note);
@@ -349,7 +349,7 @@ enum { MADE_OPERATIONS = 10, MADE_STEPS = 12 };
 /* The arrays of a model whose operation i has program i, which touches the variables of list i. */
 typedef struct made_model {
     popliner_profile profile;
-    popliner_operations operations;
+    pl_operations operations;
     uint32_t name[MADE_OPERATIONS];
     uint32_t first_step[MADE_OPERATIONS];
     uint32_t last_step[MADE_OPERATIONS];
@@ -396,7 +396,7 @@ static golden_case make_model(made_model *m) {
         .num_variables = sizeof sizes / sizeof *sizes,
         .variable_size_bytes = sizes,
     };
-    m->operations = (popliner_operations){
+    m->operations = (pl_operations){
         .count = MADE_OPERATIONS,
         .of_framework = 1,
         .strings = strings,
@@ -421,7 +421,7 @@ static golden_case make_model(made_model *m) {
 static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, size_t num_units,
                          const size_t *units) {
     assert_true(pl_operations_complete(c->operations)); /* some were changed since */
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), num_units);
     for (size_t unit = 0; unit < num_units; unit++)
@@ -493,7 +493,7 @@ static void gives_steps_to_the_operation_before(void **state) {
     made_model m;
     golden_case c = make_model(&m);
     static const uint32_t owners[] = {0, 0, 1, 2, 3, 4, 5, 6, 7, 7, 9, 8};
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     for (size_t step = 0; step < MADE_STEPS; step++)
         assert_int_equal(chain->operation_of_step[step], owners[step]);
@@ -511,7 +511,7 @@ static void has_only_a_head_without_layers(void **state) {
     (void)state;
     made_model m;
     golden_case c = make_model(&m);
-    popliner_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), 1);
     assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
@@ -531,7 +531,7 @@ static void has_one_empty_unit_without_operations(void **state) {
     memset(m.step_operation, 0xff, sizeof m.step_operation);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+        pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
         popliner_chain *chain = make_chain(&c, layers, model);
         assert_int_equal(popliner_chain_num_units(chain), 1);
         assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, model == POPLINER_MEMORY_MODEL_FULL
@@ -554,7 +554,7 @@ static void refuses_a_model_that_there_is_not(void **state) {
     (void)state;
     made_model m;
     golden_case c = make_model(&m);
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = NULL;
     popliner_error error;
     popliner_memory_model model = (popliner_memory_model)(POPLINER_MEMORY_MODEL_FULL + 1);

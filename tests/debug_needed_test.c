@@ -92,11 +92,11 @@ static void assert_kept(const pl_debug_info *kept, const pl_debug_info *all,
     free(is_needed);
 }
 
-static void assert_same_operations(const popliner_operations *a, const popliner_operations *b) {
+static void assert_same_operations(const pl_operations *a, const pl_operations *b) {
     pl_field fields[PL_MAX_FIELDS];
     pl_field others[PL_MAX_FIELDS];
-    popliner_operations copy = *a;
-    popliner_operations other = *b;
+    pl_operations copy = *a;
+    pl_operations other = *b;
     size_t count = pl_operations_fields(&copy, fields);
     pl_operations_fields(&other, others);
     for (size_t i = 0; i < count; i++) {
@@ -112,7 +112,7 @@ static void check_reading(const golden_case *c) {
     char *debug_path = test_golden_file(c->name, "debug.cbor");
     popliner_profile *profile;
     pl_debug_info *info;
-    popliner_operations *operations;
+    pl_operations *operations;
     assert_int_equal(pl_read_files(profile_path, debug_path, NULL, &profile, &info, NULL),
                      POPLINER_OK);
     assert_kept(info, c->info, c->profile);

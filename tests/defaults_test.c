@@ -39,14 +39,14 @@ static void layers(void **state) {
     (void)state;
     golden_case c = made_case();
     const pl_layer_options given = {0};
-    popliner_layers *with;
-    popliner_layers *without;
+    pl_layers *with;
+    pl_layers *without;
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &given, &with, NULL), POPLINER_OK);
     assert_int_equal(pl_layers_assign(c.profile, c.operations, NULL, &without, NULL), POPLINER_OK);
     /* "layer1" and "layer2", and what is in none */
     assert_int_equal(pl_layers_num_units(without), 3);
     for (size_t i = 0; i < pl_operations_count(c.operations); i++)
-        assert_int_equal(popliner_layers_at(without, i)->unit, popliner_layers_at(with, i)->unit);
+        assert_int_equal(pl_layer_at(without, i)->unit, pl_layer_at(with, i)->unit);
     pl_layers_free(with);
     pl_layers_free(without);
 }
@@ -183,16 +183,16 @@ static void errors(void **state) {
     const pl_layer_options bad_regex = {.name_regex = "("};
     popliner_diagnosis_options no_unit = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_solver_options no_stage = POPLINER_SOLVER_OPTIONS_INIT;
-    popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = make_costs();
     popliner_profile *profile;
     pl_debug_info *info;
-    popliner_operations *operations;
+    pl_operations *operations;
     popliner_analysis *analysis;
     pl_stored_analysis *stored;
     popliner_costs_file *file;
-    popliner_layers *no_layers;
+    pl_layers *no_layers;
     pl_stage_meter *meter;
     pl_diagnosis diagnosis = {0};
     popliner_diagnosis *made;

@@ -24,7 +24,7 @@
 /* One case in one memory model. */
 typedef struct subject {
     const golden_case *c;
-    popliner_layers *layers;
+    pl_layers *layers;
     popliner_chain *chain;
     pl_stage_meter *meter;
 } subject;
@@ -284,8 +284,8 @@ static expected expect(const subject *s, bool layers_only) {
         e.truth[code] = test_new_array(num_tiles, sizeof(uint64_t));
     }
     for (size_t i = 0; i < pl_operations_count(s->c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
-        bool in_layer = popliner_layers_at(s->layers, i)->unit > 0;
+        const popliner_operation *operation = pl_operation_at(s->c->operations, i);
+        bool in_layer = pl_layer_at(s->layers, i)->unit > 0;
         for (size_t k = 0; (in_layer || !layers_only) && k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             e.program_seen[program] = true;
@@ -442,7 +442,7 @@ static void check_categories(const subject *s, const pl_diagnosis *d, const expe
 /* The unit of each step: that of the operation that it runs for, or of the last one before it, or,
  * before all, of the first. */
 static size_t *expect_unit_of_step(const subject *s) {
-    const popliner_operations *o = s->c->operations;
+    const pl_operations *o = s->c->operations;
     size_t *units = test_new_array(o->num_steps, sizeof *units);
     uint32_t current = PL_NONE;
     for (size_t step = o->num_steps; step-- > 0;)
@@ -549,7 +549,7 @@ static popliner_missing_reason expect_reason(const subject *s, const expected *e
     const popliner_profile *p = s->c->profile;
     char path[10];
     for (size_t i = 0; i < pl_operations_count(s->c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
+        const popliner_operation *operation = pl_operation_at(s->c->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             if (operation->programs[k] == program)
                 return POPLINER_MISSING_NO_LAYER;
@@ -718,7 +718,7 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     for (size_t i = 0; i < d.num_coverage; i++) {
         size_t count = 0;
         for (size_t k = 0; k < pl_operations_count(s->c->operations); k++)
-            count += strcmp(popliner_layers_at(s->layers, k)->note, d.coverage[i].note) == 0;
+            count += strcmp(pl_layer_at(s->layers, k)->note, d.coverage[i].note) == 0;
         assert_int_equal(d.coverage[i].num_operations, count);
         num_noted += count;
     }

@@ -784,7 +784,7 @@ static void check_chain(const golden_case *c, const popliner_chain *chain, size_
 
 static void check_golden(const golden_case *c) {
     uint64_t random = 83;
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     check_chain(c, chain, 67, &random);
     pl_chain_free(chain);
@@ -802,7 +802,7 @@ static void layers_at_random_agree(void **state) {
     uint64_t random = 89;
     golden_load(&c, "popart-train");
     for (size_t i = 0; i < (test_takes_all() ? 6 : 2); i++) {
-        popliner_layers *layers = assign_at_random(&c, 3 + i, &random);
+        pl_layers *layers = assign_at_random(&c, 3 + i, &random);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         check_chain(&c, chain, 71, &random);
         pl_chain_free(chain);
@@ -816,7 +816,7 @@ static void the_model_made_by_hand_agrees(void **state) {
     golden_case c = made_case();
     uint64_t random = 97;
     for (size_t i = 0; i < 40; i++) {
-        popliner_layers *layers = assign_at_random(&c, 1 + i % 5, &random);
+        pl_layers *layers = assign_at_random(&c, 1 + i % 5, &random);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         check_chain(&c, chain, 13, &random);
         pl_chain_free(chain);
@@ -841,7 +841,7 @@ static void made_models_agree(void **state) {
         uint64_t random = 101 + i;
         make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 %s", models[i]);
         golden_load_directory(&c, directory);
-        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         check_chain(&c, chain, 43, &random);
         pl_chain_free(chain);
@@ -868,7 +868,7 @@ static void waiting_tensors_agree(void **state) {
         make_profile(directory, "--training --tiles 4 --hidden 16 --sequence 8 --vocabulary 60 %s",
                      models[i]);
         golden_load_directory(&c, directory);
-        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         naive_begin(&n, &c, chain);
         check_pipeline(&n, &pipeline, &random);
@@ -896,7 +896,7 @@ static void sums_serve_pipelines_that_store_as_they_do(void **state) {
     pl_stage_meter *meter;
     pl_ipu_tiles *tiles;
     golden_load(&c, "popart-train");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     const popliner_interval two[] = {{0, 0, 3}, {2, 2, 1}};
     popliner_pipeline pipeline = {.max_stages = 3, .effects = POPLINER_EFFECTS_ALL};
@@ -929,7 +929,7 @@ static void popliners_model_has_one_need(void **state) {
     golden_case c;
     pl_stage_meter *meter;
     golden_load(&c, "popart-train");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     const popliner_interval stage = {1, 2, 2};
     popliner_stage_detail details[2];
@@ -965,7 +965,7 @@ static void sums_have_what_no_operation_touches(void **state) {
                      passes[i]);
         test_alter(file, "UPDATE programs SET debug_id = NULL WHERE id % 3 = 0");
         golden_load_directory(&c, directory);
-        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         naive_begin(&n, &c, chain);
         assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);

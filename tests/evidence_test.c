@@ -178,7 +178,7 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
     tally sums = {.num_stages = 0};
     snprintf(options, sizeof options, "%s --tiles %zu", one->options, num_tiles);
     make_model(&whole, "whole", options);
-    popliner_layers *layers = assign_layers(&whole, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&whole, NULL, POPLINER_LAYER_ORDER_STEPS);
     assert_int_equal(pl_layers_num_units(layers), 1 + NUM_LAYERS);
     for (int model = 0; model < NUM_MODELS; model++) {
         models[model].chain = make_chain(&whole, layers, (popliner_memory_model)model);

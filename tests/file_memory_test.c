@@ -218,7 +218,7 @@ static popliner_status save(void *user, char **result, popliner_error *error) {
 static popliner_status load(void *user, char **result, popliner_error *error) {
     (void)user;
     popliner_profile *profile;
-    popliner_operations *operations;
+    pl_operations *operations;
     pl_field fields[2 * PL_MAX_FIELDS];
     uint64_t sum = 0;
     popliner_status status = load_stored(stored_path, &profile, &operations, error);

@@ -67,7 +67,7 @@ static bool *find_computed_on(const golden_case *c) {
     const popliner_profile *p = c->profile;
     bool *computed_on = test_new_array(p->num_variables, sizeof *computed_on);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, i);
+        const popliner_operation *operation = pl_operation_at(c->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             uint32_t end = p->program_lists_start[program + 1];
@@ -93,7 +93,7 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
     bool *set_seen = test_new_array(p->num_compute_sets, sizeof *set_seen);
     bool *type_seen = test_new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
     for (size_t i = 0; i < count; i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, operations[i]);
+        const popliner_operation *operation = pl_operation_at(c->operations, operations[i]);
         for (size_t k = 0; k < operation->num_programs; k++)
             program_seen[operation->programs[k]] = true;
     }
@@ -204,7 +204,7 @@ static void free_model(expected_model *m) {
 
 /* The steps of a stage: of its operations, or of none where there are no operations at all. */
 static bool *expect_steps(const golden_case *c, const size_t *operations, size_t count) {
-    const popliner_operations *o = c->operations;
+    const pl_operations *o = c->operations;
     bool *is_own = test_new_array(o->num_steps, sizeof *is_own);
     uint32_t current = PL_NONE;
     for (size_t step = o->num_steps; step-- > 0;) /* the first that runs, for the steps before it */
@@ -377,7 +377,7 @@ static void assert_never_shrinks(const golden_case *c, const popliner_chain *cha
     pl_stage_memory_clear(&memory);
 }
 
-static void check_layers(const golden_case *c, popliner_layers *layers) {
+static void check_layers(const golden_case *c, pl_layers *layers) {
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     assert_adds_up(c, chain, meter);
@@ -395,7 +395,7 @@ static void check_everything(const golden_case *c) {
         check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS));
     check_layers(c, assign_layers(c, "(.)$", POPLINER_LAYER_ORDER_NATURAL));
     check_layers(c, assign_at_random(c, 6, &random));
-    popliner_layers *layers = assign_at_random(c, 3, &random);
+    pl_layers *layers = assign_at_random(c, 3, &random);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     check_random_stages(c, meter);
@@ -418,7 +418,7 @@ static void adds_up_in_the_real_profile(void **state) {
     check_layers(&c, assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS));
     check_layers(&c, assign_layers(&c, "(.)$", POPLINER_LAYER_ORDER_NATURAL));
     check_layers(&c, assign_at_random(&c, 4, &random));
-    popliner_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     check_random_stages(&c, meter);
@@ -568,7 +568,7 @@ static void check_spoiled_code(const golden_case *original) {
     spoil_code(&c, &random);
     for (int told = 0; told < 2; told++) {
         p->num_compute_set_states = told ? num_states : 0;
-        popliner_layers *layers = assign_at_random(&c, 5, &random);
+        pl_layers *layers = assign_at_random(&c, 5, &random);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         pl_stage_meter *meter = make_meter(chain);
         check_random_stages(&c, meter);
@@ -651,7 +651,7 @@ static void keeps_every_rule(void **state) {
         {2, {1, 3}, 10, 200, 120, 20, 0, 0, 1}, /* no more code than there is */
         {5, {0, 1, 2, 3, 4}, 90 + 1000 + 7, 0, 120, 20, 4, 9, 0},
     };
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
@@ -703,7 +703,7 @@ static void counts_a_compute_set_once(void **state) {
     p.category_name = names;
     p.category = known;
     p.variable_category = categories; /* the 90 bytes that are always live are state */
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};

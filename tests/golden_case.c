@@ -194,7 +194,7 @@ golden_case made_case(void) {
     static uint32_t steps[] = {0, 1, 2, 3, 4};
     static uint32_t programs_start[] = {0, 1, 2, 3, 4, 5};
     static popliner_operation items[5];
-    static popliner_operations operations = {
+    static pl_operations operations = {
         .count = 5,
         .of_framework = 1,
         .strings = names,
@@ -256,17 +256,16 @@ char *golden_text(const golden_case *c, const char *file) {
     return text;
 }
 
-popliner_layers *assign_layers(const golden_case *c, const char *regex,
-                               popliner_layer_order order) {
+pl_layers *assign_layers(const golden_case *c, const char *regex, popliner_layer_order order) {
     popliner_error error = {.message = ""};
-    popliner_layers *layers = NULL;
+    pl_layers *layers = NULL;
     const pl_layer_options options = {.name_regex = regex, .order = order};
     if (pl_layers_assign(c->profile, c->operations, &options, &layers, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return layers;
 }
 
-size_t unit_of_name(const popliner_layers *layers, const char *name) {
+size_t unit_of_name(const pl_layers *layers, const char *name) {
     if (name == NULL)
         return 0;
     for (size_t unit = 1; unit < pl_layers_num_units(layers); unit++) {
@@ -277,9 +276,9 @@ size_t unit_of_name(const popliner_layers *layers, const char *name) {
     return 0;
 }
 
-popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random) {
+pl_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random) {
     /* the same operations with names that say the layer, and without inputs */
-    popliner_operations renamed = *c->operations;
+    pl_operations renamed = *c->operations;
     pl_text strings = {0};
     renamed.name = calloc(renamed.count, sizeof *renamed.name);
     renamed.inputs = calloc(renamed.count, sizeof *renamed.inputs);
@@ -299,7 +298,7 @@ popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint6
     renamed.items = NULL;
     assert_true(pl_operations_complete(&renamed));
     const golden_case other = {c->name, c->profile, c->info, &renamed};
-    popliner_layers *layers = assign_layers(&other, "\\d+", POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&other, "\\d+", POPLINER_LAYER_ORDER_STEPS);
     free(strings.data);
     free(renamed.name);
     free(renamed.inputs);
@@ -336,7 +335,7 @@ void spoil_code(golden_case *c, uint64_t *random) {
     }
 }
 
-popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
+popliner_chain *make_chain(const golden_case *c, const pl_layers *layers,
                            popliner_memory_model model) {
     popliner_error error = {.message = ""};
     popliner_chain *chain = NULL;

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "model/operations.h"
+#include "model/layers.h"
 #include "popliner/profile.h"
 #include "profile/debug_info.h"
 
@@ -19,7 +19,7 @@ typedef struct golden_case {
     const char *name;
     popliner_profile *profile;
     pl_debug_info *info;
-    popliner_operations *operations;
+    pl_operations *operations;
 } golden_case;
 
 /* Reads one golden case; fails the test if it cannot. */
@@ -59,14 +59,14 @@ extern const char golden_every_op[];   /* "every-op" */
 extern const char golden_no_layers[];  /* "no-layers" */
 
 /* Finds the layers of a case; NULL is the default regex. */
-popliner_layers *assign_layers(const golden_case *c, const char *regex, popliner_layer_order order);
+pl_layers *assign_layers(const golden_case *c, const char *regex, popliner_layer_order order);
 
 /* The unit whose layer has this name (NULL: none); fails the test if there is none. */
-size_t unit_of_name(const popliner_layers *layers, const char *name);
+size_t unit_of_name(const pl_layers *layers, const char *name);
 
 /* Assigns every operation of the case to one of `num_layers` layers, or to none, at random: the
  * rules would never spread layers so. */
-popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random);
+pl_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random);
 
 /* Alters the profile of a case at random so that programs and the compiler's account of their code
  * disagree: the always-live variables of code are larger or smaller than before, some programs
@@ -74,7 +74,7 @@ popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint6
 void spoil_code(golden_case *c, uint64_t *random);
 
 /* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
-popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
+popliner_chain *make_chain(const golden_case *c, const pl_layers *layers,
                            popliner_memory_model model);
 
 /* Whether two arrays of numbers agree; if not, prints `what` and the first difference. */

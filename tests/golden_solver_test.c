@@ -45,7 +45,7 @@ static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
     return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
 }
 
-static void check_chain(const golden_case *c, const popliner_layers *layers,
+static void check_chain(const golden_case *c, const pl_layers *layers,
                         popliner_memory_model model) {
     popliner_chain *chain = make_chain(c, layers, model);
     popliner_costs *costs = NULL;
@@ -68,7 +68,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
 static void check_case(const golden_case *c) {
     const char *const regexes[] = {NULL, golden_two_groups, golden_regex, golden_no_layers};
     for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
-        popliner_layers *layers = assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS);
+        pl_layers *layers = assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS);
         check_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
         check_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
         pl_layers_free(layers);

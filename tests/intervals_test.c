@@ -130,7 +130,7 @@ static void assert_cuts(const golden_case *c, const popliner_chain *chain,
 }
 
 /* Checks the chains of both memory models, and frees the layers. */
-static void check_layers(const golden_case *c, popliner_layers *layers) {
+static void check_layers(const golden_case *c, pl_layers *layers) {
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, model);
@@ -231,7 +231,7 @@ static void tells_what_no_operation_touches(void **state) {
     size_t kept = p->num_programs / 3;
     for (size_t program = kept; program < p->num_programs; program++)
         p->program_lists_start[program + 1] = p->program_lists_start[kept];
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_details *details;
     assert_int_equal(pl_intervals_measure(chain, NULL, NULL, &details, NULL), POPLINER_OK);
@@ -262,7 +262,7 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     const char every[] = "^()";
     pl_operations_free(c.operations);
     assert_int_equal(pl_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
-    popliner_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
     assert_int_equal(pl_layers_num_units(layers), 2);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     popliner_costs *costs = measure(&c, chain);
@@ -311,7 +311,7 @@ static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) 
 
 /* However many threads there are, and wherever the limit lies, the table is the same. */
 static void check_threads(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, golden_regex, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, golden_regex, POPLINER_LAYER_ORDER_STEPS);
     for (int model = 0; model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
         uint64_t limit_bytes = UINT64_MAX;

@@ -23,19 +23,18 @@ static bool same_name(const char *a, const char *b) {
 static void check_default_layers(const golden_case *c) {
     json_t *file = golden_json(c, "operations.json");
     json_t *list = json_object_get(file, "operations");
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *expected = json_array_get(list, i);
         const char *layer = json_string_value(json_object_get(expected, "layer"));
         const char *note = json_string_value(json_object_get(expected, "note"));
-        const popliner_layer_finding *found = popliner_layers_at(layers, i);
+        const popliner_layer_finding *found = pl_layer_at(layers, i);
         if (!same_name(found->name, layer))
             fail_msg("%s: operation %zu is in another layer than %s", c->name, i, layer);
         assert_true(same_name(pl_layers_name(layers, found->unit), layer));
         assert_string_equal(found->note, note);
     }
-    assert_null(popliner_layers_at(layers, json_array_size(list)));
-    assert_null(popliner_layers_at(layers, SIZE_MAX));
+    assert_int_equal(layers->num_operations, json_array_size(list));
     pl_layers_free(layers);
     json_decref(file);
 }
@@ -51,7 +50,7 @@ static void check_orders(const golden_case *c) {
     static const popliner_layer_order orders[] = {POPLINER_LAYER_ORDER_STEPS,
                                                   POPLINER_LAYER_ORDER_NATURAL};
     for (int k = 0; k < 2; k++) {
-        popliner_layers *layers = assign_layers(c, NULL, orders[k]);
+        pl_layers *layers = assign_layers(c, NULL, orders[k]);
         const json_t *names = json_object_get(values, keys[k]);
         assert_int_equal(pl_layers_num_units(layers), json_array_size(names));
         for (size_t unit = 0; unit < json_array_size(names); unit++)
@@ -79,7 +78,7 @@ static char *next_field(char **rest) {
 /* The first columns of the table of operations are layer, note and name. */
 static void check_breakdown(const golden_case *c, const char *file, const char *regex) {
     char *table = golden_text(c, file);
-    popliner_layers *layers = assign_layers(c, regex, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, regex, POPLINER_LAYER_ORDER_STEPS);
     char *line = strchr(table, '\n') + 1;
     size_t count = 0;
     while (*line != '\0') {
@@ -91,10 +90,10 @@ static void check_breakdown(const golden_case *c, const char *file, const char *
             const char *note = next_field(&rest);
             const char *name = next_field(&rest);
             assert_true(count < pl_operations_count(c->operations));
-            const char *actual = pl_layers_name(layers, popliner_layers_at(layers, count)->unit);
-            assert_string_equal(popliner_operations_at(c->operations, count)->name, name);
+            const char *actual = pl_layers_name(layers, pl_layer_at(layers, count)->unit);
+            assert_string_equal(pl_operation_at(c->operations, count)->name, name);
             assert_string_equal(actual == NULL ? "None" : actual, layer);
-            assert_string_equal(popliner_layers_at(layers, count)->note, note);
+            assert_string_equal(pl_layer_at(layers, count)->note, note);
             count++;
         }
         line = next;
@@ -122,7 +121,7 @@ static void check_layer_lists(const golden_case *c) {
                                                   POPLINER_LAYER_ORDER_NATURAL};
     for (int k = 0; k < 2; k++) {
         char *table = golden_text(c, files[k]);
-        popliner_layers *layers = assign_layers(c, golden_regex, orders[k]);
+        pl_layers *layers = assign_layers(c, golden_regex, orders[k]);
         char *line = strchr(table, '\n') + 1;
         for (size_t unit = 0; unit < pl_layers_num_units(layers); unit++) {
             char *next = line + strcspn(line, "\n");
@@ -149,9 +148,9 @@ static void collect(void *user, popliner_level level, const char *text) {
     pl_text_format(user, "%s: %s\n", level == POPLINER_LEVEL_WARNING ? "WARNING" : "INFO", text);
 }
 
-static popliner_status assign(const popliner_profile *profile,
-                              const popliner_operations *operations, pl_layer_options options,
-                              pl_text *told, popliner_layers **layers, popliner_error *error) {
+static popliner_status assign(const popliner_profile *profile, const pl_operations *operations,
+                              pl_layer_options options, pl_text *told, pl_layers **layers,
+                              popliner_error *error) {
     const popliner_listener listener = {.user = told, .message = collect};
     options.listener = told == NULL ? NULL : &listener;
     return pl_layers_assign(profile, operations, &options, layers, error);
@@ -193,7 +192,7 @@ static void check_messages(const golden_case *c) {
         free(path);
 
         pl_text told = {0};
-        popliner_layers *layers;
+        pl_layers *layers;
         popliner_error error;
         pl_text_add(&told, "");
         assert_int_equal(
@@ -233,7 +232,7 @@ typedef struct made_operation {
 enum { MOST = 300 };
 
 typedef struct made_list {
-    popliner_operations operations;
+    pl_operations operations;
     uint32_t name[MOST];
     uint32_t inputs[MOST];
     uint64_t debug_context[MOST];
@@ -258,7 +257,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
                       bool of_framework) {
     assert_true(count <= MOST);
     *list = (made_list){.operations = {.count = count, .of_framework = of_framework}};
-    popliner_operations *o = &list->operations;
+    pl_operations *o = &list->operations;
     o->strings = list->strings;
     o->name = list->name;
     o->inputs = list->inputs;
@@ -283,18 +282,18 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
 static void check_made(const popliner_profile *profile, const made_operation *operations,
                        size_t count, bool of_framework, pl_layer_options options, pl_text *told) {
     made_list list;
-    popliner_layers *layers;
+    pl_layers *layers;
     popliner_error error;
     make_list(&list, operations, count, of_framework);
     if (assign(profile, &list.operations, options, told, &layers, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++) {
-        const char *layer = pl_layers_name(layers, popliner_layers_at(layers, i)->unit);
+        const char *layer = pl_layers_name(layers, pl_layer_at(layers, i)->unit);
         if (!same_name(layer, operations[i].layer))
             fail_msg("%s is in layer %s instead of %s", operations[i].name, layer,
                      operations[i].layer);
         if (operations[i].note != NULL)
-            assert_string_equal(popliner_layers_at(layers, i)->note, operations[i].note);
+            assert_string_equal(pl_layer_at(layers, i)->note, operations[i].note);
     }
     pl_layers_free(layers);
 }
@@ -495,14 +494,14 @@ static void finds_the_sets_of_the_real_profile(void **state) {
     golden_case c;
     real_load(&c);
     const popliner_profile *p = c.profile;
-    popliner_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_NATURAL);
+    pl_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_NATURAL);
     assert_int_equal(pl_layers_num_units(layers), 3);
     assert_string_equal(pl_layers_name(layers, 1), "0");
     assert_string_equal(pl_layers_name(layers, 2), "1");
     size_t by_name = 0;
     size_t by_variables = 0;
     for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(c.operations, i);
+        const popliner_operation *operation = pl_operation_at(c.operations, i);
         const char *note = "";
         unsigned sets = sets_in(operation->name);
         if (sets != 1 && sets != 2) {
@@ -523,10 +522,10 @@ static void finds_the_sets_of_the_real_profile(void **state) {
         }
         assert_true(sets < 4);
         size_t unit = sets == 1 ? 1 : sets == 2 ? 2 : 0;
-        assert_int_equal(popliner_layers_at(layers, i)->unit, unit);
-        assert_string_equal(popliner_layers_at(layers, i)->note, unit > 0    ? note
-                                                                 : sets == 3 ? "2_variable_layers"
-                                                                             : "0_input_layers");
+        assert_int_equal(pl_layer_at(layers, i)->unit, unit);
+        assert_string_equal(pl_layer_at(layers, i)->note, unit > 0    ? note
+                                                          : sets == 3 ? "2_variable_layers"
+                                                                      : "0_input_layers");
         by_name += unit > 0 && *note == '\0';
         by_variables += unit > 0 && *note != '\0';
     }
@@ -547,7 +546,7 @@ static void assert_natural_order(size_t count, const char *const *by_steps,
         operations[i] = (made_operation){by_steps[i], "", false, NULL, NULL};
     make_list(&list, operations, count, true);
     for (int k = 0; k < 2; k++) {
-        popliner_layers *layers;
+        pl_layers *layers;
         const pl_layer_options options = {.name_regex = "^.+$",
                                           .order = k == 0 ? POPLINER_LAYER_ORDER_STEPS
                                                           : POPLINER_LAYER_ORDER_NATURAL};
@@ -558,8 +557,7 @@ static void assert_natural_order(size_t count, const char *const *by_steps,
         assert_null(pl_layers_name(layers, 0));
         for (size_t i = 0; i < count; i++) {
             assert_string_equal(pl_layers_name(layers, i + 1), k == 0 ? by_steps[i] : natural[i]);
-            assert_string_equal(pl_layers_name(layers, popliner_layers_at(layers, i)->unit),
-                                by_steps[i]);
+            assert_string_equal(pl_layers_name(layers, pl_layer_at(layers, i)->unit), by_steps[i]);
         }
         pl_layers_free(layers);
     }
@@ -605,7 +603,7 @@ static void orders_by_the_first_operation_that_is_in_the_layer(void **state) {
                                    {"layer5", "", false, "5", ""},
                                    {"layer5/layer9", "", false, NULL, NULL}};
     made_list list;
-    popliner_layers *layers;
+    pl_layers *layers;
     make_list(&list, made, 4, true);
     assert_int_equal(assign(&no_profile, &list.operations, defaults, NULL, &layers, NULL),
                      POPLINER_OK);
@@ -635,7 +633,7 @@ static void keeps_many_layers_apart(void **state) {
 static void assert_told(const made_operation *made, size_t count, const char *regex,
                         const char *expected, const char *not_expected) {
     made_list list;
-    popliner_layers *layers;
+    pl_layers *layers;
     pl_text told = {0};
     pl_text_add(&told, "");
     make_list(&list, made, count, true);
@@ -704,7 +702,7 @@ static void tells_of_layers_that_run_in_two_places(void **state) {
         "zebra");
     /* which does so */
     assert_told(made, 10, apart, "INFO: Layers found", "WARNING");
-    popliner_layers *layers;
+    pl_layers *layers;
     made_list list;
     make_list(&list, made, 10, true);
     assert_int_equal(assign(&no_profile, &list.operations, (pl_layer_options){.name_regex = apart},
@@ -785,7 +783,7 @@ static void refuses_bad_regexes(void **state) {
     made_list list;
     make_list(&list, made, 1, true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        popliner_layers *layers;
+        pl_layers *layers;
         popliner_error error;
         assert_int_equal(
             assign(&no_profile, &list.operations, bad[i].options, NULL, &layers, &error),

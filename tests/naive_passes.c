@@ -93,7 +93,7 @@ static void find_turn(naive_passes *n) {
 }
 
 static void find_passes(naive_passes *n) {
-    const popliner_operations *operations = n->c->operations;
+    const pl_operations *operations = n->c->operations;
     for (size_t i = 0; i < operations->count; i++) {
         size_t first = SIZE_MAX;
         for (size_t step = n->c->profile->num_steps; step-- > 0;) {
@@ -101,7 +101,7 @@ static void find_passes(naive_passes *n) {
                 first = step;
         }
         if (first == SIZE_MAX)
-            first = popliner_operations_at(operations, i)->first_step;
+            first = pl_operation_at(operations, i)->first_step;
         n->first[i] = first;
         if (!n->trains)
             n->passes[i] = NAIVE_FORWARD;
@@ -115,7 +115,7 @@ static void find_passes(naive_passes *n) {
 /* Marks the variables that programs of the operation touch, but for host copies. */
 static void mark_computed_on(const golden_case *c, size_t index, uint8_t *marks) {
     const popliner_profile *p = c->profile;
-    const popliner_operation *operation = popliner_operations_at(c->operations, index);
+    const popliner_operation *operation = pl_operation_at(c->operations, index);
     for (size_t k = 0; k < operation->num_programs; k++) {
         uint32_t program = operation->programs[k];
         if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
@@ -144,7 +144,7 @@ static void find_touches(naive_passes *n) {
     bool is_full = n->chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint8_t *computed_on = find_computed_on(c);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, i);
+        const popliner_operation *operation = pl_operation_at(c->operations, i);
         size_t unit = popliner_chain_unit_of(n->chain, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
@@ -172,7 +172,7 @@ static size_t ends(const naive_passes *n, size_t operation) {
     for (size_t step = n->c->profile->num_steps; step-- > 0;)
         if (n->c->operations->step_operation[step] == operation && n->runs[step])
             return step;
-    return popliner_operations_at(n->c->operations, operation)->last_step;
+    return pl_operation_at(n->c->operations, operation)->last_step;
 }
 
 static bool begins_backward(const naive_passes *n, size_t operation) {
@@ -402,7 +402,7 @@ void naive_parameters(const naive_passes *n, const popliner_interval *stages, si
     uint8_t *computed_on = find_computed_on(n->c);
     assert_non_null(has);
     for (size_t i = 0; i < pl_operations_count(n->c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(n->c->operations, i);
+        const popliner_operation *operation = pl_operation_at(n->c->operations, i);
         size_t unit = popliner_chain_unit_of(n->chain, i);
         bool is_own = false;
         for (size_t k = 0; k < num_stages; k++)

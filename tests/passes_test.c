@@ -50,8 +50,8 @@ static void for_each_chain(const golden_case *c,
     for (size_t i = 0; i < 5; i++) {
         if (!test_takes_case(i, 5))
             continue;
-        popliner_layers *layers = i < 3 ? assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS)
-                                        : assign_at_random(c, 2 * i - 3, &random);
+        pl_layers *layers = i < 3 ? assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS)
+                                  : assign_at_random(c, 2 * i - 3, &random);
         for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
              model <= POPLINER_MEMORY_MODEL_FULL; model++) {
             popliner_chain *chain = make_chain(c, layers, model);
@@ -67,7 +67,7 @@ static void for_made_chains(size_t count, uint64_t random,
                             void (*check)(const golden_case *c, const popliner_chain *chain)) {
     golden_case made = made_case();
     for (size_t i = 0; i < count; i++) {
-        popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
+        pl_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
         popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
         check(&made, chain);
         pl_chain_free(chain);
@@ -171,7 +171,7 @@ static void keeps_what_the_host_feeds(void **state) {
     assert_true(fed_bytes > 0);
     sqlite3_close(sqlite);
     free(path);
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t num_tiles = c.profile->target.num_tiles;
     uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
@@ -190,7 +190,7 @@ static void keeps_what_the_host_feeds(void **state) {
 
 /* With layers as the default finds them a profile trains if it says so. */
 static void check_training(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, model);
@@ -213,7 +213,7 @@ static void tells_training_from_inference(void **state) {
 static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) {
     golden_case c;
     make_model(&c, name, options);
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = measure(&c, chain, NULL);
     size_t count = 0;
@@ -298,7 +298,7 @@ static void estimate_computing(const golden_case *c) {
 }
 
 static void check_golden_cycles(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.with_cycles = true;
@@ -325,7 +325,7 @@ static void layers_alike_take_alike(void **state) {
     for (int training = 0; training < 2; training++) {
         golden_case c;
         make_model(&c, "alike", training ? "--layers 4 --training" : "--layers 4 --inference");
-        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
         options.with_cycles = true;
@@ -380,7 +380,7 @@ static void check_limit(const golden_case *c, const popliner_chain *chain) {
 }
 
 static void check_limits(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, model);
@@ -425,7 +425,7 @@ static void check_growth(const golden_case *c, const popliner_chain *chain) {
 }
 
 static void check_all_growth(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     check_growth(c, chain);
     pl_chain_free(chain);
@@ -551,7 +551,7 @@ static void measures_stages_on_one_ipu(void **state) {
 
 static void check_parameters(const golden_case *c) {
     const popliner_profile *p = c->profile;
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     naive_passes n;
     naive_begin(&n, c, chain);

@@ -610,7 +610,7 @@ static popliner_status store_sample(const char *path, popliner_error *error) {
     char *debug = test_project_file("data/sample/debug.cbor");
     popliner_profile *profile = NULL;
     pl_debug_info *info = NULL;
-    popliner_operations *operations = NULL;
+    pl_operations *operations = NULL;
     if (pl_read_files(from, debug, NULL, &profile, &info, error) != POPLINER_OK ||
         pl_operations_find(profile, info, &operations, error) != POPLINER_OK)
         fail_msg("%s", error->message);

@@ -26,7 +26,7 @@ enum { NUM_UNITS = 4 };
 /* Everything that reports tell of: the model made by hand, and a plan of its units. */
 typedef struct subject {
     golden_case c;
-    popliner_layers *layers;
+    pl_layers *layers;
     popliner_chain *chain;
     pl_stage_meter *meter;
     popliner_plan_stage stages[2];

@@ -11,7 +11,7 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
+static pl_sharing measure(const golden_case *c, const pl_layers *layers) {
     pl_sharing sharing = {0};
     popliner_error error = {.message = ""};
     if (pl_sharing_measure(c->profile, c->operations, layers, NULL, &sharing, &error) !=
@@ -24,7 +24,7 @@ static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
 /* ---- The golden cases ----------------------------------------------------------------------- */
 
 /* Compares with a table whose first line and first column are names of layers. */
-static void assert_table(const golden_case *c, const char *file, const popliner_layers *layers,
+static void assert_table(const golden_case *c, const char *file, const pl_layers *layers,
                          const uint64_t *bytes) {
     char *table = golden_text(c, file);
     size_t n = pl_layers_num_units(layers) - 1;
@@ -49,7 +49,7 @@ static void assert_table(const golden_case *c, const char *file, const popliner_
 }
 
 static void check_tables(const golden_case *c) {
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_sharing sharing = measure(c, layers);
     assert_table(c, "memory-affinity.tsv", layers, sharing.affinity_bytes);
     assert_table(c, "interlayer-communication.tsv", layers, sharing.communication_bytes);
@@ -73,15 +73,15 @@ typedef struct owners {
     uint64_t *of_program;
 } owners;
 
-static owners find_owners(const golden_case *c, const popliner_layers *layers) {
+static owners find_owners(const golden_case *c, const pl_layers *layers) {
     const popliner_profile *p = c->profile;
     owners found = {calloc(p->num_variables + 1, sizeof(uint64_t)),
                     calloc(p->num_programs + 1, sizeof(uint64_t))};
     assert_true(found.of_variable != NULL && found.of_program != NULL);
     assert_true(pl_layers_num_units(layers) <= MOST_UNITS);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, i);
-        uint64_t unit = (uint64_t)1 << popliner_layers_at(layers, i)->unit;
+        const popliner_operation *operation = pl_operation_at(c->operations, i);
+        uint64_t unit = (uint64_t)1 << pl_layer_at(layers, i)->unit;
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             found.of_program[program] |= unit;
@@ -114,7 +114,7 @@ static bool passes(const popliner_profile *p, const owners *found, uint32_t clas
     return false;
 }
 
-static void check_by_brute_force(const golden_case *c, popliner_layers *layers) {
+static void check_by_brute_force(const golden_case *c, pl_layers *layers) {
     const popliner_profile *p = c->profile;
     pl_sharing sharing = measure(c, layers);
     owners found = find_owners(c, layers);
@@ -210,7 +210,7 @@ static void tells_the_calls_of_a_function_apart(void **state) {
     };
     static char strings[] = "\0layer1\0layer2";
     popliner_operation items[4];
-    popliner_operations operations = {
+    pl_operations operations = {
         .count = 4,
         .of_framework = 1,
         .strings = strings,
@@ -230,7 +230,7 @@ static void tells_the_calls_of_a_function_apart(void **state) {
     };
     assert_true(pl_operations_complete(&operations));
     const golden_case made = {"made by hand", &p, NULL, &operations};
-    popliner_layers *layers = assign_layers(&made, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&made, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_sharing sharing = measure(&made, layers);
     const uint64_t affinity[] = {108, 108, 108, 108};
     const uint64_t communication[] = {8, 100, 0, 8};

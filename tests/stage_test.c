@@ -52,7 +52,7 @@ static void assert_arrays(const char *name, const popliner_stage_memory *memory,
 
 static void check_golden_arrays(const golden_case *c) {
     json_t *arrays = golden_json(c, "arrays.json");
-    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
@@ -188,8 +188,8 @@ static void expect_variables(const popliner_profile *p, const bool *touched, siz
 }
 
 /* The rules, as PopLiner's description states them. `unexplained` stays 0. */
-static void expect_stage(const golden_case *c, const popliner_layers *layers,
-                         const size_t *operations, size_t count, expected_stage *expected) {
+static void expect_stage(const golden_case *c, const pl_layers *layers, const size_t *operations,
+                         size_t count, expected_stage *expected) {
     const popliner_profile *p = c->profile;
     bool *program_seen = calloc(p->num_programs, sizeof *program_seen);
     bool *touched = calloc(p->num_variables, sizeof *touched);
@@ -198,8 +198,8 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     size_t first_in_layer = SIZE_MAX;
     memset(expected, 0, sizeof *expected);
     for (size_t i = 0; i < count; i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, operations[i]);
-        bool in_layer = popliner_layers_at(layers, operations[i])->unit > 0;
+        const popliner_operation *operation = pl_operation_at(c->operations, operations[i]);
+        bool in_layer = pl_layer_at(layers, operations[i])->unit > 0;
         if (in_layer && first_in_layer == SIZE_MAX)
             first_in_layer = operations[i];
         for (size_t k = 0; k < operation->num_programs; k++) {
@@ -232,8 +232,8 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     expect_vertex_code(p, type_seen, expected);
     if (count > 0) {
         size_t first = first_in_layer != SIZE_MAX ? first_in_layer : operations[0];
-        expect_variables(p, touched, popliner_operations_at(c->operations, first)->first_step,
-                         popliner_operations_at(c->operations, operations[count - 1])->last_step,
+        expect_variables(p, touched, pl_operation_at(c->operations, first)->first_step,
+                         pl_operation_at(c->operations, operations[count - 1])->last_step,
                          expected);
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
@@ -272,9 +272,8 @@ static void check_random_stages(const golden_case *c) {
     popliner_stage_memory memory = {0};
     for (int round = 0; round < 12; round++) {
         /* the layers of the rules, or every operation anywhere */
-        popliner_layers *layers = round % 2 == 0
-                                      ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
-                                      : assign_at_random(c, (size_t)round, &random);
+        pl_layers *layers = round % 2 == 0 ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
+                                           : assign_at_random(c, (size_t)round, &random);
         popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
         pl_stage_meter *meter = make_meter(chain);
         /* one meter measures stages of all sizes, one after another */
@@ -310,7 +309,7 @@ static void measures_units_as_their_operations(void **state) {
     golden_case c;
     golden_load(&c, "popart-train-outline");
     uint64_t random = 4;
-    popliner_layers *layers = assign_at_random(&c, 7, &random);
+    pl_layers *layers = assign_at_random(&c, 7, &random);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     size_t count = pl_operations_count(c.operations);
@@ -321,7 +320,7 @@ static void measures_units_as_their_operations(void **state) {
         for (size_t to = from; to < 8; to++) {
             size_t num_chosen = 0;
             for (size_t i = 0; i < count; i++) {
-                size_t unit = popliner_layers_at(layers, i)->unit;
+                size_t unit = pl_layer_at(layers, i)->unit;
                 if (unit >= from && unit <= to)
                     chosen[num_chosen++] = i;
             }
@@ -351,7 +350,7 @@ static void needs_nothing_for_no_operation(void **state) {
     (void)state;
     golden_case c;
     golden_load(&c, "popart-wide");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
@@ -384,7 +383,7 @@ static void sums_and_compares_tiles(void **state) {
 static void keeps_every_rule(void **state) {
     (void)state;
     golden_case c = made_case();
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
@@ -453,7 +452,7 @@ static void counts_the_code_of_twin_types_twice(void **state) {
 
 /* A stage of one operation, and one with an operation outside layers after it: the same
  * variables, but other steps. Returns how often that makes a difference. */
-static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers *layers,
+static size_t count_forgetful_pairs(const golden_case *c, const pl_layers *layers,
                                     size_t operation) {
     size_t count = 0;
     popliner_stage_memory alone = {0};
@@ -464,7 +463,7 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
     assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < pl_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
-        if (popliner_layers_at(layers, later)->unit != 0)
+        if (pl_layer_at(layers, later)->unit != 0)
             continue;
         pl_stage_meter *meter = make_meter(chain);
         pl_stage_meter_remember_peaks(meter, true);
@@ -512,12 +511,12 @@ static void remembers_peaks_by_variables_alone(void **state) {
     (void)state;
     golden_case c;
     golden_load(&c, "poptorch-train-outline");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     size_t num_pairs = 0;
     for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         /* Calls run, with the bodies that others call too, long after what is listed after them */
-        if (popliner_layers_at(layers, i)->unit > 0 &&
-            strncmp(popliner_operations_at(c.operations, i)->name, "Call", 4) == 0)
+        if (pl_layer_at(layers, i)->unit > 0 &&
+            strncmp(pl_operation_at(c.operations, i)->name, "Call", 4) == 0)
             num_pairs += count_forgetful_pairs(&c, layers, i);
     }
     assert_true(num_pairs > 0);
@@ -529,7 +528,7 @@ static void remembers_several_sets_of_variables(void **state) {
     (void)state;
     golden_case c;
     golden_load(&c, "popart-inf");
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(chain);
     pl_stage_meter *remembering = make_meter(chain);

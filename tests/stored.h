@@ -11,7 +11,7 @@
 /* The caller frees *profile and *operations. Errors: those of pl_stored_analysis_open and
  * pl_stored_analysis_load_variables. */
 static inline popliner_status load_stored(const char *path, popliner_profile **profile,
-                                          popliner_operations **operations, popliner_error *error) {
+                                          pl_operations **operations, popliner_error *error) {
     pl_stored_analysis *analysis;
     *profile = NULL;
     *operations = NULL;

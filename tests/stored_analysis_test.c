@@ -31,11 +31,11 @@
 
 /* ---- Comparing ------------------------------------------------------------------------------ */
 
-static size_t list_fields(const popliner_profile *profile, const popliner_operations *operations,
+static size_t list_fields(const popliner_profile *profile, const pl_operations *operations,
                           pl_field *fields) {
     /* only read through */
     size_t count = pl_profile_fields((popliner_profile *)profile, fields);
-    return count + pl_operations_fields((popliner_operations *)operations, fields + count);
+    return count + pl_operations_fields((pl_operations *)operations, fields + count);
 }
 
 static size_t size_of(const pl_field *field) {
@@ -43,8 +43,8 @@ static size_t size_of(const pl_field *field) {
 }
 
 /* The name of what differs, or NULL. */
-static const char *difference(const popliner_profile *p, const popliner_operations *o,
-                              const popliner_profile *other_p, const popliner_operations *other_o) {
+static const char *difference(const popliner_profile *p, const pl_operations *o,
+                              const popliner_profile *other_p, const pl_operations *other_o) {
     pl_field fields[2 * PL_MAX_FIELDS];
     pl_field other_fields[2 * PL_MAX_FIELDS];
     size_t count = list_fields(p, o, fields);
@@ -80,7 +80,7 @@ static void save(const golden_case *c, const char *path) {
  * it was loaded. */
 static bool loads(const golden_case *c, const char *path, const char *how) {
     popliner_profile *profile;
-    popliner_operations *operations;
+    pl_operations *operations;
     popliner_error error = {.message = ""};
     popliner_status status = load_stored(path, &profile, &operations, &error);
     if (status != POPLINER_OK) {
@@ -107,7 +107,7 @@ static void assert_refused(const golden_case *c, const char *path, const char *h
 /* Asserts that `path` is refused with a message that contains `reason`. */
 static void assert_reason(const char *path, const char *reason) {
     popliner_profile *profile;
-    popliner_operations *operations;
+    pl_operations *operations;
     popliner_error error = {.message = ""};
     assert_int_equal(load_stored(path, &profile, &operations, &error), POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, path));
@@ -134,7 +134,7 @@ static void *items_of(const pl_field *fields, size_t count, const char *name) {
  * byte of the file matters. */
 static void make_tiny(golden_case *c) {
     popliner_profile *p = calloc(1, sizeof *p);
-    popliner_operations *o = calloc(1, sizeof *o);
+    pl_operations *o = calloc(1, sizeof *o);
     assert_true(p != NULL && o != NULL);
     *c = (golden_case){"tiny", p, NULL, o};
     p->target = (pl_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
@@ -478,7 +478,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 continue;
             }
             whole_walk(c.profile);
-            popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+            pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
             pl_sharing sharing = {0};
             for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
                  model <= POPLINER_MEMORY_MODEL_FULL; model++) {
@@ -543,7 +543,7 @@ static void refuses_compute_sets_of_other_programs(void **state) {
     damage d;
     begin_damage(&d, state);
     popliner_profile *profile;
-    popliner_operations *operations;
+    pl_operations *operations;
     assert_int_equal(load_stored(d.path, &profile, &operations, NULL), POPLINER_OK);
     const size_t count = profile->num_programs;
     size_t changed = count;
@@ -614,7 +614,7 @@ static bool diagnoses(const char *path) {
             fail_msg("%s", error.message);
         return false;
     }
-    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
@@ -896,7 +896,7 @@ static void says_that_a_path_is_too_long(void **state) {
     golden_case c;
     popliner_error error = {.message = ""};
     popliner_profile *profile = NULL;
-    popliner_operations *operations = NULL;
+    pl_operations *operations = NULL;
     char path[2000];
     char folder[201];
     size_t length = (size_t)snprintf(path, sizeof path, "%s", (const char *)*state);
@@ -949,7 +949,7 @@ static void those_who_store_at_once_do_not_mix(void **state) {
     }
     for (size_t i = 0; i < 60; i++) {
         popliner_profile *profile;
-        popliner_operations *operations;
+        pl_operations *operations;
         popliner_error error = {.message = ""};
         if (load_stored(path, &profile, &operations, &error) != POPLINER_OK &&
             strstr(error.message, "changed while it was being read") == NULL)

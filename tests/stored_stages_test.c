@@ -32,7 +32,7 @@ enum { PLACES = 4, PLAIN = 2, NUM_MEASURED };
 /* A case that trains, its layers, and its stages as they were stored. */
 typedef struct stored_case {
     golden_case c;
-    popliner_layers *layers;
+    pl_layers *layers;
     pl_measured_stages measured[NUM_MEASURED]; /* without effects: by recompute; of no pipeline */
     popliner_costs *costs[NUM_MEASURED];       /* measured without details, for PLACES */
     char *path;
@@ -99,7 +99,7 @@ static void end(stored_case *s) {
 }
 
 /* The stages for this question, or zero ones. */
-static pl_measured_stages find(pl_stored_analysis *analysis, const popliner_layers *layers,
+static pl_measured_stages find(pl_stored_analysis *analysis, const pl_layers *layers,
                                popliner_memory_model model, popliner_schedule schedule,
                                popliner_recompute recompute) {
     pl_measured_stages found;
@@ -219,10 +219,9 @@ static void makes_tables_of_any_length(void **state) {
 }
 
 /* Whether two assignments give every operation the same unit. */
-static bool assigns_alike(const golden_case *c, const popliner_layers *a,
-                          const popliner_layers *b) {
+static bool assigns_alike(const golden_case *c, const pl_layers *a, const pl_layers *b) {
     for (size_t i = 0; i < pl_operations_count(c->operations); i++)
-        if (popliner_layers_at(a, i)->unit != popliner_layers_at(b, i)->unit)
+        if (pl_layer_at(a, i)->unit != pl_layer_at(b, i)->unit)
             return false;
     return true;
 }
@@ -236,7 +235,7 @@ static void finds_nothing_for_other_questions(void **state) {
     pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_POPLINER,
                                     POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
     assert_null(found.chain);
-    popliner_layers *const others[] = {
+    pl_layers *const others[] = {
         assign_layers(&s.c, golden_every_op, POPLINER_LAYER_ORDER_STEPS),
         assign_layers(&s.c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS),
         assign_at_random(&s.c, pl_layers_num_units(s.layers) - 1, &random),
@@ -389,7 +388,7 @@ static void what_needs_variables_asks_for_them(void **state) {
     begin(&s, state);
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     const popliner_profile *p = analysis->profile;
-    const popliner_operations *o = analysis->operations;
+    const pl_operations *o = analysis->operations;
     popliner_profile_info info = info_of(p);
     size_t num_tiles = p->target.num_tiles;
     assert_int_equal(info.num_variables, 0);

@@ -60,7 +60,7 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
     popliner_error error = {.message = ""};
     popliner_profile *profile = NULL;
     pl_debug_info *info = NULL;
-    popliner_operations *operations = NULL;
+    pl_operations *operations = NULL;
     told t = {.caller = pthread_self()};
     popliner_listener listener = {.user = &t, .message = on_message, .progress = on_progress};
     pl_read_options options = {.listener = &listener, .num_threads = num_threads};

@@ -144,11 +144,12 @@ static void *measure(void *user) {
 
 /* In the child: each use of the analysis ends with the error. Returns what is wrong, or 0. */
 static int use_in_child(popliner_analysis *analysis, const popliner_costs *costs) {
-    const popliner_layers *layers;
+    const popliner_layer_finding *layers;
+    size_t count;
     const popliner_solver_options options = shared_ipus();
     popliner_plan *plan = NULL;
     popliner_error error = {.message = ""};
-    if (popliner_analysis_layers(analysis, &layers, &error) != POPLINER_ERROR_USAGE)
+    if (popliner_analysis_layers(analysis, &layers, &count, &error) != POPLINER_ERROR_USAGE)
         return 1;
     if (strstr(error.message, "was in use when this process was forked") == NULL)
         return 2;

@@ -109,7 +109,7 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const
     uint64_t *copied = calloc(p->num_variables, sizeof *copied);
     assert_true(programs != NULL && compute_sets != NULL && variables != NULL && copied != NULL);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
-        const popliner_operation *operation = popliner_operations_at(c->operations, i);
+        const popliner_operation *operation = pl_operation_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << unit_of[i];
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
@@ -150,11 +150,11 @@ static void check_usage(const golden_case *c) {
     assert_non_null(unit_of);
     uint64_t random = 3;
     for (size_t num_layers = 0; num_layers < 60; num_layers += 11) {
-        popliner_layers *layers = assign_at_random(c, num_layers, &random);
+        pl_layers *layers = assign_at_random(c, num_layers, &random);
         pl_unit_usage usage = {0};
         size_t num_units = pl_layers_num_units(layers);
         for (size_t i = 0; i < count; i++)
-            unit_of[i] = (uint32_t)popliner_layers_at(layers, i)->unit;
+            unit_of[i] = (uint32_t)pl_layer_at(layers, i)->unit;
         assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, NULL,
                                             &(pl_unit_map){unit_of, num_units, false}, NULL),
                          POPLINER_OK);

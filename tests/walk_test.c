@@ -889,7 +889,7 @@ static char *directory; /* of the current test */
 static void check_stored(const golden_case *c) {
     char *path = test_path(directory, "stored");
     popliner_profile *profile = NULL;
-    popliner_operations *operations = NULL;
+    pl_operations *operations = NULL;
     popliner_error error = {.message = ""};
     if (pl_stored_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
             POPLINER_OK ||

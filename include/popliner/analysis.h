@@ -200,14 +200,17 @@ const popliner_check *popliner_analysis_check_at(const popliner_analysis *analys
 popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popliner_level level,
                                               const char *text, popliner_error *error);
 
-/* Sets *operations to the operations of the model. Errors: MEMORY. */
+/* Sets operations[*count] to the operations of the model, in the order in which they first run.
+ * Errors: MEMORY. */
 popliner_status popliner_analysis_operations(popliner_analysis *analysis,
-                                             const popliner_operations **operations,
+                                             const popliner_operation **operations, size_t *count,
                                              popliner_error *error);
 
-/* Sets *layers to the layer of each operation. Errors: USAGE for a regex of the options; MEMORY. */
+/* Sets layers[*count] to the layer of each operation. Errors: USAGE for a regex of the options;
+ * MEMORY. */
 popliner_status popliner_analysis_layers(popliner_analysis *analysis,
-                                         const popliner_layers **layers, popliner_error *error);
+                                         const popliner_layer_finding **layers, size_t *count,
+                                         popliner_error *error);
 
 /* Sets *chain to the chain of units in a memory model, which names and numbers them. Errors: those
  * of popliner_analysis_layers; INPUT if a loaded file is damaged. */

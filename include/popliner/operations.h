@@ -15,12 +15,7 @@
 extern "C" {
 #endif
 
-/* The operations of a profile in the order in which they first run. Owned by the
- * analysis. */
-typedef struct popliner_operations popliner_operations;
-
-/* One operation. Belongs to the list, with all that it points to; later versions may append
- * members. */
+/* An operation of a profile. Owned by the analysis, with all that it points to. */
 typedef struct popliner_operation {
     const char *name;         /* as PopLiner shows it, never empty */
     uint64_t debug_context;   /* id of its context; several operations may share one */
@@ -33,10 +28,6 @@ typedef struct popliner_operation {
     /* all are of a framework's debug contexts, or all of those of the programs */
     bool is_of_framework;
 } popliner_operation;
-
-/* Returns the operation `index`; NULL if it is out of range. */
-const popliner_operation *popliner_operations_at(const popliner_operations *operations,
-                                                 size_t index);
 
 /* ---- Layers ---- */
 
@@ -60,8 +51,8 @@ typedef enum popliner_layer_rule {
     POPLINER_LAYER_RULE_NONE,        /* no layer: no rule applied */
 } popliner_layer_rule;
 
-/* The layer of an operation, and the rule that found it. Belongs to the layers, with its texts;
- * later versions may append members. */
+/* The layer of an operation, and the rule that found it. Owned by the analysis, with its texts. The
+ * units are those of the chain of POPLINER_MEMORY_MODEL_POPLINER. */
 typedef struct popliner_layer_finding {
     size_t unit;      /* 0 for an operation in no layer; layers follow in the chosen order */
     const char *name; /* of the layer; NULL for unit 0 */
@@ -75,13 +66,6 @@ typedef struct popliner_layer_finding {
      * one. */
     const char *note;
 } popliner_layer_finding;
-
-/* The assignment of operations to layers. The units are those of the chain of
- * POPLINER_MEMORY_MODEL_POPLINER. Owned by the analysis. */
-typedef struct popliner_layers popliner_layers;
-
-/* Returns the layer of operation `operation`; NULL if it is out of range. */
-const popliner_layer_finding *popliner_layers_at(const popliner_layers *layers, size_t operation);
 
 /* ---- The chain ----
  *

@@ -312,8 +312,7 @@ popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner
 }
 
 static popliner_status operations_in_turn(popliner_analysis *analysis,
-                                          const popliner_operations **operations,
-                                          popliner_error *error) {
+                                          const pl_operations **operations, popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_status status = POPLINER_OK;
     double start = pl_clock_seconds();
@@ -330,20 +329,26 @@ static popliner_status operations_in_turn(popliner_analysis *analysis,
 }
 
 popliner_status popliner_analysis_operations(popliner_analysis *analysis,
-                                             const popliner_operations **operations,
+                                             const popliner_operation **operations, size_t *count,
                                              popliner_error *error) {
+    const pl_operations *found = NULL;
     *operations = NULL;
+    *count = 0;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = operations_in_turn(analysis, operations, error);
+    status = operations_in_turn(analysis, &found, error);
+    if (status == POPLINER_OK) {
+        *operations = found->items;
+        *count = found->count;
+    }
     return pl_analysis_leave(analysis, status);
 }
 
-popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_layers **layers,
+popliner_status pl_analysis_layers(popliner_analysis *analysis, const pl_layers **layers,
                                    popliner_error *error) {
     popliner_analysis *a = analysis;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const pl_layer_options options = layer_options(a);
     popliner_status status = operations_in_turn(a, &operations, error);
     double start = pl_clock_seconds();
@@ -357,18 +362,25 @@ popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_l
 }
 
 popliner_status popliner_analysis_layers(popliner_analysis *analysis,
-                                         const popliner_layers **layers, popliner_error *error) {
+                                         const popliner_layer_finding **layers, size_t *count,
+                                         popliner_error *error) {
+    const pl_layers *found = NULL;
     *layers = NULL;
+    *count = 0;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = pl_analysis_layers(analysis, layers, error);
+    status = pl_analysis_layers(analysis, &found, error);
+    if (status == POPLINER_OK) {
+        *layers = found->items;
+        *count = found->num_operations;
+    }
     return pl_analysis_leave(analysis, status);
 }
 
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   popliner_error *error) {
-    const popliner_layers *layers;
+    const pl_layers *layers;
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);

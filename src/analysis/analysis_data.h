@@ -59,15 +59,15 @@ struct popliner_analysis {
     pl_turn turn;
 
     const popliner_profile *profile;
-    const popliner_operations *operations;   /* NULL until first needed */
+    const pl_operations *operations;         /* NULL until first needed */
     popliner_check checks[PL_NUM_RELATIONS]; /* of the profile */
-    popliner_layers *layers;
+    pl_layers *layers;
     pl_sharing sharing; /* empty until first needed */
     pl_model_parts models[POPLINER_NUM_MEMORY_MODELS];
 
     /* Owner of profile and operations: those that were read, or a loaded file. */
     popliner_profile *read_profile;
-    popliner_operations *found_operations;
+    pl_operations *found_operations;
     pl_debug_info *info; /* NULL if there is none */
     pl_stored_analysis *stored;
     bool has_variables;
@@ -100,7 +100,7 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
                                          popliner_error *error);
 
 /* Like the public function of this name. */
-popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_layers **layers,
+popliner_status pl_analysis_layers(popliner_analysis *analysis, const pl_layers **layers,
                                    popliner_error *error);
 
 /* Like popliner_analysis_prepare for a page. */

@@ -84,7 +84,7 @@ static const pl_operation_usage *known_usage(const popliner_analysis *a) {
 
 popliner_status pl_analysis_pair_layers(popliner_analysis *a, const pl_sharing **sharing,
                                         popliner_error *error) {
-    const popliner_layers *layers;
+    const pl_layers *layers;
     popliner_status status = pl_analysis_layers(a, &layers, error);
     if (status == POPLINER_OK && a->sharing.affinity_bytes == NULL) {
         status = pl_analysis_load_variables(a, error);

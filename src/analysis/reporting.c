@@ -72,12 +72,12 @@ static void check_units(name_check *check, const popliner_chain *chain) {
         check_name(check, pl_chain_unit_at(chain, i)->label);
 }
 
-static void check_layers(name_check *check, const popliner_layers *layers) {
+static void check_layers(name_check *check, const pl_layers *layers) {
     for (size_t i = 1; i < pl_layers_num_units(layers); i++)
         check_name(check, pl_layers_name(layers, i));
 }
 
-static void check_operations(name_check *check, const popliner_operations *operations) {
+static void check_operations(name_check *check, const pl_operations *operations) {
     for (size_t i = 0; i < pl_operations_count(operations); i++)
         check_name(check, pl_operation_at(operations, i)->name);
 }
@@ -555,13 +555,14 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
     const pl_certificate *whole = (const pl_certificate *)callers;
     const popliner_memory_model model = POPLINER_MEMORY_MODEL_FULL;
     const popliner_chain *chain = NULL;
-    const popliner_layers *layers = NULL;
+    const popliner_layer_finding *layers = NULL;
+    size_t num_operations = 0;
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     bool is_training = false;
     pl_layout layout;
     size_t width = 0;
     *text = NULL;
-    popliner_status status = popliner_analysis_layers(analysis, &layers, error);
+    popliner_status status = popliner_analysis_layers(analysis, &layers, &num_operations, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)

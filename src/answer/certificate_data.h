@@ -9,10 +9,10 @@
 #include "base/json_writer.h"
 #include "base/layout.h"
 #include "memory/stage_details.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
 #include "popliner/changes.h"
-#include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"
 #include "solve/options.h"
@@ -43,7 +43,7 @@ typedef struct pl_certificate_input {
      * Details tell what a stage needs that has an IPU to itself; other stages are measured, and
      * checked, which needs a meter. The last ones are for making it. */
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const popliner_chain *chain;
     pl_stage_meter *meter; /* measures other stages meanwhile */
     const pl_stage_details *stage_details;

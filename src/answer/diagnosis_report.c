@@ -19,7 +19,7 @@ enum { PATH_ROOM = 500 };
 typedef struct context {
     const pl_diagnosis *diagnosis;
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const pl_debug_info *info;
     popliner_option_names names;
     size_t most;

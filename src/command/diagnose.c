@@ -16,20 +16,18 @@
 /* ---- a profile in which no layer was found ---- */
 
 /* The first few operations, none twice: "'a', 'b' and 'c'"; "" if there are none. */
-static void list_operations(const popliner_operations *operations, char *text, size_t size) {
+static void list_operations(const popliner_operation *operations, size_t count, char *text,
+                            size_t size) {
     enum { MAX_SHOWN = 5 };
     const char *shown[MAX_SHOWN] = {NULL};
     size_t num_shown = 0;
     size_t length = 0;
-    const popliner_operation *operation;
-    for (size_t i = 0;
-         num_shown < MAX_SHOWN && (operation = popliner_operations_at(operations, i)) != NULL;
-         i++) {
-        bool is_known = operation->is_tensor || *operation->name == '\0';
+    for (size_t i = 0; num_shown < MAX_SHOWN && i < count; i++) {
+        bool is_known = operations[i].is_tensor || *operations[i].name == '\0';
         for (size_t k = 0; k < num_shown; k++)
-            is_known = is_known || strcmp(shown[k], operation->name) == 0;
+            is_known = is_known || strcmp(shown[k], operations[i].name) == 0;
         if (!is_known)
-            shown[num_shown++] = operation->name;
+            shown[num_shown++] = operations[i].name;
     }
     *text = '\0';
     for (size_t k = 0; k < num_shown && length < size; k++)
@@ -54,17 +52,18 @@ static popliner_status say(session *s, popliner_error *error, popliner_level lev
 
 /* Names operations, and a regex that would find layers among them. */
 static popliner_status tell_candidates(session *s, popliner_error *error) {
-    const popliner_operations *operations = NULL;
+    const popliner_operation *operations = NULL;
+    size_t count = 0;
     popliner_diagnosis_options all = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_diagnosis *diagnosis = NULL;
     all.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
     char names[900];
-    popliner_status status = popliner_analysis_operations(s->analysis, &operations, error);
+    popliner_status status = popliner_analysis_operations(s->analysis, &operations, &count, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_diagnose(s->analysis, &all, &diagnosis, error);
     if (status != POPLINER_OK)
         return status;
-    list_operations(operations, names, sizeof names);
+    list_operations(operations, count, names, sizeof names);
     if (*names != '\0')
         status = say(s, error, POPLINER_LEVEL_WARNING,
                      "The first operations are %s; --operation-breakdown lists all.", names);
@@ -77,18 +76,13 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     return status;
 }
 
-/* Whether any operation is in a layer. */
-static bool has_layer(const popliner_layers *layers) {
-    const popliner_layer_finding *layer = popliner_layers_at(layers, 0);
-    for (size_t i = 1; layer != NULL && layer->unit == 0; i++)
-        layer = popliner_layers_at(layers, i);
-    return layer != NULL;
-}
-
 popliner_status can_split(session *s, bool *can, popliner_error *error) {
-    const popliner_layers *layers = NULL;
-    popliner_status status = popliner_analysis_layers(s->analysis, &layers, error);
-    *can = status == POPLINER_OK && (s->options.num_ipus.number == 1 || has_layer(layers));
+    const popliner_layer_finding *layers = NULL;
+    size_t count = 0;
+    popliner_status status = popliner_analysis_layers(s->analysis, &layers, &count, error);
+    *can = status == POPLINER_OK && s->options.num_ipus.number == 1;
+    for (size_t i = 0; i < count && !*can; i++)
+        *can = layers[i].unit > 0;
     if (status != POPLINER_OK || *can)
         return status;
     s->failed_softly = true;

@@ -434,7 +434,8 @@ static popliner_status check_ipu(const session *s, popliner_error *error) {
 popliner_status session_open(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
-    const popliner_layers *layers;
+    const popliner_layer_finding *layers;
+    size_t count;
     progress_reads(o->profile);
     how.layer_name_regex = o->layer_name_regex;
     how.leaves_out_notes = o->no_notes;
@@ -456,7 +457,8 @@ popliner_status session_open(session *s, popliner_error *error) {
     status = check_profile(s, error);
     if (status == POPLINER_OK)
         status = check_ipu(s, error);
-    return status == POPLINER_OK ? popliner_analysis_layers(s->analysis, &layers, error) : status;
+    return status == POPLINER_OK ? popliner_analysis_layers(s->analysis, &layers, &count, error)
+                                 : status;
 }
 
 /* ---- memory ---- */

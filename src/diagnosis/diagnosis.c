@@ -75,9 +75,8 @@ static bool add_stems(stems *all, const char *name, size_t operation) {
 
 /* Finds the word that is followed by most different numbers, at least two, in names such as
  * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Errors: MEMORY. */
-static popliner_status suggest_regex(const popliner_operations *operations,
-                                     const popliner_layers *layers, pl_suggestion *suggestion,
-                                     popliner_error *error) {
+static popliner_status suggest_regex(const pl_operations *operations, const pl_layers *layers,
+                                     pl_suggestion *suggestion, popliner_error *error) {
     stems all = {.capacity = 0};
     bool memory = true;
     size_t best = SIZE_MAX;
@@ -117,9 +116,8 @@ static popliner_status suggest_regex(const popliner_operations *operations,
 
 /* Counts the operations by the rule that gave their layer. If most have none, suggests a regex.
  * Errors: MEMORY. O(operations * rules), and that of suggest_regex. */
-static popliner_status diagnose_coverage(const popliner_operations *operations,
-                                         const popliner_layers *layers, pl_diagnosis *d,
-                                         popliner_error *error) {
+static popliner_status diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
+                                         pl_diagnosis *d, popliner_error *error) {
     size_t capacity = 0;
     d->num_operations = pl_operations_count(operations);
     for (size_t i = 0; i < d->num_operations; i++) {

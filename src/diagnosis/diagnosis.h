@@ -38,8 +38,8 @@ enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
 /* The bytes that the counted operations explain. */
 typedef struct pl_explained {
     const popliner_profile *profile;
-    const popliner_operations *operations;
-    const popliner_layers *layers;
+    const pl_operations *operations;
+    const pl_layers *layers;
     const popliner_chain *chain;
 
     size_t *counted; /* [num_counted]: the operations that count, ascending */
@@ -73,7 +73,7 @@ static inline bool pl_explained_is_code(const pl_explained *explained, size_t va
 /* ---- missing memory ---- */
 
 /* Returns why a program belongs to no operation; only for programs that do not. */
-popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program);
+popliner_missing_reason pl_program_reason(const pl_operations *operations, size_t program);
 
 /* Returns a few words for a reason, without a full stop. Static. */
 const char *pl_missing_reason_text(popliner_missing_reason reason);
@@ -165,7 +165,7 @@ typedef struct pl_diagnosis {
 
     /* The objects that reports refer to; `info` may be NULL. Set by the analysis. */
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const pl_debug_info *info;
     popliner_option_names option_names;
 } pl_diagnosis;
@@ -181,8 +181,8 @@ const char *pl_gap_words(popliner_gap gap);
  * passes over variables and programs. */
 typedef struct pl_diagnosis_subject {
     const popliner_profile *profile;
-    const popliner_operations *operations;
-    const popliner_layers *layers;
+    const pl_operations *operations;
+    const pl_layers *layers;
     const popliner_chain *chain;
     pl_stage_meter *meter;
 } pl_diagnosis_subject;
@@ -212,11 +212,9 @@ typedef struct pl_sharing {
 /* Fills the tables. `by_operation` may be NULL. Errors: USAGE if the variables are not loaded;
  * MEMORY. Cost: a pass over the variables; without `by_operation` also one over those that programs
  * touch. */
-popliner_status pl_sharing_measure(const popliner_profile *profile,
-                                   const popliner_operations *operations,
-                                   const popliner_layers *layers,
-                                   const pl_operation_usage *by_operation, pl_sharing *sharing,
-                                   popliner_error *error);
+popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_operations *operations,
+                                   const pl_layers *layers, const pl_operation_usage *by_operation,
+                                   pl_sharing *sharing, popliner_error *error);
 void pl_sharing_clear(pl_sharing *sharing);
 
 #endif

@@ -34,7 +34,7 @@ const char *pl_missing_reason_text(popliner_missing_reason reason) {
     return "the compiler's own";
 }
 
-popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program) {
+popliner_missing_reason pl_program_reason(const pl_operations *operations, size_t program) {
     switch ((pl_standing)operations->program_standing[program]) {
     case PL_STANDING_NO_DEBUG_ID:
         return POPLINER_MISSING_NO_DEBUG_ID;

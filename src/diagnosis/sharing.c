@@ -64,8 +64,8 @@ static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const gr
 /* Finds the layers of a step. */
 typedef struct step_layers {
     const popliner_profile *profile;
-    const popliner_operations *operations;
-    const popliner_layers *layers;
+    const pl_operations *operations;
+    const pl_layers *layers;
 } step_layers;
 
 /* Sets units[] to the units of the layers of a step, each once: that of its own operation, and
@@ -116,11 +116,9 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const p
     }
 }
 
-popliner_status pl_sharing_measure(const popliner_profile *profile,
-                                   const popliner_operations *operations,
-                                   const popliner_layers *layers,
-                                   const pl_operation_usage *by_operation, pl_sharing *sharing,
-                                   popliner_error *error) {
+popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_operations *operations,
+                                   const pl_layers *layers, const pl_operation_usage *by_operation,
+                                   pl_sharing *sharing, popliner_error *error) {
     pl_sharing_clear(sharing);
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)

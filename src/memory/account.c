@@ -49,7 +49,7 @@ static popliner_status mark_known(pl_account *account, const popliner_profile *p
 
 /* Counts the code of all operations, and marks the variables that they touch. */
 static popliner_status explain(pl_account *account, const pl_memory_model *model,
-                               const popliner_profile *p, const popliner_operations *operations,
+                               const popliner_profile *p, const pl_operations *operations,
                                const pl_operation_usage *usage, popliner_error *error) {
     pl_code_counter counter = {0};
     popliner_status status = pl_code_counter_begin(&counter, model, p, error);
@@ -150,8 +150,7 @@ static popliner_status sort_variables(pl_account *account, const popliner_profil
 }
 
 popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
-                                  const popliner_profile *profile,
-                                  const popliner_operations *operations,
+                                  const popliner_profile *profile, const pl_operations *operations,
                                   const pl_operation_usage *usage, popliner_error *error) {
     if (!model->follows_account)
         return POPLINER_OK;

@@ -12,8 +12,8 @@
 #include "memory/code.h"
 #include "memory/memory_model.h"
 #include "memory/needs.h"
+#include "model/operations.h"
 #include "popliner/error.h"
-#include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 
@@ -60,8 +60,7 @@ struct pl_operation_usage;
  * free with pl_account_free, also after an error. `usage` may be NULL. Errors: MEMORY. Cost: one
  * pass over the variables and, without `usage`, one over what programs touch. */
 popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
-                                  const popliner_profile *profile,
-                                  const popliner_operations *operations,
+                                  const popliner_profile *profile, const pl_operations *operations,
                                   const struct pl_operation_usage *usage, popliner_error *error);
 void pl_account_free(pl_account *account);
 

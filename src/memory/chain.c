@@ -55,7 +55,7 @@ bool pl_chain_has_operations(const popliner_chain *chain, size_t unit) {
 /* Sets the operation of every step: the one that it runs for, or that of the last step with one,
  * or, before all of them, the first one; PL_NONE throughout if there is none. */
 static bool place_steps(popliner_chain *chain) {
-    const popliner_operations *operations = chain->operations;
+    const pl_operations *operations = chain->operations;
     chain->num_steps = operations->num_steps;
     chain->operation_of_step = pl_new_array(chain->num_steps, sizeof(uint32_t));
     if (chain->operation_of_step == NULL)
@@ -71,7 +71,7 @@ static bool place_steps(popliner_chain *chain) {
     return true;
 }
 
-uint32_t pl_layer_key(const popliner_layers *layers, size_t operation) {
+uint32_t pl_layer_key(const pl_layers *layers, size_t operation) {
     return (uint32_t)pl_layers_unit_of(layers, operation) << 1 |
            (pl_layer_is_guess(layers, operation) ? 1 : 0);
 }
@@ -155,9 +155,8 @@ static bool group_operations(popliner_chain *chain) {
     return memory;
 }
 
-popliner_status pl_chain_create(const popliner_profile *profile,
-                                const popliner_operations *operations,
-                                const popliner_layers *layers, popliner_memory_model model,
+popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
+                                const pl_layers *layers, popliner_memory_model model,
                                 popliner_chain **result, popliner_error *error) {
     size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
@@ -202,9 +201,8 @@ size_t pl_chain_fields(popliner_chain *c, pl_field *fields) {
 }
 
 popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const popliner_layers *layers, bool *is_right,
-                                  popliner_error *error) {
+                                  const pl_operations *operations, const pl_layers *layers,
+                                  bool *is_right, popliner_error *error) {
     bool right = chain->num_units > 0 && chain->num_operations == pl_operations_count(operations);
     for (size_t i = 0; right && i < chain->num_units; i++)
         right = chain->layer[i] < pl_layers_num_units(layers) &&

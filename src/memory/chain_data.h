@@ -14,8 +14,8 @@
 
 struct popliner_chain {
     const popliner_profile *profile; /* not owned, like the next three */
-    const popliner_operations *operations;
-    const popliner_layers *layers;
+    const pl_operations *operations;
+    const pl_layers *layers;
     const pl_memory_model *model;
     size_t num_units;
     popliner_unit_kind *kind;   /* [num_units] */
@@ -34,9 +34,8 @@ struct popliner_chain {
  * the profile, operations and layers. Owned by the caller; free with pl_chain_free. Errors: MEMORY;
  * for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one pass over the
  * variables that programs touch. */
-popliner_status pl_chain_create(const popliner_profile *profile,
-                                const popliner_operations *operations,
-                                const popliner_layers *layers, popliner_memory_model model,
+popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
+                                const pl_layers *layers, popliner_memory_model model,
                                 popliner_chain **chain, popliner_error *error);
 void pl_chain_free(popliner_chain *chain);
 
@@ -64,9 +63,8 @@ size_t pl_chain_fields(popliner_chain *chain, pl_field *fields);
 /* Completes a chain whose memory model and stored arrays are set; *is_right becomes true if they
  * fit these operations and layers. Errors: MEMORY. */
 popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const popliner_layers *layers, bool *is_right,
-                                  popliner_error *error);
+                                  const pl_operations *operations, const pl_layers *layers,
+                                  bool *is_right, popliner_error *error);
 
 /* Returns the first unit whose data counts: unit 0, unless it holds the operations in no layer. */
 static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
@@ -74,13 +72,13 @@ static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
 }
 
 /* True if the layer of an operation is only a guess from the next operation. */
-static inline bool pl_layer_is_guess(const popliner_layers *layers, size_t operation) {
+static inline bool pl_layer_is_guess(const pl_layers *layers, size_t operation) {
     return pl_layer_at(layers, operation)->rule == POPLINER_LAYER_RULE_FOLLOWING;
 }
 
 /* Returns the unit of the operation in `layers`, and whether it is a guess: all that the chain
  * depends on in addition to the profile. Equal keys give equal chains. */
-uint32_t pl_layer_key(const popliner_layers *layers, size_t operation);
+uint32_t pl_layer_key(const pl_layers *layers, size_t operation);
 
 /* Marks the IPUs of the profile on which operations of the stages compute, in
  * is_used[target.num_ipus], which is 0 before; all of them if unknown. Returns the number of marked

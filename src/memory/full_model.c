@@ -20,7 +20,7 @@
 static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
 /* Returns the layer of an operation, 0 if it is in none, or only by a guess. */
-static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
+static uint32_t sure_layer(const pl_layers *layers, size_t operation) {
     return pl_layer_is_guess(layers, operation) ? 0
                                                 : (uint32_t)pl_layers_unit_of(layers, operation);
 }
@@ -149,7 +149,7 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
 
 static popliner_status place_by_touches(popliner_chain *chain, popliner_error *error) {
     const popliner_profile *profile = chain->profile;
-    const popliner_operations *operations = chain->operations;
+    const pl_operations *operations = chain->operations;
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;

@@ -93,7 +93,7 @@ typedef struct pl_step_run {
 /* Data for all tiles, and for all threads that measure them. */
 typedef struct pl_interval_inputs {
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const popliner_chain *chain;
     const pl_interval_options *options;
     const pl_memory_model *model; /* of the chain */

@@ -75,7 +75,7 @@ static uint32_t without_copies(const search *s, uint32_t set) {
 
 static popliner_status begin(search *s, const popliner_chain *chain, const pl_pass_usage *usage,
                              popliner_error *error) {
-    const popliner_operations *operations = chain->operations;
+    const pl_operations *operations = chain->operations;
     s->profile = chain->profile;
     s->usage = chain->usage != NULL ? chain->usage : &usage->usage.own;
     s->last_step = pl_arrays_new(&s->arrays, chain->num_operations, sizeof *s->last_step);

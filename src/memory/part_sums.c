@@ -428,9 +428,9 @@ static popliner_status measure_shares(const pl_stage_meter *meter, pl_part_sums 
     return status;
 }
 
-popliner_status pl_operation_sums_measure(const popliner_operations *operations,
-                                          pl_stage_meter *meter, const popliner_listener *listener,
-                                          pl_part_sums **sums, popliner_error *error) {
+popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
+                                          const popliner_listener *listener, pl_part_sums **sums,
+                                          popliner_error *error) {
     size_t count = pl_operations_count(operations);
     const bool is_at_once = pl_part_sums_are_possible(meter);
     context_of *contexts = pl_new_array(count, sizeof *contexts);

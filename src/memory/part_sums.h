@@ -6,6 +6,7 @@
 
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
+#include "model/operations.h"
 #include "popliner/error.h"
 
 /* Operations in disjoint shares: single operations, or the units of a chain. */
@@ -44,8 +45,8 @@ popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_share
  * Operations of one debug context all have the result of the first, as in PopLiner. Reports
  * progress to the listener. Errors: MEMORY. Cost: that of pl_part_sums_measure if possible, else
  * that of pl_stage_measure for each context. */
-popliner_status pl_operation_sums_measure(const popliner_operations *operations,
-                                          pl_stage_meter *meter, const popliner_listener *listener,
-                                          pl_part_sums **sums, popliner_error *error);
+popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
+                                          const popliner_listener *listener, pl_part_sums **sums,
+                                          popliner_error *error);
 
 #endif

@@ -88,7 +88,7 @@ static void find_turn(pl_passes *passes, const popliner_chain *chain) {
 /* Marks the operations that do not begin before a step. */
 static void mark_after(const pl_passes *passes, const popliner_chain *chain, size_t step_behind,
                        uint8_t *is_behind) {
-    const popliner_operations *operations = chain->operations;
+    const pl_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
         is_behind[i] = operations->first_step[i] >= step_behind;
     /* for an operation with own steps, other calls of its programs do not matter; iterating down,
@@ -503,7 +503,7 @@ static uint64_t add(uint64_t a, uint64_t b) {
 
 /* Returns the cycles of the steps that run for operations, times how often each runs: [num_steps],
  * which the caller frees; NULL if memory is short. */
-static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_operations *operations,
+static uint64_t *find_step_cycles(const popliner_profile *p, const pl_operations *operations,
                                   const pl_passes *passes) {
     uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* number of runs of each step */
     uint64_t *cycles = pl_new_array(p->num_steps, sizeof *cycles);
@@ -526,7 +526,7 @@ static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_oper
 popliner_status pl_unit_cycles_find(const popliner_chain *chain, const pl_passes *passes,
                                     bool is_forward, uint64_t *cycles, popliner_error *error) {
     const popliner_profile *p = chain->profile;
-    const popliner_operations *operations = chain->operations;
+    const pl_operations *operations = chain->operations;
     uint64_t *of_steps = find_step_cycles(p, operations, passes);
     size_t end = p->num_steps;
     if (of_steps == NULL)

@@ -17,7 +17,7 @@
 
 struct pl_stage_meter {
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const popliner_chain *chain;
     pl_code_counter code;
     pl_account account;

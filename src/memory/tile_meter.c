@@ -186,7 +186,7 @@ static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit) {
  * steps between its first and its last operation. */
 static stage_peak plain_peak(const pl_tile_meter *meter, const stage_steps *steps,
                              bool with_segment) {
-    const popliner_operations *operations = meter->inputs->operations;
+    const pl_operations *operations = meter->inputs->operations;
     stage_peak peak = {.has_steps = false};
     if (meter->inputs->model->has_own_steps) {
         uint64_t max_bytes = pl_peak_tree_most(&meter->tree);

@@ -77,8 +77,7 @@ static void mark_used(const pl_operation_usage *usage, const uint32_t *set, size
 }
 
 popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        popliner_error *error) {
+                                        const pl_operations *operations, popliner_error *error) {
     const size_t count = pl_operations_count(operations);
     usage->num_operations = count;
     usage->num_programs = profile->num_programs;
@@ -183,7 +182,7 @@ static uint32_t *translate(const pl_unit_usage *usage, const uint32_t *set, size
 }
 
 popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
-                                   const popliner_operations *operations,
+                                   const pl_operations *operations,
                                    const pl_operation_usage *by_operation, const pl_unit_map *map,
                                    popliner_error *error) {
     popliner_status status = POPLINER_OK;

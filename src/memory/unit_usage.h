@@ -9,8 +9,8 @@
 
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "model/operations.h"
 #include "popliner/error.h"
-#include "popliner/operations.h"
 #include "popliner/profile.h"
 
 /* Distinct sets of units: those that touch a variable, run a program, or need a vertex type. Most
@@ -81,8 +81,7 @@ typedef struct pl_operation_usage {
 /* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. Errors: MEMORY.
  * O(touches). */
 popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        popliner_error *error);
+                                        const pl_operations *operations, popliner_error *error);
 void pl_operation_usage_free(pl_operation_usage *usage);
 
 typedef struct pl_unit_usage {
@@ -112,7 +111,7 @@ typedef struct pl_unit_map {
  * `by_operation`, unless NULL, saves the pass over what programs touch, and must live as long as
  * the usage. Errors: MEMORY. O(touches), or O(sets * operations in each). */
 popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
-                                   const popliner_operations *operations,
+                                   const pl_operations *operations,
                                    const pl_operation_usage *by_operation, const pl_unit_map *map,
                                    popliner_error *error);
 void pl_unit_usage_free(pl_unit_usage *usage);

@@ -14,8 +14,8 @@ enum { MOST_PLACES = 64 };
 
 /* The steps at which layers run, by place. */
 typedef struct places {
-    const popliner_operations *operations;
-    const popliner_layers *layers;
+    const pl_operations *operations;
+    const pl_layers *layers;
     pl_names names;
     /* of the first match, "layer/"; NULL: layers are not numbered after a stem */
     char *stem;
@@ -142,9 +142,9 @@ static popliner_status tell(const places *p, size_t one, size_t other,
     return POPLINER_OK;
 }
 
-popliner_status pl_layer_places_tell(const popliner_operations *operations,
-                                     const popliner_layers *layers, pl_regex *regex,
-                                     const pl_layer_options *options, popliner_error *error) {
+popliner_status pl_layer_places_tell(const pl_operations *operations, const pl_layers *layers,
+                                     pl_regex *regex, const pl_layer_options *options,
+                                     popliner_error *error) {
     places p = {
         .operations = operations, .layers = layers, .num_units = pl_layers_num_units(layers)};
     popliner_status status = POPLINER_OK;

@@ -43,7 +43,7 @@ static bool add_result(void *user, const char *name) {
 /* The state of the rules. */
 typedef struct finder {
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     pl_regex *name_regex;
     pl_regex *first_layer_regex;
     results found;
@@ -220,7 +220,7 @@ static int compare_naturally(const char *a, const char *b) {
 }
 
 /* Orders the layers that some operation has, and converts numbers of names into units. */
-static popliner_status order_layers(popliner_layers *layers, popliner_layer_order order,
+static popliner_status order_layers(pl_layers *layers, popliner_layer_order order,
                                     const long *units, popliner_error *error) {
     const pl_names *all = &layers->all_names;
     size_t count = 0;
@@ -269,7 +269,7 @@ static popliner_status order_layers(popliner_layers *layers, popliner_layer_orde
 }
 
 /* Writes the rule as PopLiner's tables call it; nothing depends on it. */
-static void write_note(popliner_layers *layers, size_t operation, bool of_framework) {
+static void write_note(pl_layers *layers, size_t operation, bool of_framework) {
     static const char *const texts[] = {
         [POPLINER_LAYER_RULE_NAME] = "",
         [POPLINER_LAYER_RULE_INPUTS] = "deduced_from_input_names",
@@ -403,7 +403,7 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
 }
 
 /* Starts with the last operation, since a Call takes the layer of the next one. */
-static popliner_status assign_all(finder *f, popliner_layers *layers, long *units,
+static popliner_status assign_all(finder *f, pl_layers *layers, long *units,
                                   popliner_error *error) {
     bool is_of_framework = f->operations->of_framework != 0;
     long current = UNIT_NONE;
@@ -425,13 +425,12 @@ static popliner_status assign_all(finder *f, popliner_layers *layers, long *unit
     return POPLINER_OK;
 }
 
-popliner_status pl_layers_assign(const popliner_profile *profile,
-                                 const popliner_operations *operations,
-                                 const pl_layer_options *options, popliner_layers **result,
+popliner_status pl_layers_assign(const popliner_profile *profile, const pl_operations *operations,
+                                 const pl_layer_options *options, pl_layers **result,
                                  popliner_error *error) {
     const pl_layer_options o = complete(options);
     size_t count = pl_operations_count(operations);
-    popliner_layers *layers = calloc(1, sizeof *layers);
+    pl_layers *layers = calloc(1, sizeof *layers);
     *result = NULL;
     if (layers == NULL)
         return pl_fail_memory(error, "the layers");
@@ -473,14 +472,10 @@ done:
     return status;
 }
 
-void pl_layers_free(popliner_layers *layers) {
+void pl_layers_free(pl_layers *layers) {
     if (layers == NULL)
         return;
     pl_names_free(&layers->all_names);
     pl_arrays_free(&layers->arrays);
     free(layers);
-}
-
-const popliner_layer_finding *popliner_layers_at(const popliner_layers *layers, size_t operation) {
-    return operation < layers->num_operations ? pl_layer_at(layers, operation) : NULL;
 }

@@ -5,9 +5,9 @@
 #define PL_MODEL_LAYERS_H
 
 #include "base/id_map.h"
+#include "model/operations.h"
 #include "model/regex.h"
 #include "popliner/error.h"
-#include "popliner/operations.h"
 #include "popliner/profile.h"
 
 typedef struct pl_layer_options {
@@ -22,6 +22,9 @@ typedef struct pl_layer_options {
     const char *name_regex_hint;
 } pl_layer_options;
 
+/* The layer of each operation. */
+typedef struct pl_layers pl_layers;
+
 /* Finds the layer of every operation by the rules of PopLiner 1.0.0. Uses the regex (PCRE2 with
  * Unicode; the captured groups are the layer's name, or the whole match if there is no group) on
  * the operation's name, then on its inputs; for a Call then takes the layer of the next operation;
@@ -30,21 +33,20 @@ typedef struct pl_layer_options {
  *
  * Errors: USAGE for a regex that is invalid (the message has the offset) or takes too long to
  * match; MEMORY. Cost: one match per operation name, inputs, and variable name. */
-popliner_status pl_layers_assign(const popliner_profile *profile,
-                                 const popliner_operations *operations,
-                                 const pl_layer_options *options, popliner_layers **layers,
+popliner_status pl_layers_assign(const popliner_profile *profile, const pl_operations *operations,
+                                 const pl_layer_options *options, pl_layers **layers,
                                  popliner_error *error);
 /* Checks both regexes before there is a profile. Errors: USAGE, with the offset in the regex;
  * MEMORY. */
 popliner_status pl_layer_options_check(const pl_layer_options *options, popliner_error *error);
 
-void pl_layers_free(popliner_layers *layers);
+void pl_layers_free(pl_layers *layers);
 
 /* ---- The layers ---- */
 
-struct popliner_layers {
+struct pl_layers {
     size_t num_operations;
-    popliner_layer_finding *items; /* [num_operations], as popliner_layers_at returns them */
+    popliner_layer_finding *items; /* [num_operations] */
     char (*note)[40];              /* [num_operations] */
     size_t num_layers;
     const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
@@ -52,24 +54,23 @@ struct popliner_layers {
     pl_arrays arrays;   /* own the others */
 };
 
-/* Like popliner_layers_at, for an operation in range. */
-static inline const popliner_layer_finding *pl_layer_at(const popliner_layers *layers,
-                                                        size_t operation) {
+/* Returns the layer of an operation. */
+static inline const popliner_layer_finding *pl_layer_at(const pl_layers *layers, size_t operation) {
     return &layers->items[operation];
 }
 
 /* Returns the operation's unit: 0 if it is in no layer; layers follow in their order. */
-static inline size_t pl_layers_unit_of(const popliner_layers *layers, size_t operation) {
+static inline size_t pl_layers_unit_of(const pl_layers *layers, size_t operation) {
     return layers->items[operation].unit;
 }
 
 /* Returns the number of layers plus 1. */
-static inline size_t pl_layers_num_units(const popliner_layers *layers) {
+static inline size_t pl_layers_num_units(const pl_layers *layers) {
     return layers->num_layers + 1;
 }
 
 /* Returns the layer's name; NULL for unit 0. */
-static inline const char *pl_layers_name(const popliner_layers *layers, size_t unit) {
+static inline const char *pl_layers_name(const pl_layers *layers, size_t unit) {
     return unit == 0 ? NULL : layers->names[unit - 1];
 }
 
@@ -81,8 +82,8 @@ static inline const char *pl_layers_name(const popliner_layers *layers, size_t u
  * begun, and nothing of the first layer begins in between, as it would in a backward pass. `regex`
  * is the one that found the layers. Errors: USAGE, MEMORY. O(operations + pairs of places *
  * layers). */
-popliner_status pl_layer_places_tell(const popliner_operations *operations,
-                                     const popliner_layers *layers, pl_regex *regex,
-                                     const pl_layer_options *options, popliner_error *error);
+popliner_status pl_layer_places_tell(const pl_operations *operations, const pl_layers *layers,
+                                     pl_regex *regex, const pl_layer_options *options,
+                                     popliner_error *error);
 
 #endif

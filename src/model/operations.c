@@ -228,7 +228,7 @@ static int compare_programs(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static uint32_t add_string(popliner_operations *operations, const char *text) {
+static uint32_t add_string(pl_operations *operations, const char *text) {
     size_t length = strlen(text) + 1;
     if (length > 1 << 30 || operations->strings_length + length >= PL_NONE ||
         !pl_grow(&operations->strings, &operations->strings_capacity,
@@ -260,7 +260,7 @@ static void write_name(const pl_debug_info *info, const draft *item, pl_text *na
 }
 
 /* Allocates the arrays for the drafts, and for at most all of their programs. */
-static bool allocate(popliner_operations *operations, const drafts *all) {
+static bool allocate(pl_operations *operations, const drafts *all) {
     pl_field fields[PL_MAX_FIELDS];
     operations->count = all->count;
     for (size_t i = 0; i < all->count; i++)
@@ -273,7 +273,7 @@ static bool allocate(popliner_operations *operations, const drafts *all) {
 
 /* Converts the drafts into the list: names, sorted programs, ranges of steps. */
 static popliner_status finish(const popliner_profile *profile, const pl_debug_info *info,
-                              drafts *all, popliner_operations *operations, popliner_error *error) {
+                              drafts *all, pl_operations *operations, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_text name = {0};
     uint32_t *first_step = malloc((profile->num_programs + 1) * sizeof *first_step);
@@ -330,12 +330,12 @@ done:
 }
 
 popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
-                                   popliner_operations **result, popliner_error *error) {
+                                   pl_operations **result, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     drafts all = {0};
     bool of_framework = false;
     uint32_t *context_of_program = NULL;
-    popliner_operations *operations = calloc(1, sizeof *operations);
+    pl_operations *operations = calloc(1, sizeof *operations);
     *result = NULL;
     if (operations != NULL) {
         operations->num_steps = profile->num_steps;
@@ -371,7 +371,7 @@ done:
     return status;
 }
 
-size_t pl_operations_fields(popliner_operations *o, pl_field *fields) {
+size_t pl_operations_fields(pl_operations *o, pl_field *fields) {
     const pl_field all[] = {
         {"operation_strings", &o->strings, 1, &o->strings_length, 0},
         {"operation_name", &o->name, sizeof *o->name, &o->count, 0},
@@ -390,7 +390,7 @@ size_t pl_operations_fields(popliner_operations *o, pl_field *fields) {
     return sizeof all / sizeof *all;
 }
 
-bool pl_operations_check(const popliner_operations *o, size_t num_programs, size_t num_steps) {
+bool pl_operations_check(const pl_operations *o, size_t num_programs, size_t num_steps) {
     if (o->count > 0 && (o->strings_length == 0 || o->strings[o->strings_length - 1] != '\0'))
         return false;
     if (o->programs_start[0] != 0 || o->programs_start[o->count] != o->num_programs)
@@ -412,7 +412,7 @@ bool pl_operations_check(const popliner_operations *o, size_t num_programs, size
     return o->num_steps == num_steps && o->num_standings == num_programs;
 }
 
-bool pl_operations_complete(popliner_operations *o) {
+bool pl_operations_complete(pl_operations *o) {
     if (o->items == NULL)
         o->items = pl_new_array(o->count, sizeof *o->items);
     for (size_t i = 0; o->items != NULL && i < o->count; i++) {
@@ -432,16 +432,11 @@ bool pl_operations_complete(popliner_operations *o) {
     return o->items != NULL;
 }
 
-void pl_operations_free(popliner_operations *operations) {
+void pl_operations_free(pl_operations *operations) {
     if (operations == NULL)
         return;
     pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_operations_fields(operations, fields));
     free(operations->items);
     free(operations);
-}
-
-const popliner_operation *popliner_operations_at(const popliner_operations *operations,
-                                                 size_t index) {
-    return index < operations->count ? pl_operation_at(operations, index) : NULL;
 }

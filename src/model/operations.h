@@ -10,6 +10,8 @@
 #include "popliner/profile.h"
 #include "profile/debug_info.h"
 
+typedef struct pl_operations pl_operations;
+
 /* Groups the programs by the nearest operation context above their debug context: contexts of layer
  * `popart` or `xla_op`. An outlined operation is listed once for each call, with its name there; a
  * Call operation also owns the programs of the body that it calls.
@@ -20,8 +22,8 @@
  *
  * Errors: MEMORY. Cost: O(steps * depth of calls + contexts). */
 popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
-                                   popliner_operations **operations, popliner_error *error);
-void pl_operations_free(popliner_operations *operations);
+                                   pl_operations **operations, popliner_error *error);
+void pl_operations_free(pl_operations *operations);
 
 /* ---- The list ---- */
 
@@ -35,7 +37,7 @@ typedef enum pl_standing {
 
 /* Structures of arrays, so that the same code stores and loads them as a profile. A string is the
  * offset of its first byte in `strings`. */
-struct popliner_operations {
+struct pl_operations {
     size_t count;
     uint8_t of_framework; /* 0 or 1 */
     char *strings;
@@ -61,29 +63,27 @@ struct popliner_operations {
     size_t num_steps;
     uint32_t *step_operation;
 
-    /* [count], as popliner_operations_at returns them; made by pl_operations_complete. */
+    /* [count]; made by pl_operations_complete. */
     popliner_operation *items;
 };
 
-/* Like popliner_operations_at, for an index in range. */
-static inline const popliner_operation *pl_operation_at(const popliner_operations *operations,
+static inline const popliner_operation *pl_operation_at(const pl_operations *operations,
                                                         size_t index) {
     return &operations->items[index];
 }
 
-static inline size_t pl_operations_count(const popliner_operations *operations) {
+static inline size_t pl_operations_count(const pl_operations *operations) {
     return operations->count;
 }
 
 /* Fills fields[PL_MAX_FIELDS] with every array of the list and returns their number. */
-size_t pl_operations_fields(popliner_operations *operations, pl_field *fields);
+size_t pl_operations_fields(pl_operations *operations, pl_field *fields);
 
 /* True if every index is in range for a profile with these numbers of programs and steps. */
-bool pl_operations_check(const popliner_operations *operations, size_t num_programs,
-                         size_t num_steps);
+bool pl_operations_check(const pl_operations *operations, size_t num_programs, size_t num_steps);
 
 /* Makes `items` again, once all other arrays are complete and will not move. False if memory is
  * short. */
-bool pl_operations_complete(popliner_operations *operations);
+bool pl_operations_complete(pl_operations *operations);
 
 #endif

@@ -27,7 +27,7 @@ popliner_status pl_plot_plan(const pl_certificate *certificate,
 /* The objects that a trace shows. */
 typedef struct pl_trace_source {
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const popliner_chain *chain;
     const pl_certificate *certificate; /* NULL: of no plan */
 } pl_trace_source;

@@ -7,9 +7,9 @@
 
 #include "base/growth.h"
 #include "memory/stage_details.h"
+#include "model/layers.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
@@ -33,7 +33,7 @@ void pl_measured_stages_clear(pl_measured_stages *stages);
  * (may be NULL). Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not
  * loaded. */
 popliner_status pl_stored_analysis_save(const popliner_profile *profile,
-                                        const popliner_operations *operations,
+                                        const pl_operations *operations,
                                         const pl_measured_stages *stages, size_t num_stages,
                                         const popliner_listener *listener, const char *path,
                                         popliner_error *error);
@@ -92,7 +92,7 @@ typedef struct pl_stored_analysis {
      * on them (pl_layers_assign). Functions that need them fail with USAGE, or report none if they
      * return no status. */
     popliner_profile *profile;
-    popliner_operations *operations; /* owned */
+    pl_operations *operations; /* owned */
 } pl_stored_analysis;
 
 /* Opens a stored analysis. Errors: INPUT for a file that is not a stored analysis, is of another
@@ -113,7 +113,7 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
 
 /* The stages to find. */
 typedef struct pl_wanted_stages {
-    const popliner_layers *layers;
+    const pl_layers *layers;
     popliner_memory_model model;
     const popliner_pipeline *pipeline;
     const popliner_chain *chain; /* of these layers and this model, if known; else NULL */

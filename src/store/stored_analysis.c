@@ -68,7 +68,7 @@ static size_t list_contents(record *r, pl_field *fields) {
 /* Stores the stages as number `number`. Errors: OUTPUT if the file cannot be written, without a
  * message, which SQLite has; MEMORY. */
 static popliner_status save_stages(pl_array_writer *writer, size_t number,
-                                   const popliner_operations *operations,
+                                   const pl_operations *operations,
                                    const pl_measured_stages *stages, popliner_error *error) {
     /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_chain chain = *stages->chain;
@@ -187,7 +187,7 @@ static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
                                    const pl_wanted_stages *wanted, pl_measured_stages *stages,
                                    bool *is_last, popliner_error *error) {
     pl_array_reader *reader = &analysis->reader;
-    const popliner_operations *operations = analysis->operations;
+    const pl_operations *operations = analysis->operations;
     record r = {0};
     pl_field fields[MAX_FIELDS];
     char group[MAX_GROUP];
@@ -255,7 +255,7 @@ static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *part, const c
 }
 
 /* Computes the checksum of everything in the row of the target. */
-static uint64_t target_checksum(const pl_target *target, const popliner_operations *operations) {
+static uint64_t target_checksum(const pl_target *target, const pl_operations *operations) {
     const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
                                 target->bytes_per_tile, target->clock_hz, operations->of_framework};
     uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
@@ -263,7 +263,7 @@ static uint64_t target_checksum(const pl_target *target, const popliner_operatio
 }
 
 static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
-                        const popliner_operations *operations) {
+                        const pl_operations *operations) {
     static const char create[] =
         "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
         " architecture, of_framework, byte_order, checksum, clock_hz)";
@@ -300,7 +300,7 @@ static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
 /* The data to store, and the final path, which errors name. */
 typedef struct contents {
     const popliner_profile *profile;
-    const popliner_operations *operations;
+    const pl_operations *operations;
     const pl_measured_stages *stages; /* [num_stages] */
     size_t num_stages;
     const popliner_listener *listener;
@@ -313,7 +313,7 @@ static popliner_status write_file(const contents *c, const char *part, popliner_
     pl_field fields[2 * PL_MAX_FIELDS];
     /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_profile profile_copy = *c->profile;
-    popliner_operations operations_copy = *c->operations;
+    pl_operations operations_copy = *c->operations;
     size_t num_fields = pl_profile_fields(&profile_copy, fields);
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
     bool saved = pl_array_writer_open(&writer, part) &&
@@ -359,7 +359,7 @@ static popliner_status check_beside(const char *place, const char *path, popline
 }
 
 popliner_status pl_stored_analysis_save(const popliner_profile *profile,
-                                        const popliner_operations *operations,
+                                        const pl_operations *operations,
                                         const pl_measured_stages *stages, size_t num_stages,
                                         const popliner_listener *listener, const char *path,
                                         popliner_error *error) {
@@ -387,7 +387,7 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
 }
 
 static popliner_status load_target(const pl_array_reader *reader, popliner_profile *profile,
-                                   popliner_operations *operations, popliner_error *error) {
+                                   pl_operations *operations, popliner_error *error) {
     static const pl_column columns[] = {
         {"num_tiles", true},      {"num_ipus", true},     {"num_replicas", true},
         {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},

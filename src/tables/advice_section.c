@@ -446,7 +446,7 @@ static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *
 }
 
 static popliner_status check_repeated_code(const look *own, popliner_error *error) {
-    const popliner_operations *operations = own->source->operations;
+    const pl_operations *operations = own->source->operations;
     const size_t count = pl_operations_count(operations);
     repeated groups = {0};
     uint64_t all_bytes = 0;

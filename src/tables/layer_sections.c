@@ -50,8 +50,8 @@ static void add_operation(const pl_section_source *source, size_t i, const pl_pa
         sheet->is_naming ? NULL : pl_operation_at(source->operations, i);
     PL_COLUMN(sheet, number, "operation", i);
     PL_COLUMN(sheet, text, "name", own->name);
-    PL_COLUMN(sheet, text, "layer", popliner_layers_at(source->layers, i)->name);
-    PL_COLUMN(sheet, text, "rule", rule_name(popliner_layers_at(source->layers, i)->rule));
+    PL_COLUMN(sheet, text, "layer", pl_layer_at(source->layers, i)->name);
+    PL_COLUMN(sheet, text, "rule", rule_name(pl_layer_at(source->layers, i)->rule));
     PL_COLUMN(sheet, text, "unit", pl_section_unit(source, i));
     add_sums(sums, sheet);
     PL_COLUMN(sheet, known, "cycles", has_cycles, operation_cycles(source->profile, own));
@@ -66,7 +66,7 @@ static void add_operation(const pl_section_source *source, size_t i, const pl_pa
 popliner_status pl_section_operations(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
     enum { PATH_SIZE = 4096 };
-    const popliner_operations *operations = source->operations;
+    const pl_operations *operations = source->operations;
     pl_part_sums *sums = NULL;
     char *path = malloc(PATH_SIZE);
     add_operation(source, 0, NULL, NULL, sheet);

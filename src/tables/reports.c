@@ -47,7 +47,7 @@ static void add_parts(pl_text *text, const uint64_t *part_bytes, char delimiter)
 }
 
 /* Returns a layer's name; "None" for unlayered operations, as in PopLiner 1.0.0. */
-static const char *shown_layer(const popliner_layers *layers, size_t unit) {
+static const char *shown_layer(const pl_layers *layers, size_t unit) {
     const char *name = pl_layers_name(layers, unit);
     return name == NULL ? "None" : name;
 }
@@ -60,9 +60,8 @@ static popliner_tile_memory account_of(const popliner_profile *profile, size_t t
 }
 
 popliner_status pl_report_memory_totals(const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        pl_stage_meter *meter, char delimiter, char **result,
-                                        popliner_error *error) {
+                                        const pl_operations *operations, pl_stage_meter *meter,
+                                        char delimiter, char **result, popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
     popliner_stage_memory memory = {0};
@@ -100,12 +99,11 @@ done:
     return pl_text_finish(&text, status, result, error);
 }
 
-popliner_status pl_report_operations(const popliner_operations *operations,
-                                     const popliner_chain *chain, pl_stage_meter *meter,
-                                     const popliner_listener *listener, char delimiter,
-                                     char **result, popliner_error *error) {
+popliner_status pl_report_operations(const pl_operations *operations, const popliner_chain *chain,
+                                     pl_stage_meter *meter, const popliner_listener *listener,
+                                     char delimiter, char **result, popliner_error *error) {
     static const char *const header[] = {"Layer", "Note", "Full name"};
-    const popliner_layers *layers = chain->layers;
+    const pl_layers *layers = chain->layers;
     static const char *const unit_header[] = {"Unit"};
     bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
     pl_text text = {0};
@@ -171,7 +169,7 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
     return pl_text_finish(&text, status, result, error);
 }
 
-popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
+popliner_status pl_report_layer_pairs(const pl_layers *layers, const uint64_t *bytes,
                                       char delimiter, char **result, popliner_error *error) {
     pl_text text = {0};
     size_t n = pl_layers_num_units(layers) - 1;

@@ -17,8 +17,8 @@
 /* The sources of the sections. */
 typedef struct pl_section_source {
     const popliner_profile *profile;
-    const popliner_operations *operations;
-    const popliner_layers *layers;
+    const pl_operations *operations;
+    const pl_layers *layers;
     const popliner_chain *chain;
     pl_stage_meter *meter;        /* of the chain */
     const pl_debug_info *info;    /* NULL: there is no debug information */
@@ -69,20 +69,18 @@ const char *pl_section_unit(const pl_section_source *source, size_t operation);
 /* In all of them `delimiter` separates columns. The caller frees *text. */
 
 popliner_status pl_report_memory_totals(const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        pl_stage_meter *meter, char delimiter, char **text,
-                                        popliner_error *error);
+                                        const pl_operations *operations, pl_stage_meter *meter,
+                                        char delimiter, char **text, popliner_error *error);
 
-popliner_status pl_report_operations(const popliner_operations *operations,
-                                     const popliner_chain *chain, pl_stage_meter *meter,
-                                     const popliner_listener *listener, char delimiter, char **text,
-                                     popliner_error *error);
+popliner_status pl_report_operations(const pl_operations *operations, const popliner_chain *chain,
+                                     pl_stage_meter *meter, const popliner_listener *listener,
+                                     char delimiter, char **text, popliner_error *error);
 
 popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
                                  char **text, popliner_error *error);
 
 /* Writes a square table over the layers: row i, column j is bytes[i * num_layers + j]. */
-popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
+popliner_status pl_report_layer_pairs(const pl_layers *layers, const uint64_t *bytes,
                                       char delimiter, char **text, popliner_error *error);
 
 /* Errors: also USAGE if the variables are not loaded. */

@@ -384,7 +384,7 @@ static two_files save_without_power(const char *directory, bool ignores_syncs) {
     popliner_error error = {.message = ""};
     popliner_profile *profile = NULL;
     pl_debug_info *info = NULL;
-    popliner_operations *operations = NULL;
+    pl_operations *operations = NULL;
     memset(old, 'o', sizeof old);
     test_write_bytes(path, old, sizeof old);
     if (pl_read_files(from, debug, NULL, &profile, &info, &error) != POPLINER_OK ||

@@ -24,7 +24,7 @@ typedef struct subject {
     const char *directory; /* of the file; nothing else is to be there */
     popliner_profile *profile;
     pl_debug_info *info;
-    popliner_operations *operations;
+    pl_operations *operations;
     uint8_t *old_bytes; /* of the file that saving replaces */
     size_t old_size;
     uint8_t *new_bytes; /* of the one that replaces it */
@@ -58,7 +58,7 @@ static popliner_status read_again(subject *s, popliner_error *error) {
 
 static popliner_status load_again(subject *s, popliner_error *error) {
     popliner_profile *profile = NULL;
-    popliner_operations *operations = NULL;
+    pl_operations *operations = NULL;
     popliner_status status = load_stored(s->path, &profile, &operations, error);
     if (status == POPLINER_OK && !is_same_profile(s->profile, profile))
         fail_msg("loads something else");

@@ -61,12 +61,12 @@ static void on_message(void *user, popliner_level level, const char *text) {
 
 /* The rules, for operations that each have a text as name and the next one as inputs. */
 static void check_layers(const char *pattern, char *const *texts, size_t count, unsigned how) {
-    popliner_operations operations = {.count = count, .of_framework = (how & 8) != 0};
+    pl_operations operations = {.count = count, .of_framework = (how & 8) != 0};
     popliner_operation items[MOST_TEXTS];
     const uint32_t program = 0;
     uint32_t lists_start[2] = {0, 0};
     popliner_profile *profile = calloc(1, sizeof *profile);
-    popliner_layers *layers = NULL;
+    pl_layers *layers = NULL;
     popliner_error error = {.message = ""};
     const popliner_listener listener = {.message = on_message};
     const bool is_quick = strlen(pattern) > 40; /* what matches nothing is tried part by part */
@@ -93,7 +93,7 @@ static void check_layers(const char *pattern, char *const *texts, size_t count, 
     fuzz_check_status(status, &error, 1u << POPLINER_ERROR_USAGE, "--regex");
     FUZZ_CHECK((status == POPLINER_OK) == (layers != NULL));
     for (size_t i = 0; layers != NULL && i < count; i++) {
-        const popliner_layer_finding *it = popliner_layers_at(layers, i);
+        const popliner_layer_finding *it = pl_layer_at(layers, i);
         const bool has_rule =
             it->rule != POPLINER_LAYER_RULE_NONE && it->rule != POPLINER_LAYER_RULE_TENSOR;
         FUZZ_CHECK(it->unit < pl_layers_num_units(layers));
@@ -108,7 +108,7 @@ static void check_layers(const char *pattern, char *const *texts, size_t count, 
     for (size_t unit = 1; layers != NULL && unit < pl_layers_num_units(layers); unit++)
         for (size_t other = 1; other < unit; other++)
             FUZZ_CHECK(strcmp(pl_layers_name(layers, unit), pl_layers_name(layers, other)) != 0);
-    FUZZ_CHECK(layers == NULL || popliner_layers_at(layers, count) == NULL);
+    FUZZ_CHECK(layers == NULL || layers->num_operations == count);
     pl_layers_free(layers);
     free(profile);
 }

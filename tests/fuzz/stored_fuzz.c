@@ -103,7 +103,7 @@ static void copy_database(const char *path) {
  * count that they share. */
 static void describe(changing_array *a, const char *name) {
     static popliner_profile profile;
-    static popliner_operations operations;
+    static pl_operations operations;
     static popliner_chain chain;
     static pl_stage_details details;
     pl_field fields[4 * PL_MAX_FIELDS];

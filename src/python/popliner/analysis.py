@@ -144,19 +144,20 @@ class Analysis(Owner):
     @property
     def operations(self) -> Sequence[r.Operation]:
         """The operations of the model, in the order in which they first run."""
-        handle = self._held()
-        operations = ctypes.c_void_p()
-        self._call(library.popliner_analysis_operations, ctypes.byref(operations))
-        count = 0
-        while library.popliner_operations_at(operations, count):
-            count += 1
+        return self._list("operations", library.popliner_analysis_operations,
+                          c.popliner_operation, r.operation_of)
 
-        def at(i: int) -> r.Operation:
-            held = self._held()
-            return r.operation_of(ask(held.turn, library.popliner_operations_at, operations,
-                                      i).contents)
+    def _list(self, name: str, function: Any, structure: Any,
+              record_of: Callable[[Any], Any]) -> Items:
+        """What the analysis owns as an array."""
+        found, count = ctypes.POINTER(structure)(), ctypes.c_size_t()
+        self._call(function, ctypes.byref(found), ctypes.byref(count))
 
-        return Items("operations", count, at)
+        def at(i: int) -> Any:
+            with self._held().turn:
+                return record_of(found[i])
+
+        return Items(name, count.value, at)
 
     @property
     def operations_are_of_framework(self) -> bool:
@@ -166,16 +167,8 @@ class Analysis(Owner):
     @property
     def layers(self) -> Sequence[r.LayerFinding]:
         """The layer of each operation, and how it was found."""
-        count = len(self.operations)
-        layers = ctypes.c_void_p()
-        self._call(library.popliner_analysis_layers, ctypes.byref(layers))
-
-        def at(i: int) -> r.LayerFinding:
-            held = self._held()
-            return r.take(r.LayerFinding, ask(held.turn, library.popliner_layers_at, layers,
-                                              i).contents)
-
-        return Items("layers of operations", count, at)
+        return self._list("layers of operations", library.popliner_analysis_layers,
+                          c.popliner_layer_finding, lambda it: r.take(r.LayerFinding, it))
 
     def chain(self, memory_model: Model = MemoryModel.FULL) -> Chain:
         """The chain of units in a memory model."""
