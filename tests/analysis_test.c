@@ -103,8 +103,8 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     check_own_table(analysis, request, certificate->plan);
     uint8_t counted[MOST_BRUTE_UNITS];
     const popliner_chain *chain = chain_of(analysis, request->memory_model);
-    for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
-        counted[unit] = popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
+    for (size_t unit = 0; unit < chain->num_units; unit++)
+        counted[unit] = chain->units[unit].kind == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
     if (options.mem_per_tile == POPLINER_TARGET_BYTES)
         options.mem_per_tile = popliner_analysis_profile(analysis)->target.bytes_per_tile;
@@ -126,7 +126,7 @@ static void check_solving(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_error error = {.message = ""};
     for (size_t i = 0; i < 2; i++) {
-        popliner_chain *chain = make_chain(c, layers, models[i]);
+        pl_chain *chain = make_chain(c, layers, models[i]);
         pl_interval_options measuring = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs = NULL;
         measuring.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
@@ -185,7 +185,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
     popliner_certificate *certificate = NULL;
     popliner_error error = {.message = ""};
     size_t first_units[16];
-    size_t num_units = popliner_chain_num_units(chain_of(analysis, model));
+    size_t num_units = chain_of(analysis, model)->num_units;
     uint64_t best_bytes = UINT64_MAX;
     assert_in_range(num_units, 2, 12);
     options.num_ipus = NUM_IPUS;
@@ -217,8 +217,8 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         }
         assert_int_equal(plan->peak_bytes, largest);
         /* what has no operation must not be a stage */
-        bool is_stage = pl_chain_has_operations(chain_of(analysis, model), 0) || num_cuts == 0 ||
-                        first_units[0] > 1;
+        bool is_stage = pl_chain_has_operations((const pl_chain *)chain_of(analysis, model), 0) ||
+                        num_cuts == 0 || first_units[0] > 1;
         if (is_stage && num_cuts < NUM_IPUS && largest < best_bytes)
             best_bytes = largest;
         popliner_certificate_free(certificate);
@@ -245,7 +245,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
     popliner_error error = {.message = ""};
     const size_t first_units[] = {1, 2};
     const size_t device_map[] = {0, 1, 0};
-    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    size_t num_units = chain_of(analysis, POPLINER_MEMORY_MODEL_FULL)->num_units;
     const popliner_interval shared[] = {{0, 0, 3}, {2, num_units - 1, 1}};
     popliner_stage_detail detail;
     (void)state;
@@ -286,7 +286,7 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
     enum { ROOM = 100000 };
     popliner_stage_detail detail;
     popliner_error error = {.message = ""};
-    size_t num_units = popliner_chain_num_units(chain_of(analysis, request->memory_model));
+    size_t num_units = chain_of(analysis, request->memory_model)->num_units;
     size_t length = 0;
     char *text = calloc(1, ROOM);
     assert_non_null(text);
@@ -564,7 +564,7 @@ static void tells_what_a_certificate_holds(void **state) {
     popliner_analysis *analysis = read_sample();
     popliner_certificate *certificate = NULL;
     popliner_error error = {.message = ""};
-    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    size_t num_units = chain_of(analysis, POPLINER_MEMORY_MODEL_FULL)->num_units;
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -647,7 +647,7 @@ static void refuses_what_makes_no_sense(void **state) {
     popliner_stage_memory *memory = NULL;
     popliner_request bad[6] = {POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT,
                                POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT};
-    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    size_t num_units = chain_of(analysis, POPLINER_MEMORY_MODEL_FULL)->num_units;
     (void)state;
     bad[0].struct_size = 0;
     bad[1].struct_size = sizeof bad[1] + 1;

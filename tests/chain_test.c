@@ -113,15 +113,15 @@ static size_t *expect_places(const golden_case *c, const pl_layers *layers) {
 
 /* Every unit lists its operations, in their order; every step has the operation that it runs for,
  * or the one that ran last. */
-static void assert_lists(const golden_case *c, const popliner_chain *chain) {
-    size_t num_units = popliner_chain_num_units(chain);
+static void assert_lists(const golden_case *c, const pl_chain *chain) {
+    size_t num_units = pl_chain_num_units(chain);
     size_t count = pl_operations_count(c->operations);
     size_t place = 0;
     assert_int_equal(chain->num_operations, count);
     for (size_t unit = 0; unit < num_units; unit++) {
         assert_int_equal(chain->unit_operations_start[unit], place);
         for (size_t i = 0; i < count; i++) {
-            if (popliner_chain_unit_of(chain, i) == unit)
+            if (pl_chain_unit_of(chain, i) == unit)
                 assert_int_equal(chain->unit_operation[place++], i);
         }
         assert_int_equal(pl_chain_has_operations(chain, unit),
@@ -141,32 +141,30 @@ static void assert_lists(const golden_case *c, const popliner_chain *chain) {
     }
 }
 
-static void assert_ends(const popliner_chain *chain, size_t num_units, size_t num_operations) {
-    for (size_t more = 0; more < 3; more++) {
-        assert_null(popliner_chain_unit_at(chain, num_units + more));
-        assert_int_equal(popliner_chain_unit_of(chain, num_operations + more), SIZE_MAX);
-    }
-    assert_null(popliner_chain_unit_at(chain, SIZE_MAX));
-    assert_int_equal(popliner_chain_unit_of(chain, SIZE_MAX), SIZE_MAX);
-    assert_int_equal(popliner_chain_operation_at(chain, SIZE_MAX), SIZE_MAX);
+static void assert_ends(const pl_chain *chain, size_t num_units, size_t num_operations) {
+    assert_int_equal(chain->told.num_units, num_units);
+    assert_int_equal(chain->told.num_operations, num_operations);
+    assert_int_equal(chain->told.num_steps, chain->operations->num_steps);
+    assert_ptr_equal(chain->told.units, pl_chain_unit_at(chain, 0));
+    assert_ptr_equal(chain->told.unit_of_operation, chain->unit_of_operation);
+    assert_ptr_equal(chain->told.operation_of_step, chain->operation_of_step);
 }
 
 static void check_layers(const golden_case *c, pl_layers *layers) {
     size_t num_units = pl_layers_num_units(layers);
     size_t count = pl_operations_count(c->operations);
 
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_POPLINER);
-    assert_int_equal(popliner_chain_num_units(chain), num_units);
-    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_UNLAYERED);
-    assert_null(popliner_chain_unit_at(chain, 0)->name);
+    assert_int_equal(pl_chain_num_units(chain), num_units);
+    assert_int_equal(pl_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_UNLAYERED);
+    assert_null(pl_chain_unit_at(chain, 0)->name);
     for (size_t unit = 1; unit < num_units; unit++) {
-        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_unit_at(chain, unit)->name,
-                            pl_layers_name(layers, unit));
+        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
+        assert_string_equal(pl_chain_unit_at(chain, unit)->name, pl_layers_name(layers, unit));
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(popliner_chain_unit_of(chain, i), pl_layer_at(layers, i)->unit);
+        assert_int_equal(pl_chain_unit_of(chain, i), pl_layer_at(layers, i)->unit);
     assert_lists(c, chain);
     assert_ends(chain, num_units, count);
     pl_chain_free(chain);
@@ -180,23 +178,22 @@ static void check_layers(const golden_case *c, pl_layers *layers) {
     }
     chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(popliner_chain_num_units(chain), num_units - 1 + has_head + has_tail);
+    assert_int_equal(pl_chain_num_units(chain), num_units - 1 + has_head + has_tail);
     size_t unit = 0;
     if (has_head) {
-        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_HEAD);
-        assert_null(popliner_chain_unit_at(chain, unit++)->name);
+        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_HEAD);
+        assert_null(pl_chain_unit_at(chain, unit++)->name);
     }
     for (size_t layer = 1; layer < num_units; layer++) {
-        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_unit_at(chain, unit++)->name,
-                            pl_layers_name(layers, layer));
+        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
+        assert_string_equal(pl_chain_unit_at(chain, unit++)->name, pl_layers_name(layers, layer));
     }
     if (has_tail) {
-        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_TAIL);
-        assert_null(popliner_chain_unit_at(chain, unit)->name);
+        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_TAIL);
+        assert_null(pl_chain_unit_at(chain, unit)->name);
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(popliner_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
+        assert_int_equal(pl_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
     assert_lists(c, chain);
     pl_chain_free(chain);
     free(place);
@@ -237,19 +234,19 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     golden_case c;
     golden_load(&c, "popart-inf");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    size_t last = popliner_chain_num_units(chain) - 1;
-    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
-    assert_int_equal(popliner_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    size_t last = pl_chain_num_units(chain) - 1;
+    assert_int_equal(pl_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
+    assert_int_equal(pl_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
     for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         const popliner_operation *o = pl_operation_at(c.operations, i);
         for (size_t k = 0; k < pl_operations_count(c.operations); k++) {
             const popliner_operation *other = pl_operation_at(c.operations, k);
             if (pl_layer_at(layers, k)->unit == 0)
                 continue;
-            if (popliner_chain_unit_of(chain, i) == 0)
+            if (pl_chain_unit_of(chain, i) == 0)
                 assert_true(o->last_step < other->first_step);
-            if (popliner_chain_unit_of(chain, i) == last)
+            if (pl_chain_unit_of(chain, i) == last)
                 assert_true(o->first_step > other->last_step);
         }
     }
@@ -268,7 +265,7 @@ static const char without_unit[] = "Layer\tNote\tFull name\tVertex state\tVertex
 /* The table of operations; the caller frees it. */
 static char *operations_table(const golden_case *c, const pl_layers *layers,
                               popliner_memory_model model) {
-    popliner_chain *chain = make_chain(c, layers, model);
+    pl_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
     char *text = NULL;
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
@@ -422,13 +419,13 @@ static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, 
                          const size_t *units) {
     assert_true(pl_operations_complete(c->operations)); /* some were changed since */
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(popliner_chain_num_units(chain), num_units);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(pl_chain_num_units(chain), num_units);
     for (size_t unit = 0; unit < num_units; unit++)
-        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, kinds[unit]);
+        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, kinds[unit]);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
-        if (popliner_chain_unit_of(chain, i) != units[i])
-            fail_msg("operation %zu is in unit %zu", i, popliner_chain_unit_of(chain, i));
+        if (pl_chain_unit_of(chain, i) != units[i])
+            fail_msg("operation %zu is in unit %zu", i, pl_chain_unit_of(chain, i));
     }
     pl_chain_free(chain);
     check_layers(c, layers);
@@ -494,7 +491,7 @@ static void gives_steps_to_the_operation_before(void **state) {
     golden_case c = make_model(&m);
     static const uint32_t owners[] = {0, 0, 1, 2, 3, 4, 5, 6, 7, 7, 9, 8};
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     for (size_t step = 0; step < MADE_STEPS; step++)
         assert_int_equal(chain->operation_of_step[step], owners[step]);
     pl_chain_free(chain);
@@ -512,12 +509,12 @@ static void has_only_a_head_without_layers(void **state) {
     made_model m;
     golden_case c = make_model(&m);
     pl_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(popliner_chain_num_units(chain), 1);
-    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(pl_chain_num_units(chain), 1);
+    assert_int_equal(pl_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
     assert_true(pl_chain_has_operations(chain, 0));
     for (size_t i = 0; i < MADE_OPERATIONS; i++)
-        assert_int_equal(popliner_chain_unit_of(chain, i), 0);
+        assert_int_equal(pl_chain_unit_of(chain, i), 0);
     pl_chain_free(chain);
     check_layers(&c, layers);
 }
@@ -532,13 +529,13 @@ static void has_one_empty_unit_without_operations(void **state) {
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-        popliner_chain *chain = make_chain(&c, layers, model);
-        assert_int_equal(popliner_chain_num_units(chain), 1);
-        assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, model == POPLINER_MEMORY_MODEL_FULL
-                                                                     ? POPLINER_UNIT_HEAD
-                                                                     : POPLINER_UNIT_UNLAYERED);
+        pl_chain *chain = make_chain(&c, layers, model);
+        assert_int_equal(pl_chain_num_units(chain), 1);
+        assert_int_equal(pl_chain_unit_at(chain, 0)->kind, model == POPLINER_MEMORY_MODEL_FULL
+                                                               ? POPLINER_UNIT_HEAD
+                                                               : POPLINER_UNIT_UNLAYERED);
         assert_false(pl_chain_has_operations(chain, 0));
-        assert_null(popliner_chain_unit_at(chain, 0)->name);
+        assert_null(pl_chain_unit_at(chain, 0)->name);
         for (size_t step = 0; step < MADE_STEPS; step++)
             assert_int_equal(chain->operation_of_step[step], PL_NONE);
         pl_chain_free(chain);
@@ -555,7 +552,7 @@ static void refuses_a_model_that_there_is_not(void **state) {
     made_model m;
     golden_case c = make_model(&m);
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = NULL;
+    pl_chain *chain = NULL;
     popliner_error error;
     popliner_memory_model model = (popliner_memory_model)(POPLINER_MEMORY_MODEL_FULL + 1);
     assert_int_equal(pl_chain_create(c.profile, c.operations, layers, model, &chain, &error),

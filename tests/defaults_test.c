@@ -184,7 +184,7 @@ static void errors(void **state) {
     popliner_diagnosis_options no_unit = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_solver_options no_stage = POPLINER_SOLVER_OPTIONS_INIT;
     pl_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = make_costs();
     popliner_profile *profile;
     pl_debug_info *info;

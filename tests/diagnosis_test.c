@@ -25,7 +25,7 @@
 typedef struct subject {
     const golden_case *c;
     pl_layers *layers;
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_meter *meter;
 } subject;
 
@@ -449,7 +449,7 @@ static size_t *expect_unit_of_step(const subject *s) {
         current = o->step_operation[step] == PL_NONE ? current : o->step_operation[step];
     for (size_t step = 0; step < o->num_steps; step++) {
         current = o->step_operation[step] == PL_NONE ? current : o->step_operation[step];
-        units[step] = current == PL_NONE ? 0 : popliner_chain_unit_of(s->chain, current);
+        units[step] = current == PL_NONE ? 0 : pl_chain_unit_of(s->chain, current);
     }
     return units;
 }
@@ -729,7 +729,7 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
 }
 
 static void check_units(const subject *s) {
-    size_t num_units = popliner_chain_num_units(s->chain);
+    size_t num_units = pl_chain_num_units(s->chain);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units;
              last += 1 + num_units / (test_takes_all() ? 4 : 2)) {
@@ -787,7 +787,7 @@ static void refuses_units_that_are_not_there(void **state) {
     golden_case c;
     golden_load(&c, names[0]);
     subject s = begin(&c, POPLINER_MEMORY_MODEL_FULL);
-    size_t num_units = popliner_chain_num_units(s.chain);
+    size_t num_units = pl_chain_num_units(s.chain);
     const size_t wrong[][2] = {{num_units, SIZE_MAX}, {1, 0}, {SIZE_MAX, SIZE_MAX}};
     const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers, s.chain, s.meter};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

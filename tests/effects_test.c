@@ -384,8 +384,8 @@ static void add_freed(const naive_passes *n, const popliner_pipeline *pipeline,
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t most = 0;
         for (size_t step = 0; step < p->num_steps; step++) {
-            const size_t operation = popliner_chain_operation_at(n->chain, step);
-            if (operation == SIZE_MAX || is_in(stage, popliner_chain_unit_of(n->chain, operation)))
+            const size_t operation = pl_chain_operation_at(n->chain, step);
+            if (operation == SIZE_MAX || is_in(stage, pl_chain_unit_of(n->chain, operation)))
                 most = step_bytes[tile * p->num_steps + step] > most
                            ? step_bytes[tile * p->num_steps + step]
                            : most;
@@ -424,7 +424,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     popliner_stage_memory plain = {0};
     size_t count = 0;
     for (size_t i = 0; i < num_operations; i++)
-        if (has_unit(stages, num_stages, popliner_chain_unit_of(n->chain, i)))
+        if (has_unit(stages, num_stages, pl_chain_unit_of(n->chain, i)))
             operations[count++] = i;
     assert_int_equal(pl_stage_measure(meter, operations, count, &plain, NULL), POPLINER_OK);
     for (size_t i = 0; i < num_stages; i++) {
@@ -449,9 +449,9 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         size_t peak_step = SIZE_MAX;
         for (size_t step = 0; step < p->num_steps; step++) {
             size_t at = tile * p->num_steps + step;
-            size_t operation = popliner_chain_operation_at(n->chain, step);
+            size_t operation = pl_chain_operation_at(n->chain, step);
             if (operation != SIZE_MAX &&
-                !has_unit(stages, num_stages, popliner_chain_unit_of(n->chain, operation)))
+                !has_unit(stages, num_stages, pl_chain_unit_of(n->chain, operation)))
                 continue;
             uint64_t bytes = live.touched[at];
             plain_peak = live.whole[at] > plain_peak ? live.whole[at] : plain_peak;
@@ -759,7 +759,7 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
 
 /* One pipeline of so many in the quick run, and of a tenth of that in the nightly run: all would
  * take an hour. */
-static void check_chain(const golden_case *c, const popliner_chain *chain, size_t every,
+static void check_chain(const golden_case *c, const pl_chain *chain, size_t every,
                         uint64_t *random) {
     static size_t number = 0;
     naive_passes n;
@@ -785,7 +785,7 @@ static void check_chain(const golden_case *c, const popliner_chain *chain, size_
 static void check_golden(const golden_case *c) {
     uint64_t random = 83;
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     check_chain(c, chain, 67, &random);
     pl_chain_free(chain);
     pl_layers_free(layers);
@@ -803,7 +803,7 @@ static void layers_at_random_agree(void **state) {
     golden_load(&c, "popart-train");
     for (size_t i = 0; i < (test_takes_all() ? 6 : 2); i++) {
         pl_layers *layers = assign_at_random(&c, 3 + i, &random);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         check_chain(&c, chain, 71, &random);
         pl_chain_free(chain);
         pl_layers_free(layers);
@@ -817,7 +817,7 @@ static void the_model_made_by_hand_agrees(void **state) {
     uint64_t random = 97;
     for (size_t i = 0; i < 40; i++) {
         pl_layers *layers = assign_at_random(&c, 1 + i % 5, &random);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         check_chain(&c, chain, 13, &random);
         pl_chain_free(chain);
         pl_layers_free(layers);
@@ -842,7 +842,7 @@ static void made_models_agree(void **state) {
         make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 %s", models[i]);
         golden_load_directory(&c, directory);
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         check_chain(&c, chain, 43, &random);
         pl_chain_free(chain);
         pl_layers_free(layers);
@@ -869,7 +869,7 @@ static void waiting_tensors_agree(void **state) {
                      models[i]);
         golden_load_directory(&c, directory);
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         naive_begin(&n, &c, chain);
         check_pipeline(&n, &pipeline, &random);
         pl_stage_meter *meter;
@@ -897,7 +897,7 @@ static void sums_serve_pipelines_that_store_as_they_do(void **state) {
     pl_ipu_tiles *tiles;
     golden_load(&c, "popart-train");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     const popliner_interval two[] = {{0, 0, 3}, {2, 2, 1}};
     popliner_pipeline pipeline = {.max_stages = 3, .effects = POPLINER_EFFECTS_ALL};
     popliner_stage_detail own;
@@ -930,7 +930,7 @@ static void popliners_model_has_one_need(void **state) {
     pl_stage_meter *meter;
     golden_load(&c, "popart-train");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     const popliner_interval stage = {1, 2, 2};
     popliner_stage_detail details[2];
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
@@ -966,7 +966,7 @@ static void sums_have_what_no_operation_touches(void **state) {
         test_alter(file, "UPDATE programs SET debug_id = NULL WHERE id % 3 = 0");
         golden_load_directory(&c, directory);
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         naive_begin(&n, &c, chain);
         assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
         for (int schedule = 0; schedule < NUM_SCHEDULES; schedule++)

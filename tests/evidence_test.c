@@ -73,16 +73,16 @@ static void make_model(golden_case *c, const char *directory, const char *option
 
 /* One memory model of the whole. */
 typedef struct predictor {
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_meter *meter;
 } predictor;
 
 /* The unit of a layer, by number. */
-static size_t unit_of_layer(const popliner_chain *chain, size_t layer) {
+static size_t unit_of_layer(const pl_chain *chain, size_t layer) {
     char number[20];
     snprintf(number, sizeof number, "%zu", layer);
-    for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++) {
-        const char *name = popliner_chain_unit_at(chain, unit)->name;
+    for (size_t unit = 0; unit < pl_chain_num_units(chain); unit++) {
+        const char *name = pl_chain_unit_at(chain, unit)->name;
         if (name != NULL && strcmp(name, number) == 0)
             return unit;
     }
@@ -146,7 +146,7 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
     for (int model = 0; model < NUM_MODELS; model++) {
         popliner_stage_memory memory = {0};
         size_t from = is_first ? 0 : unit_of_layer(models[model].chain, cuts->cuts[stage - 1] + 1);
-        size_t to = is_last ? popliner_chain_num_units(models[model].chain) - 1
+        size_t to = is_last ? pl_chain_num_units(models[model].chain) - 1
                             : unit_of_layer(models[model].chain, cuts->cuts[stage]);
         assert_int_equal(pl_stage_measure_units(models[model].meter, from, to, &memory, NULL),
                          POPLINER_OK);

@@ -19,7 +19,7 @@
 #include "test_data.h"
 #include "test_sql.h"
 
-static pl_stage_meter *make_meter(const popliner_chain *chain) {
+static pl_stage_meter *make_meter(const pl_chain *chain) {
     pl_stage_meter *meter;
     popliner_error error = {.message = ""};
     if (pl_stage_meter_create(chain, &meter, &error) != POPLINER_OK)
@@ -328,12 +328,10 @@ static void check_random_stages(const golden_case *c, pl_stage_meter *meter) {
 /* ---- It adds up ----------------------------------------------------------------------------- */
 
 /* The stage of everything is the compiler's account, on every tile. */
-static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
-                           pl_stage_meter *meter) {
+static void assert_adds_up(const golden_case *c, const pl_chain *chain, pl_stage_meter *meter) {
     popliner_stage_memory memory = {0};
-    assert_int_equal(
-        pl_stage_measure_units(meter, 0, popliner_chain_num_units(chain) - 1, &memory, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_stage_measure_units(meter, 0, pl_chain_num_units(chain) - 1, &memory, NULL),
+                     POPLINER_OK);
     assert_int_equal(memory.num_tiles, c->profile->target.num_tiles);
     for (size_t tile = 0; tile < memory.num_tiles; tile++) {
         popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
@@ -355,9 +353,9 @@ static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
 }
 
 /* A longer stage needs at least as much as each of the two that are one unit shorter. */
-static void assert_never_shrinks(const golden_case *c, const popliner_chain *chain,
+static void assert_never_shrinks(const golden_case *c, const pl_chain *chain,
                                  pl_stage_meter *meter) {
-    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_units = pl_chain_num_units(chain);
     size_t num_tiles = c->profile->target.num_tiles;
     popliner_stage_memory memory = {0};
     uint64_t *totals = test_new_array(num_units * num_units * num_tiles, sizeof *totals);
@@ -378,7 +376,7 @@ static void assert_never_shrinks(const golden_case *c, const popliner_chain *cha
 }
 
 static void check_layers(const golden_case *c, pl_layers *layers) {
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     assert_adds_up(c, chain, meter);
     assert_never_shrinks(c, chain, meter);
@@ -396,7 +394,7 @@ static void check_everything(const golden_case *c) {
     check_layers(c, assign_layers(c, "(.)$", POPLINER_LAYER_ORDER_NATURAL));
     check_layers(c, assign_at_random(c, 6, &random));
     pl_layers *layers = assign_at_random(c, 3, &random);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     check_random_stages(c, meter);
     pl_stage_meter_free(meter);
@@ -419,7 +417,7 @@ static void adds_up_in_the_real_profile(void **state) {
     check_layers(&c, assign_layers(&c, "(.)$", POPLINER_LAYER_ORDER_NATURAL));
     check_layers(&c, assign_at_random(&c, 4, &random));
     pl_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     check_random_stages(&c, meter);
     pl_stage_meter_free(meter);
@@ -569,7 +567,7 @@ static void check_spoiled_code(const golden_case *original) {
     for (int told = 0; told < 2; told++) {
         p->num_compute_set_states = told ? num_states : 0;
         pl_layers *layers = assign_at_random(&c, 5, &random);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         pl_stage_meter *meter = make_meter(chain);
         check_random_stages(&c, meter);
         assert_never_shrinks(&c, chain, meter);
@@ -652,7 +650,7 @@ static void keeps_every_rule(void **state) {
         {5, {0, 1, 2, 3, 4}, 90 + 1000 + 7, 0, 120, 20, 4, 9, 0},
     };
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     expected_model m = expect_model(&c);
@@ -704,7 +702,7 @@ static void counts_a_compute_set_once(void **state) {
     p.category = known;
     p.variable_category = categories; /* the 90 bytes that are always live are state */
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     static const size_t both[] = {1, 3};

@@ -335,10 +335,9 @@ void spoil_code(golden_case *c, uint64_t *random) {
     }
 }
 
-popliner_chain *make_chain(const golden_case *c, const pl_layers *layers,
-                           popliner_memory_model model) {
+pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_memory_model model) {
     popliner_error error = {.message = ""};
-    popliner_chain *chain = NULL;
+    pl_chain *chain = NULL;
     if (pl_chain_create(c->profile, c->operations, layers, model, &chain, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return chain;

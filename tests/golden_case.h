@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "memory/memory_model.h"
 #include "model/layers.h"
 #include "popliner/profile.h"
 #include "profile/debug_info.h"
@@ -74,8 +75,7 @@ pl_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *r
 void spoil_code(golden_case *c, uint64_t *random);
 
 /* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
-popliner_chain *make_chain(const golden_case *c, const pl_layers *layers,
-                           popliner_memory_model model);
+pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_memory_model model);
 
 /* Whether two arrays of numbers agree; if not, prints `what` and the first difference. */
 bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected, size_t count);

@@ -47,7 +47,7 @@ static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
 
 static void check_chain(const golden_case *c, const pl_layers *layers,
                         popliner_memory_model model) {
-    popliner_chain *chain = make_chain(c, layers, model);
+    pl_chain *chain = make_chain(c, layers, model);
     popliner_costs *costs = NULL;
     popliner_error error = {.message = ""};
     if (pl_intervals_measure(chain, NULL, &costs, NULL, &error) != POPLINER_OK)

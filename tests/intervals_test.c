@@ -21,7 +21,7 @@
  * long. */
 enum { MOST_UNITS_AT_ALL_PLACES = 12 };
 
-static popliner_costs *measure(const golden_case *c, const popliner_chain *chain) {
+static popliner_costs *measure(const golden_case *c, const pl_chain *chain) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
     test_told told;
@@ -36,12 +36,11 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
 }
 
 /* The peak of every interval is the largest total of that stage. */
-static void assert_peaks(const golden_case *c, const popliner_chain *chain,
-                         const popliner_costs *costs) {
-    size_t num_units = popliner_chain_num_units(chain);
+static void assert_peaks(const golden_case *c, const pl_chain *chain, const popliner_costs *costs) {
+    size_t num_units = pl_chain_num_units(chain);
     bool unit_0_is_empty = true;
     for (size_t i = 0; i < pl_operations_count(c->operations); i++)
-        unit_0_is_empty = unit_0_is_empty && popliner_chain_unit_of(chain, i) > 0;
+        unit_0_is_empty = unit_0_is_empty && pl_chain_unit_of(chain, i) > 0;
     assert_int_equal(pl_chain_has_operations(chain, 0), !unit_0_is_empty);
     assert_int_equal(popliner_costs_num_units(costs), num_units);
     pl_stage_meter *meter;
@@ -69,11 +68,11 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
 
 /* The details of every interval are those of measuring it by itself, in all parts, with and without
  * what a pipeline keeps. */
-static void assert_details(const golden_case *c, const popliner_chain *chain,
+static void assert_details(const golden_case *c, const pl_chain *chain,
                            popliner_recompute recompute) {
     static const popliner_pipeline none = {
         .schedule = POPLINER_SCHEDULE_NONE, .recompute = POPLINER_RECOMPUTE_NONE, .max_stages = 1};
-    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_units = pl_chain_num_units(chain);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *costs;
     pl_stage_details *details;
@@ -120,8 +119,7 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
 }
 
 /* Compares the bytes over each cut with the simple evaluation. */
-static void assert_cuts(const golden_case *c, const popliner_chain *chain,
-                        const popliner_costs *costs) {
+static void assert_cuts(const golden_case *c, const pl_chain *chain, const popliner_costs *costs) {
     naive_passes n;
     naive_begin(&n, c, chain);
     for (size_t unit = 1; unit < n.num_units; unit++)
@@ -133,13 +131,13 @@ static void assert_cuts(const golden_case *c, const popliner_chain *chain,
 static void check_layers(const golden_case *c, pl_layers *layers) {
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_chain *chain = make_chain(c, layers, model);
+        pl_chain *chain = make_chain(c, layers, model);
         popliner_costs *costs = measure(c, chain);
         assert_peaks(c, chain, costs);
         assert_cuts(c, chain, costs);
         assert_details(
             c, chain,
-            (popliner_recompute)(popliner_chain_num_units(chain) % (POPLINER_RECOMPUTE_FULL + 1)));
+            (popliner_recompute)(pl_chain_num_units(chain) % (POPLINER_RECOMPUTE_FULL + 1)));
         popliner_costs_free(costs);
         pl_chain_free(chain);
     }
@@ -232,10 +230,10 @@ static void tells_what_no_operation_touches(void **state) {
     for (size_t program = kept; program < p->num_programs; program++)
         p->program_lists_start[program + 1] = p->program_lists_start[kept];
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_details *details;
     assert_int_equal(pl_intervals_measure(chain, NULL, NULL, &details, NULL), POPLINER_OK);
-    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_units = pl_chain_num_units(chain);
     size_t num_found = 0;
     for (size_t from = 0; from < num_units; from++)
         for (size_t to = from; to < num_units; to++) {
@@ -264,7 +262,7 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     assert_int_equal(pl_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
     pl_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
     assert_int_equal(pl_layers_num_units(layers), 2);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     popliner_costs *costs = measure(&c, chain);
     assert_true(popliner_costs_peak(costs, 0, 0, 1) == POPLINER_PEAK_FORBIDDEN);
     assert_true(popliner_costs_peak(costs, 0, 1, 1) > 0);
@@ -313,7 +311,7 @@ static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) 
 static void check_threads(const golden_case *c) {
     pl_layers *layers = assign_layers(c, golden_regex, POPLINER_LAYER_ORDER_STEPS);
     for (int model = 0; model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
+        pl_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
         uint64_t limit_bytes = UINT64_MAX;
         for (int round = 0; round < 2; round++) {
             popliner_costs *expected = NULL;

@@ -86,7 +86,7 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
 
 static void add_reports(pl_text *all, const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
     popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     pl_diagnosis diagnosis = {0};

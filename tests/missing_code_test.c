@@ -368,7 +368,7 @@ static size_t num_named[NUM_CODES];
 static void check_model(const golden_case *c, const found *f, const char *regex,
                         popliner_memory_model model, bool layers_only) {
     pl_layers *layers = assign_layers(c, regex, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, model);
+    pl_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
     pl_diagnosis d = {0};
     popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;

@@ -61,11 +61,11 @@ static size_t works(const naive_passes *n, size_t step) {
         (type != POPLINER_PROGRAM_ON_TILE_EXECUTE && type != POPLINER_PROGRAM_DO_EXCHANGE &&
          type != POPLINER_PROGRAM_GLOBAL_EXCHANGE))
         return SIZE_MAX;
-    return popliner_chain_unit_of(n->chain, operation);
+    return pl_chain_unit_of(n->chain, operation);
 }
 
 static bool is_layer(const naive_passes *n, size_t unit) {
-    return popliner_chain_unit_at(n->chain, unit)->kind == POPLINER_UNIT_LAYER;
+    return pl_chain_unit_at(n->chain, unit)->kind == POPLINER_UNIT_LAYER;
 }
 
 static void find_turn(naive_passes *n) {
@@ -105,7 +105,7 @@ static void find_passes(naive_passes *n) {
         n->first[i] = first;
         if (!n->trains)
             n->passes[i] = NAIVE_FORWARD;
-        else if (popliner_chain_unit_of(n->chain, i) >= n->last_layer)
+        else if (pl_chain_unit_of(n->chain, i) >= n->last_layer)
             n->passes[i] = NAIVE_FORWARD | NAIVE_BACKWARD;
         else
             n->passes[i] = first < n->turn ? NAIVE_FORWARD : NAIVE_BACKWARD;
@@ -145,7 +145,7 @@ static void find_touches(naive_passes *n) {
     uint8_t *computed_on = find_computed_on(c);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         const popliner_operation *operation = pl_operation_at(c->operations, i);
-        size_t unit = popliner_chain_unit_of(n->chain, i);
+        size_t unit = pl_chain_unit_of(n->chain, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             for (uint32_t l = p->program_lists_start[program];
@@ -283,8 +283,8 @@ static void find_loss(naive_passes *n) {
     }
 }
 
-void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain) {
-    *n = (naive_passes){.c = c, .chain = chain, .num_units = popliner_chain_num_units(chain)};
+void naive_begin(naive_passes *n, const golden_case *c, const pl_chain *chain) {
+    *n = (naive_passes){.c = c, .chain = chain, .num_units = pl_chain_num_units(chain)};
     n->runs = calloc(c->profile->num_steps + 1, 1);
     n->passes = calloc(pl_operations_count(c->operations) + 1, 1);
     n->first = calloc(pl_operations_count(c->operations) + 1, sizeof *n->first);
@@ -403,7 +403,7 @@ void naive_parameters(const naive_passes *n, const popliner_interval *stages, si
     assert_non_null(has);
     for (size_t i = 0; i < pl_operations_count(n->c->operations); i++) {
         const popliner_operation *operation = pl_operation_at(n->c->operations, i);
-        size_t unit = popliner_chain_unit_of(n->chain, i);
+        size_t unit = pl_chain_unit_of(n->chain, i);
         bool is_own = false;
         for (size_t k = 0; k < num_stages; k++)
             is_own = is_own || (unit >= stages[k].first_unit && unit <= stages[k].last_unit);
@@ -448,7 +448,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
                  size_t last_unit, uint64_t *by_tile) {
     const popliner_profile *p = n->c->profile;
     size_t own = first_unit;
-    if (popliner_chain_unit_at(n->chain, first_unit)->kind == POPLINER_UNIT_UNLAYERED)
+    if (pl_chain_unit_at(n->chain, first_unit)->kind == POPLINER_UNIT_UNLAYERED)
         own++;
     size_t begin = SIZE_MAX;  /* of its forward pass */
     size_t behind = SIZE_MAX; /* of that of the next stage */
@@ -481,7 +481,7 @@ uint64_t naive_cycles(const naive_passes *n, size_t first_unit, size_t last_unit
         uint32_t operation = n->c->operations->step_operation[step];
         if (operation == PL_NONE || !n->runs[step])
             continue;
-        size_t unit = popliner_chain_unit_of(n->chain, operation);
+        size_t unit = pl_chain_unit_of(n->chain, operation);
         uint64_t times = unit >= first_unit && unit <= last_unit;
         for (size_t at = step; p->step_parent[at] != PL_NONE; at = p->step_parent[at])
             times *= p->program_repeats[p->step_program[p->step_parent[at]]];
@@ -507,8 +507,7 @@ uint64_t naive_forward_cycles(const naive_passes *n, size_t unit) {
     size_t end = unit < n->last_layer ? n->turn : begin_of_backward(n);
     for (size_t step = 0; step < end; step++) {
         uint32_t operation = n->c->operations->step_operation[step];
-        if (operation == PL_NONE || !n->runs[step] ||
-            popliner_chain_unit_of(n->chain, operation) != unit)
+        if (operation == PL_NONE || !n->runs[step] || pl_chain_unit_of(n->chain, operation) != unit)
             continue;
         uint64_t times = 1;
         for (size_t at = step; p->step_parent[at] != PL_NONE; at = p->step_parent[at])

@@ -14,7 +14,7 @@ enum { NAIVE_FORWARD = 1, NAIVE_BACKWARD = 2 };
 
 typedef struct naive_passes {
     const golden_case *c;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     size_t num_units;
     bool trains;
     size_t turn;       /* step; SIZE_MAX without training */
@@ -27,7 +27,7 @@ typedef struct naive_passes {
     size_t *complete;  /* [variables]: the step after which a gradient is; SIZE_MAX if it is none */
 } naive_passes;
 
-void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain);
+void naive_begin(naive_passes *n, const golden_case *c, const pl_chain *chain);
 void naive_end(naive_passes *n);
 
 /* The bytes carried over the cut before `unit`, forward and backward together. */

@@ -210,8 +210,8 @@ static void check_model(void **state, const char *options, const char *layer_pat
     sqlite3 *sqlite = test_open_to_write(path);
     test_run_sql(sqlite, "CREATE INDEX by_name ON unlowered_vars(name)");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    size_t num_units = popliner_chain_num_units(chain);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    size_t num_units = pl_chain_num_units(chain);
     size_t num_layers = 0;
     char last_pattern[100];
     snprintf(last_pattern, sizeof last_pattern, layer_pattern, "3");
@@ -233,7 +233,7 @@ static void check_model(void **state, const char *options, const char *layer_pat
     }
     for (size_t unit = 0; unit < num_units; unit++) {
         char pattern[100];
-        const popliner_chain_unit *own = popliner_chain_unit_at(chain, unit);
+        const popliner_chain_unit *own = pl_chain_unit_at(chain, unit);
         if (own->kind != POPLINER_UNIT_LAYER)
             continue;
         snprintf(pattern, sizeof pattern, layer_pattern, own->label);
@@ -523,11 +523,11 @@ static golden_case make_by_hand(const by_hand *training, hand_arrays *a) {
 
 /* Whether a variable counts at a step of the stage that is everything. So much more lives then, the
  * probe, that the peak is there. */
-static bool counts(const popliner_chain *chain, hand_arrays *a, popliner_accumulators accumulators,
+static bool counts(const pl_chain *chain, hand_arrays *a, popliner_accumulators accumulators,
                    size_t variable, uint32_t step) {
     const popliner_pipeline pipeline = {
         .schedule = POPLINER_SCHEDULE_SEQUENTIAL, .max_stages = 2, .accumulators = accumulators};
-    const popliner_interval stage = {0, popliner_chain_num_units(chain) - 1, 1};
+    const popliner_interval stage = {0, pl_chain_num_units(chain) - 1, 1};
     popliner_stage_detail detail;
     pl_stage_meter *meter;
     memset(a->size_bytes, 0, sizeof a->size_bytes);
@@ -558,7 +558,7 @@ static void gradients_count_until_they_are_complete(void **state) {
         const by_hand *training = &trainings[i];
         golden_case c = make_by_hand(training, &arrays);
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         for (uint32_t step = 0; step < NUM_STEPS; step++)
             for (size_t k = 0; k < 2; k++) {
                 bool expected = training->counted[k][step] == '#';
@@ -580,7 +580,7 @@ static void without_a_pipeline_everything_counts(void **state) {
     static hand_arrays arrays;
     golden_case c = make_by_hand(&trainings[0], &arrays);
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_SEQUENTIAL,
                                         .max_stages = 2,
                                         .accumulators = POPLINER_ACCUMULATORS_FP16};
@@ -591,7 +591,7 @@ static void without_a_pipeline_everything_counts(void **state) {
     arrays.range_first_step[arrays.profile.num_ranges - 1] = 4;
     arrays.range_end_step[arrays.profile.num_ranges - 1] = 5;
     arrays.size_bytes[PROBE] = PROBE_BYTES;
-    assert_int_equal(popliner_chain_num_units(chain), 2);
+    assert_int_equal(pl_chain_num_units(chain), 2);
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(pl_stage_measure_units(meter, 0, 1, &memory, NULL), POPLINER_OK);

@@ -25,7 +25,7 @@ static struct {
     size_t parameters;
 } met;
 
-static void count_steps(const popliner_chain *chain, const uint32_t *part_of, uint32_t part) {
+static void count_steps(const pl_chain *chain, const uint32_t *part_of, uint32_t part) {
     size_t num_runs = 0;
     bool was_own = false;
     for (size_t step = 0; step < chain->num_steps; step++) {
@@ -38,7 +38,7 @@ static void count_steps(const popliner_chain *chain, const uint32_t *part_of, ui
 }
 
 /* Measures each part as a stage and compares. */
-static void check_parts(const golden_case *c, pl_stage_meter *meter, const popliner_chain *chain,
+static void check_parts(const golden_case *c, pl_stage_meter *meter, const pl_chain *chain,
                         const uint32_t *part_of, size_t num_parts, const pl_unit_usage *usage) {
     const size_t num_operations = pl_operations_count(c->operations);
     const pl_shares parts = {num_parts, part_of, usage, true};
@@ -85,7 +85,7 @@ static void check_parts(const golden_case *c, pl_stage_meter *meter, const popli
  * one with none. */
 static void check_chain(const golden_case *c, const pl_layers *layers, uint64_t *random) {
     const size_t num_operations = pl_operations_count(c->operations);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     uint32_t *part_of = test_new_array(num_operations, sizeof *part_of);
     pl_stage_meter *meter;
     const struct pl_pass_usage *own;
@@ -160,7 +160,7 @@ static void are_those_of_stages_where_little_is_explained(void **state) {
 /* Every operation by itself, as reports have them. */
 static void check_operations(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
     pl_part_sums *sums;
     popliner_stage_memory memory = {0};
@@ -197,7 +197,7 @@ static void are_not_possible_everywhere(void **state) {
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_chain *chain = make_chain(&c, layers, model);
+        pl_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
         assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
         assert_int_equal(pl_part_sums_are_possible(meter), model == POPLINER_MEMORY_MODEL_FULL);

@@ -24,7 +24,7 @@
 /* Where profiles are made; NULL in tests that make none. */
 static char *scratch;
 
-static popliner_costs *measure(const golden_case *c, const popliner_chain *chain,
+static popliner_costs *measure(const golden_case *c, const pl_chain *chain,
                                const pl_interval_options *options) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
@@ -44,7 +44,7 @@ static void make_model(golden_case *c, const char *name, const char *options) {
 
 /* Calls `check` for chains of several kinds over the operations of a case. */
 static void for_each_chain(const golden_case *c,
-                           void (*check)(const golden_case *c, const popliner_chain *chain)) {
+                           void (*check)(const golden_case *c, const pl_chain *chain)) {
     static const char *const regexes[] = {NULL, golden_two_groups, "(.)$"};
     uint64_t random = 53;
     for (size_t i = 0; i < 5; i++) {
@@ -54,7 +54,7 @@ static void for_each_chain(const golden_case *c,
                                   : assign_at_random(c, 2 * i - 3, &random);
         for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
              model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-            popliner_chain *chain = make_chain(c, layers, model);
+            pl_chain *chain = make_chain(c, layers, model);
             check(c, chain);
             pl_chain_free(chain);
         }
@@ -64,11 +64,11 @@ static void for_each_chain(const golden_case *c,
 
 /* Like for_each_chain, for `count` chains over the model made by hand, with random layers. */
 static void for_made_chains(size_t count, uint64_t random,
-                            void (*check)(const golden_case *c, const popliner_chain *chain)) {
+                            void (*check)(const golden_case *c, const pl_chain *chain)) {
     golden_case made = made_case();
     for (size_t i = 0; i < count; i++) {
         pl_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
-        popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
+        pl_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
         check(&made, chain);
         pl_chain_free(chain);
         pl_layers_free(layers);
@@ -82,7 +82,7 @@ static bool is_training(const golden_case *c) {
     return strstr(c->name, "train") != NULL;
 }
 
-static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
+static void check_pipeline(const golden_case *c, const pl_chain *chain) {
     enum { MOST_STAGES = 4 };
     naive_passes n;
     naive_begin(&n, c, chain);
@@ -172,13 +172,13 @@ static void keeps_what_the_host_feeds(void **state) {
     sqlite3_close(sqlite);
     free(path);
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t num_tiles = c.profile->target.num_tiles;
     uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
     pl_stage_meter *meter;
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_measure_stash(meter, POPLINER_RECOMPUTE_FULL, 0,
-                                            popliner_chain_num_units(chain) - 1, stash, NULL),
+                                            pl_chain_num_units(chain) - 1, stash, NULL),
                      POPLINER_OK);
     assert_int_equal(pl_tiles_sum(stash, num_tiles), fed_bytes);
     pl_stage_meter_free(meter);
@@ -193,7 +193,7 @@ static void check_training(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_chain *chain = make_chain(c, layers, model);
+        pl_chain *chain = make_chain(c, layers, model);
         bool train = false;
         assert_int_equal(pl_intervals_are_training(chain, &train, NULL), POPLINER_OK);
         assert_int_equal(train, is_training(c));
@@ -214,12 +214,12 @@ static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) 
     golden_case c;
     make_model(&c, name, options);
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = measure(&c, chain, NULL);
     size_t count = 0;
-    for (size_t unit = 1; unit < popliner_chain_num_units(chain); unit++) {
-        if (popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER &&
-            popliner_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER)
+    for (size_t unit = 1; unit < pl_chain_num_units(chain); unit++) {
+        if (pl_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER &&
+            pl_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER)
             cuts[count++] = popliner_costs_cut(costs, unit);
     }
     popliner_costs_free(costs);
@@ -255,7 +255,7 @@ static void outlining_changes_no_cut(void **state) {
 
 /* ---- Cycles --------------------------------------------------------------------------------- */
 
-static void check_cycles(const golden_case *c, const popliner_chain *chain) {
+static void check_cycles(const golden_case *c, const pl_chain *chain) {
     naive_passes n;
     naive_begin(&n, c, chain);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
@@ -299,7 +299,7 @@ static void estimate_computing(const golden_case *c) {
 
 static void check_golden_cycles(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.with_cycles = true;
     /* exchanges alone say nothing of how busy an IPU is */
@@ -326,15 +326,15 @@ static void layers_alike_take_alike(void **state) {
         golden_case c;
         make_model(&c, "alike", training ? "--layers 4 --training" : "--layers 4 --inference");
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
-        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
         options.with_cycles = true;
         popliner_costs *costs = measure(&c, chain, &options);
         assert_true(popliner_costs_has_cycles(costs));
         size_t middle = SIZE_MAX; /* a layer between others */
-        for (size_t unit = 1; unit + 1 < popliner_chain_num_units(chain); unit++) {
-            if (popliner_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER &&
-                popliner_chain_unit_at(chain, unit + 1)->kind == POPLINER_UNIT_LAYER)
+        for (size_t unit = 1; unit + 1 < pl_chain_num_units(chain); unit++) {
+            if (pl_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER &&
+                pl_chain_unit_at(chain, unit + 1)->kind == POPLINER_UNIT_LAYER)
                 middle = unit;
         }
         assert_true(middle != SIZE_MAX);
@@ -351,8 +351,8 @@ static void layers_alike_take_alike(void **state) {
 
 /* ---- A limit -------------------------------------------------------------------------------- */
 
-static void check_limit(const golden_case *c, const popliner_chain *chain) {
-    size_t num_units = popliner_chain_num_units(chain);
+static void check_limit(const golden_case *c, const pl_chain *chain) {
+    size_t num_units = pl_chain_num_units(chain);
     bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
@@ -383,7 +383,7 @@ static void check_limits(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_chain *chain = make_chain(c, layers, model);
+        pl_chain *chain = make_chain(c, layers, model);
         check_limit(c, chain);
         pl_chain_free(chain);
     }
@@ -396,14 +396,14 @@ static void leaves_out_what_is_above_a_limit(void **state) {
 }
 
 /* In the full model a longer interval never needs less on any tile. */
-static void check_growth(const golden_case *c, const popliner_chain *chain) {
+static void check_growth(const golden_case *c, const pl_chain *chain) {
     (void)c;
     if (chain->model->id != POPLINER_MEMORY_MODEL_FULL)
         return;
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
     popliner_stage_memory longer = {0};
-    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_units = pl_chain_num_units(chain);
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units; last++) {
@@ -426,7 +426,7 @@ static void check_growth(const golden_case *c, const popliner_chain *chain) {
 
 static void check_all_growth(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     check_growth(c, chain);
     pl_chain_free(chain);
     pl_layers_free(layers);
@@ -461,7 +461,7 @@ static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
     assert_true(operations != NULL && stash != NULL);
     size_t count = 0;
     for (size_t i = 0; i < num_operations; i++) {
-        size_t unit = popliner_chain_unit_of(n->chain, i);
+        size_t unit = pl_chain_unit_of(n->chain, i);
         if ((unit >= stages[0].first_unit && unit <= stages[0].last_unit) ||
             (unit >= stages[1].first_unit && unit <= stages[1].last_unit))
             operations[count++] = i;
@@ -481,8 +481,8 @@ static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
     return peak_bytes;
 }
 
-static void check_shared(const golden_case *c, const popliner_chain *chain) {
-    size_t n = popliner_chain_num_units(chain);
+static void check_shared(const golden_case *c, const pl_chain *chain) {
+    size_t n = pl_chain_num_units(chain);
     bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
     pl_shared_stages shared = {.pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
@@ -552,7 +552,7 @@ static void measures_stages_on_one_ipu(void **state) {
 static void check_parameters(const golden_case *c) {
     const popliner_profile *p = c->profile;
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     naive_passes n;
     naive_begin(&n, c, chain);
     pl_stage_meter *meter;
@@ -568,8 +568,7 @@ static void check_parameters(const golden_case *c) {
         }
         pl_stage_measure_units(meter, unit, unit, &memory, NULL);
         assert_int_equal(pl_stage_parameter_bytes(meter), expected);
-        assert_true(expected > 0 ||
-                    popliner_chain_unit_at(chain, unit)->kind != POPLINER_UNIT_LAYER);
+        assert_true(expected > 0 || pl_chain_unit_at(chain, unit)->kind != POPLINER_UNIT_LAYER);
     }
     pl_stage_memory_clear(&memory);
     pl_stage_meter_free(meter);

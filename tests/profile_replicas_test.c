@@ -358,7 +358,7 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     assert_ok(popliner_analysis_read(directory, NULL, NULL, &q->analysis, &error), &error);
     assert_ok(popliner_analysis_chain(q->analysis, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
               &error);
-    q->num_units = popliner_chain_num_units(chain);
+    q->num_units = chain->num_units;
     assert_in_range(q->num_units, 4, MOST_UNITS);
     assert_ok(popliner_analysis_costs(q->analysis, NULL, &costs, &error), &error);
     q->costs = costs;

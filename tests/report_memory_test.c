@@ -27,7 +27,7 @@ enum { NUM_UNITS = 4 };
 typedef struct subject {
     golden_case c;
     pl_layers *layers;
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_meter *meter;
     popliner_plan_stage stages[2];
     popliner_plan_stage whole;
@@ -66,7 +66,7 @@ static int begin(void **state) {
     s.c.profile->tile_always_live_bytes[0] = 90;
     s.layers = assign_layers(&s.c, NULL, POPLINER_LAYER_ORDER_STEPS);
     s.chain = make_chain(&s.c, s.layers, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(popliner_chain_num_units(s.chain), NUM_UNITS);
+    assert_int_equal(pl_chain_num_units(s.chain), NUM_UNITS);
     assert_int_equal(pl_stage_meter_create(s.chain, &s.meter, NULL), POPLINER_OK);
     s.stages[0] = (popliner_plan_stage){0, 1, 0, 0, 5, 70, 0, 0};
     s.stages[1] = (popliner_plan_stage){2, 3, 1, 0, 7, 0, 0, 0};

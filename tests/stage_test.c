@@ -14,7 +14,7 @@
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 
-static pl_stage_meter *make_meter(const popliner_chain *chain) {
+static pl_stage_meter *make_meter(const pl_chain *chain) {
     pl_stage_meter *meter;
     popliner_error error = {.message = ""};
     if (pl_stage_meter_create(chain, &meter, &error) != POPLINER_OK)
@@ -53,7 +53,7 @@ static void assert_arrays(const char *name, const popliner_stage_memory *memory,
 static void check_golden_arrays(const golden_case *c) {
     json_t *arrays = golden_json(c, "arrays.json");
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     assert_int_equal(
@@ -274,7 +274,7 @@ static void check_random_stages(const golden_case *c) {
         /* the layers of the rules, or every operation anywhere */
         pl_layers *layers = round % 2 == 0 ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
                                            : assign_at_random(c, (size_t)round, &random);
-        popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+        pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
         pl_stage_meter *meter = make_meter(chain);
         /* one meter measures stages of all sizes, one after another */
         for (unsigned size = 0; size < 4; size++) {
@@ -310,7 +310,7 @@ static void measures_units_as_their_operations(void **state) {
     golden_load(&c, "popart-train-outline");
     uint64_t random = 4;
     pl_layers *layers = assign_at_random(&c, 7, &random);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     size_t count = pl_operations_count(c.operations);
     size_t *chosen = calloc(count, sizeof *chosen);
@@ -351,7 +351,7 @@ static void needs_nothing_for_no_operation(void **state) {
     golden_case c;
     golden_load(&c, "popart-wide");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     /* after a stage that needs much, into the same arrays */
@@ -384,7 +384,7 @@ static void keeps_every_rule(void **state) {
     (void)state;
     golden_case c = made_case();
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
      * that live at step 0, steps 1 and 2, and step 4; operation 3 one of 7 bytes at steps 0 and 3;
@@ -458,7 +458,7 @@ static size_t count_forgetful_pairs(const golden_case *c, const pl_layers *layer
     popliner_stage_memory alone = {0};
     popliner_stage_memory fresh = {0};
     popliner_stage_memory after = {0};
-    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(chain);
     assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < pl_operations_count(c->operations); later++) {
@@ -529,7 +529,7 @@ static void remembers_several_sets_of_variables(void **state) {
     golden_case c;
     golden_load(&c, "popart-inf");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(chain);
     pl_stage_meter *remembering = make_meter(chain);
     pl_stage_meter_remember_peaks(remembering, true);

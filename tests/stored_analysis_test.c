@@ -483,7 +483,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
             for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
                  model <= POPLINER_MEMORY_MODEL_FULL; model++) {
                 popliner_costs *costs;
-                popliner_chain *chain = make_chain(&c, layers, model);
+                pl_chain *chain = make_chain(&c, layers, model);
                 assert_int_equal(pl_intervals_measure(chain, NULL, &costs, NULL, &error),
                                  POPLINER_OK);
                 popliner_costs_free(costs);
@@ -618,7 +618,7 @@ static bool diagnoses(const char *path) {
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-        popliner_chain *chain = make_chain(&c, layers, model);
+        pl_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
         pl_diagnosis diagnosis = {0};
         assert_int_equal(pl_stage_meter_create(chain, &meter, &error), POPLINER_OK);

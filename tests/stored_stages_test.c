@@ -51,7 +51,7 @@ static size_t place_of(const popliner_pipeline *pipeline) {
     return pipeline->schedule == POPLINER_SCHEDULE_POPART ? (size_t)pipeline->recompute : PLAIN;
 }
 
-static void measure(stored_case *s, const popliner_chain *chain, size_t place) {
+static void measure(stored_case *s, const pl_chain *chain, size_t place) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     bool trains = place != PLAIN;
     options.pipeline = (popliner_pipeline){
@@ -73,7 +73,7 @@ static void begin(stored_case *s, void **state) {
     golden_load(&s->c, "popart-train");
     s->layers = assign_layers(&s->c, NULL, POPLINER_LAYER_ORDER_STEPS);
     s->path = test_path(*state, "stored");
-    popliner_chain *chain = make_chain(&s->c, s->layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = make_chain(&s->c, s->layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(POPLINER_RECOMPUTE_STANDARD, 1); /* the second that is stored */
     for (size_t place = 0; place < NUM_MEASURED; place++) {
         measure(s, chain, place);
@@ -130,7 +130,7 @@ static void finds_what_was_stored(void **state) {
     stored_case s;
     pl_stored_analysis *analysis;
     begin(&s, state);
-    const popliner_chain *chain = s.measured[0].chain;
+    const pl_chain *chain = s.measured[0].chain;
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     for (int schedule = 0; schedule <= POPLINER_SCHEDULE_POPART; schedule++) {
         for (int recompute = 0; recompute < 2; recompute++) {
@@ -148,13 +148,13 @@ static void finds_what_was_stored(void **state) {
                                                     POPLINER_NEED_EXPECTED, &costs, NULL),
                              POPLINER_OK);
             assert_int_equal(costs->max_stages_to_end, trains ? PLACES : 1);
-            size_t num_units = popliner_chain_num_units(chain);
-            assert_int_equal(popliner_chain_num_units(found.chain), num_units);
+            size_t num_units = pl_chain_num_units(chain);
+            assert_int_equal(pl_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
-                assert_int_equal(popliner_chain_unit_at(found.chain, first)->kind,
-                                 popliner_chain_unit_at(chain, first)->kind);
-                assert_string_equal(popliner_chain_unit_at(found.chain, first)->label,
-                                    popliner_chain_unit_at(chain, first)->label);
+                assert_int_equal(pl_chain_unit_at(found.chain, first)->kind,
+                                 pl_chain_unit_at(chain, first)->kind);
+                assert_string_equal(pl_chain_unit_at(found.chain, first)->label,
+                                    pl_chain_unit_at(chain, first)->label);
                 if (first > 0)
                     assert_int_equal(popliner_costs_cut(costs, first),
                                      popliner_costs_cut(s.costs[place], first));
@@ -167,12 +167,11 @@ static void finds_what_was_stored(void **state) {
                 }
             }
             for (size_t i = 0; i < pl_operations_count(s.c.operations); i++)
-                assert_int_equal(popliner_chain_unit_of(found.chain, i),
-                                 popliner_chain_unit_of(chain, i));
+                assert_int_equal(pl_chain_unit_of(found.chain, i), pl_chain_unit_of(chain, i));
             size_t num_steps = info_of(s.c.profile).num_steps;
             for (size_t step = 0; step < num_steps; step++)
-                assert_int_equal(popliner_chain_operation_at(found.chain, step),
-                                 popliner_chain_operation_at(chain, step));
+                assert_int_equal(pl_chain_operation_at(found.chain, step),
+                                 pl_chain_operation_at(chain, step));
             popliner_costs_free(costs);
             pl_measured_stages_clear(&found);
         }
@@ -186,7 +185,7 @@ static void finds_what_was_stored(void **state) {
 static void makes_tables_of_any_length(void **state) {
     stored_case s;
     begin(&s, state);
-    size_t num_units = popliner_chain_num_units(s.measured[0].chain);
+    size_t num_units = pl_chain_num_units(s.measured[0].chain);
     assert_true(num_units >= PLACES);
     static const popliner_schedule schedules[] = {POPLINER_SCHEDULE_POPART,
                                                   POPLINER_SCHEDULE_TF_GROUPED};
@@ -314,7 +313,7 @@ static void finds_nothing_for_other_questions(void **state) {
 static void refuses_stages_of_another_chain(void **state) {
     stored_case s;
     pl_stored_analysis *analysis;
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_measured_stages found;
     popliner_error error = {.message = ""};
     begin(&s, state);
@@ -394,7 +393,7 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_int_equal(info.num_variables, 0);
     assert_int_equal(info.num_steps, info_of(s.c.profile).num_steps);
 
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_meter *meter;
     popliner_costs *costs;
     pl_sharing sharing = {0};
@@ -504,10 +503,9 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
         assert_int_equal(pl_solve(costs, &options, &plan, error), POPLINER_OK);
         pl_plan_clear(&plan);
         popliner_costs_free(costs);
-        for (size_t first = 0; first < popliner_chain_num_units(found->chain); first++) {
+        for (size_t first = 0; first < pl_chain_num_units(found->chain); first++) {
             for (size_t place = 1; place <= PLACES; place++) {
-                popliner_interval stage = {first, popliner_chain_num_units(found->chain) - 1,
-                                           place};
+                popliner_interval stage = {first, pl_chain_num_units(found->chain) - 1, place};
                 popliner_stage_detail d =
                     pl_stage_details_get(found->details, analysis->profile, &pipeline, &stage);
                 for (size_t i = 0; i < d.num_variables; i++)

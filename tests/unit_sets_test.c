@@ -164,9 +164,9 @@ static void check_usage(const golden_case *c) {
         assert_null(usage.variable_set);
         for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
              model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-            popliner_chain *chain = make_chain(c, layers, model);
+            pl_chain *chain = make_chain(c, layers, model);
             for (size_t i = 0; i < count; i++)
-                unit_of[i] = (uint32_t)popliner_chain_unit_of(chain, i);
+                unit_of[i] = (uint32_t)pl_chain_unit_of(chain, i);
             assert_int_equal(chain->usage != NULL, model == POPLINER_MEMORY_MODEL_FULL);
             pl_account account = {0};
             assert_int_equal(
@@ -176,7 +176,7 @@ static void check_usage(const golden_case *c) {
                 assert_int_equal(
                     pl_unit_usage_find(
                         &usage, p, c->operations, chain->usage,
-                        &(pl_unit_map){unit_of, popliner_chain_num_units(chain),
+                        &(pl_unit_map){unit_of, pl_chain_num_units(chain),
                                        has_account != 0 && account.variable_flags != NULL},
                         NULL),
                     POPLINER_OK);

@@ -89,6 +89,15 @@ typedef enum popliner_unit_kind {
     POPLINER_UNIT_TAIL, /* full model: operations after all layers */
 } popliner_unit_kind;
 
+/* A unit of a chain. */
+typedef struct popliner_chain_unit {
+    popliner_unit_kind kind;
+    const char *name; /* of the layer; NULL for another unit */
+    const char *
+        /* for texts: the name of its layer, "Head", "Tail", or "None" for operations in no layer */
+        label;
+} popliner_chain_unit;
+
 /* A chain of units, by memory model:
  *
  *   POPLINER  unit 0 holds the operations in no layer, then the layers follow
@@ -110,30 +119,17 @@ typedef enum popliner_unit_kind {
  *             operations in no layer that touch it other than by a copy from or to the host.
  *
  * Every liveness step belongs to the unit of the operation that it runs for, or of the last
- * operation before it, or of the first one. Owned by the analysis. */
-typedef struct popliner_chain popliner_chain;
-
-/* Returns the number of units. O(1). */
-size_t popliner_chain_num_units(const popliner_chain *chain);
-
-/* A unit of a chain. Belongs to the chain, with its texts; later versions may append members. */
-typedef struct popliner_chain_unit {
-    popliner_unit_kind kind;
-    const char *name; /* of the layer; NULL for another unit */
-    const char *
-        /* for texts: the name of its layer, "Head", "Tail", or "None" for operations in no layer */
-        label;
-} popliner_chain_unit;
-
-/* Returns unit `unit`; NULL if it is out of range. */
-const popliner_chain_unit *popliner_chain_unit_at(const popliner_chain *chain, size_t unit);
-
-/* Returns the unit of an operation; SIZE_MAX if it is out of range. */
-size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
-
-/* Returns the operation that a liveness step runs for, or the last one before it; SIZE_MAX for
- * none, and for a step out of range. */
-size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step);
+ * operation before it, or of the first one. Owned by the analysis, with all that it points to;
+ * later versions may append members. */
+typedef struct popliner_chain {
+    const popliner_chain_unit *units; /* [num_units] */
+    size_t num_units;
+    const uint32_t *unit_of_operation; /* [num_operations] */
+    size_t num_operations;
+    /* [num_steps] that a liveness step runs for, or the last one before it; UINT32_MAX: none */
+    const uint32_t *operation_of_step;
+    size_t num_steps;
+} popliner_chain;
 
 #ifdef __cplusplus
 }

@@ -402,7 +402,8 @@ static popliner_status chain_in_turn(popliner_analysis *analysis, popliner_memor
     }
     if (status == POPLINER_OK && (analysis->has_variables || analysis->models[model].chain == NULL))
         status = pl_analysis_make_meter(analysis, model, error);
-    *chain = analysis->models[model].chain;
+    if (status == POPLINER_OK)
+        *chain = &analysis->models[model].chain->told;
     return status;
 }
 

@@ -26,7 +26,7 @@ enum {
 
 /* Cached results for one memory model; NULL until first needed. */
 typedef struct pl_model_parts {
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_meter *meter;
     struct pl_ipu_tiles *ipu_tiles; /* of the last pipeline with stages on one IPU */
     /* All stages, by pl_stages_place. */
@@ -182,7 +182,7 @@ typedef struct pl_task {
     popliner_need need;
     bool is_greedy;
     size_t num_stages; /* of an evaluation; else the largest number of a split */
-    const popliner_chain *chain;
+    const pl_chain *chain;
     const pl_stage_details *stages; /* stored ones, or NULL */
     pl_owned_options solver;
     popliner_listener listener; /* the solver's: calls the recorder */
@@ -223,12 +223,11 @@ popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
 
 /* Adds the cycles that stages recompute in the pipeline to the cycles of a table, if they do; see
  * pl_unit_cycles_add_forward. Errors: MEMORY. O(steps + units^2). */
-popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
-                                          const popliner_pipeline *pipeline, popliner_costs *costs,
-                                          popliner_error *error);
+popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
+                                          popliner_costs *costs, popliner_error *error);
 
 /* Checks that the time of recomputation is known. Errors: USAGE if the profile has no cycles, or
  * trains and has none of a forward pass; MEMORY. O(steps). */
-popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error *error);
+popliner_status pl_recomputing_check(const pl_chain *chain, popliner_error *error);
 
 #endif

@@ -300,10 +300,10 @@ static char *copy_text(const char *text) {
 }
 
 /* Sets the stages of the split, with their names. */
-static popliner_status place_stages(pl_comparison *c, const popliner_chain *chain,
+static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
-    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_units = pl_chain_num_units(chain);
     c->num_stages = num_cuts + 1;
     c->stages = pl_new_array(c->num_stages, sizeof *c->stages);
     c->learnt = pl_new_array(c->num_stages, sizeof *c->learnt);

@@ -87,9 +87,9 @@ static popliner_status is_training_in_turn(popliner_analysis *analysis, popliner
     const popliner_chain *chain;
     *is_training = false;
     popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
-    if (status == POPLINER_OK)
-        status = pl_intervals_are_training(chain, is_training, error);
-    return status;
+    return status == POPLINER_OK
+               ? pl_intervals_are_training(analysis->models[model].chain, is_training, error)
+               : status;
 }
 
 popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
@@ -104,9 +104,9 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
 }
 
 /* Checks that these can be stages of one IPU. */
-static popliner_status check_stages(const popliner_chain *chain, const popliner_interval *stages,
+static popliner_status check_stages(const pl_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, popliner_error *error) {
-    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_units = pl_chain_num_units(chain);
     for (size_t i = 0; i < num_stages; i++) {
         const popliner_interval *it = &stages[i];
         if (it->first_unit > it->last_unit || it->last_unit >= num_units ||
@@ -245,7 +245,7 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &a->models[model];
-    size_t num_units = popliner_chain_num_units(parts->chain);
+    size_t num_units = pl_chain_num_units(parts->chain);
     /* very long chains are measured when needed: they would be most of the file */
     if (pl_analysis_can_keep_stages(num_units)) {
         status = pl_intervals_are_training(parts->chain, &is_training, error);

@@ -45,7 +45,7 @@ typedef struct task {
     popliner_solver_options solver; /* the request's, completed */
     bool has_usual_links;           /* as in pl_page_wishes */
     popliner_pipeline pipeline;     /* of the request */
-    const popliner_chain *chain;
+    const pl_chain *chain;
     bool is_training; /* the layers of the chain */
     const pl_pass_usage *usage;
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
@@ -164,7 +164,7 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
     options.bounds = &a->bounds;
-    options.with_tile_needs = wants_tile_needs(a->profile, popliner_chain_num_units(t->chain)) &&
+    options.with_tile_needs = wants_tile_needs(a->profile, pl_chain_num_units(t->chain)) &&
                               t->tile_need_chars < MAX_TILE_NEED_CHARS;
     if (!pl_is_calibrated(&pipeline->calibration))
         status = pl_analysis_find_stages(a, model, pipeline, stages, error);
@@ -235,7 +235,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         popliner_recompute recompute;
     } usual[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
-    if (popliner_chain_num_units(t->chain) > PL_PAGE_MAX_UNITS) {
+    if (pl_chain_num_units(t->chain) > PL_PAGE_MAX_UNITS) {
         pl_put_line(&t->json);
         pl_page_put_chain(&t->json, "chain", t->chain, NULL);
         pl_put_line(&t->json);
@@ -496,7 +496,7 @@ static void put_wishes(task *t) {
                                    t->has_usual_links, pl_is_calibrated(&t->pipeline.calibration),
                                    t->request.need,    NULL};
     pl_put_line(&t->json);
-    pl_page_put_wishes(&t->json, "wishes", &wishes, popliner_chain_num_units(t->chain));
+    pl_page_put_wishes(&t->json, "wishes", &wishes, pl_chain_num_units(t->chain));
 }
 
 static popliner_status put_comparison(task *t, popliner_error *error) {
@@ -513,7 +513,7 @@ static popliner_status put_comparison(task *t, popliner_error *error) {
 static popliner_status put_boxes(task *t, popliner_error *error) {
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
     pl_page_boxed_stage stages[MAX_BOXED_STAGES];
-    pl_page_boxed from = {&t->usage->usage, popliner_chain_num_units(t->chain), stages, 0};
+    pl_page_boxed from = {&t->usage->usage, pl_chain_num_units(t->chain), stages, 0};
     for (size_t i = 0; c != NULL && c->is_measured && i < c->plan.num_stages; i++)
         if (i < MAX_BOXED_STAGES)
             stages[from.num_stages++] = (pl_page_boxed_stage){
@@ -532,8 +532,8 @@ static popliner_status put_variables(task *t, const section_work *w, popliner_er
         pl_text_append(&t->data, w->tile_variables.data, w->tile_variables.length);
     pl_put_line(&t->json);
     popliner_status status =
-        pl_page_put_variables(&t->json, a->profile, &t->usage->usage,
-                              popliner_chain_num_units(t->chain), a->num_threads, error);
+        pl_page_put_variables(&t->json, a->profile, &t->usage->usage, pl_chain_num_units(t->chain),
+                              a->num_threads, error);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Finding where the variables are, for the page", start);
     return status;
@@ -567,7 +567,7 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     t.chain = analysis->models[t.request.memory_model].chain;
-    status = pl_options_check(&t.solver, popliner_chain_num_units(t.chain), NULL, error);
+    status = pl_options_check(&t.solver, pl_chain_num_units(t.chain), NULL, error);
     if (status == POPLINER_OK)
         status = pl_intervals_are_training(t.chain, &t.is_training, error);
     if (status != POPLINER_OK)
@@ -636,8 +636,7 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
         status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
     if (status != POPLINER_OK || known != NULL)
         return status;
-    const size_t num_units =
-        popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
+    const size_t num_units = pl_chain_num_units(analysis->models[t.request.memory_model].chain);
     return num_units <= PL_PAGE_MAX_UNITS && pl_analysis_can_keep_stages(num_units)
                ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
                                          wants_tile_needs(analysis->profile, num_units),

@@ -67,8 +67,8 @@ static void check_name(name_check *check, const char *name) {
     check->has_line_break = check->has_line_break || strpbrk(name, "\r\n") != NULL;
 }
 
-static void check_units(name_check *check, const popliner_chain *chain) {
-    for (size_t i = 0; i < popliner_chain_num_units(chain); i++)
+static void check_units(name_check *check, const pl_chain *chain) {
+    for (size_t i = 0; i < pl_chain_num_units(chain); i++)
         check_name(check, pl_chain_unit_at(chain, i)->label);
 }
 
@@ -446,8 +446,7 @@ static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_
     if (status != POPLINER_OK)
         return status;
     /* stages belong to the chain that they were cut from */
-    const popliner_chain *chain =
-        certificate != NULL ? certificate->input.chain : a->models[model].chain;
+    const pl_chain *chain = certificate != NULL ? certificate->input.chain : a->models[model].chain;
     const pl_trace_source source = {a->profile, a->operations, chain, certificate};
     return pl_trace_make(&source, text, error);
 }
@@ -509,9 +508,9 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
     size_t num_layers = 0;
     size_t num_outside = 0;
     pl_text text = {0};
-    for (size_t i = 0; i < popliner_chain_num_units(chain); i++)
-        if (pl_chain_unit_at(chain, i)->kind == POPLINER_UNIT_LAYER) {
-            last = pl_chain_unit_at(chain, i)->label;
+    for (size_t i = 0; i < chain->num_units; i++)
+        if (chain->units[i].kind == POPLINER_UNIT_LAYER) {
+            last = chain->units[i].label;
             first = first == NULL ? last : first;
             num_layers++;
         }

@@ -44,7 +44,7 @@ static popliner_status solve_greedily(pl_task *t, popliner_plan *plan, popliner_
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
     double start = pl_clock_seconds();
     pl_stage_meter_remember_peaks(meter, true);
-    popliner_status status = pl_solve_greedily(popliner_chain_num_units(t->chain), measure_peak, t,
+    popliner_status status = pl_solve_greedily(pl_chain_num_units(t->chain), measure_peak, t,
                                                &t->solver.options, plan, error);
     if (status == POPLINER_OK)
         pl_step(&t->analysis->listener, "Solving", start);
@@ -76,7 +76,7 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
     parts->asked[place] = *now;
     parts->was_asked[place] = true;
     if (!is_again || t->stages != NULL || pl_is_calibrated(&now->calibration) ||
-        !pl_analysis_can_keep_stages(popliner_chain_num_units(t->chain)))
+        !pl_analysis_can_keep_stages(pl_chain_num_units(t->chain)))
         return POPLINER_OK;
     popliner_status status =
         pl_analysis_keep_stages(t->analysis, t->model, now, false, ", requested again", error);
@@ -148,7 +148,7 @@ static popliner_status list_stages(const pl_task *t, const pl_stage_details **of
 static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *plan,
                                popliner_certificate **certificate, popliner_error *error) {
     const pl_model_parts *parts = &t->analysis->models[t->model];
-    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t num_units = pl_chain_num_units(t->chain);
     const char **names = pl_new_array(num_units, sizeof *names);
     if (names == NULL)
         return pl_fail_memory(error, "a report");
@@ -238,7 +238,7 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
 static popliner_status place_stages(const pl_task *t, const size_t *first_units, size_t num_cuts,
                                     popliner_plan *plan, popliner_error *error) {
     const popliner_solver_options *o = &t->solver.options;
-    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t num_units = pl_chain_num_units(t->chain);
     for (size_t i = 0; i < num_cuts; i++)
         if (first_units[i] == 0 || first_units[i] >= num_units ||
             (i > 0 && first_units[i] <= first_units[i - 1]))
@@ -354,7 +354,7 @@ static popliner_status find_replicas_stages(replicas_search *s, popliner_error *
     pl_task *t = &s->task;
     s->stages = t->stages;
     /* as many copies as the longest pipelines of the most micro-batches have */
-    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t num_units = pl_chain_num_units(t->chain);
     size_t longest = num_units / s->options.chunks;
     longest = longest < s->max_ipus ? longest : s->max_ipus;
     t->pipeline.copies.num_stages = (longest > 0 ? longest : 1) * s->options.chunks;
@@ -422,7 +422,7 @@ static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
     pl_task *t = &s->task;
     popliner_solver_options solver = t->solver.options;
     const popliner_costs *costs = NULL;
-    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t num_units = pl_chain_num_units(t->chain);
     size_t chunks = s->options.chunks;
     solver.without_reasons = solver.without_reasons || max_bytes < UINT64_MAX;
     solver.num_ipus = s->max_ipus;

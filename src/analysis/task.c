@@ -202,7 +202,7 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
                                     popliner_error *error) {
     popliner_solver_options complete;
     popliner_solver_options *own = &t->solver.options;
-    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t num_units = pl_chain_num_units(t->chain);
     popliner_status status = pl_solver_options_take(callers, NULL, &complete, &t->listener, error);
     if (status == POPLINER_OK)
         status = pl_owned_options_copy(&t->solver, &complete, num_units, error);
@@ -378,7 +378,7 @@ static popliner_status add_shared_peak(pl_task *t, popliner_error *error) {
  * for: up to the number of units, if the table, with one row for each, stays below half a GiB. */
 static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
     enum { MAX_NUMBERS = 1 << 26 };
-    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t num_units = pl_chain_num_units(t->chain);
     size_t affordable = MAX_NUMBERS / (num_units * (num_units + 1) / 2);
     size_t longest = num_units < affordable ? num_units : affordable;
     if (pl_pipeline_has_own_copies(&t->pipeline) &&
@@ -546,8 +546,8 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
 /* ---- Recomputation --------------------------------------------------------------------------- */
 
 /* Computes the cycles of recomputing each unit: cycles[units], which the caller frees. */
-static popliner_status find_cycles(const popliner_chain *chain, uint64_t **cycles,
-                                   bool *is_training, popliner_error *error) {
+static popliner_status find_cycles(const pl_chain *chain, uint64_t **cycles, bool *is_training,
+                                   popliner_error *error) {
     pl_passes passes = {0};
     *cycles = pl_new_array(chain->num_units, sizeof **cycles);
     popliner_status status = *cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
@@ -559,9 +559,8 @@ static popliner_status find_cycles(const popliner_chain *chain, uint64_t **cycle
     return status;
 }
 
-popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
-                                          const popliner_pipeline *pipeline, popliner_costs *costs,
-                                          popliner_error *error) {
+popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
+                                          popliner_costs *costs, popliner_error *error) {
     uint64_t *cycles = NULL;
     bool is_training;
     if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !popliner_costs_has_cycles(costs))
@@ -573,7 +572,7 @@ popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
     return status;
 }
 
-popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error *error) {
+popliner_status pl_recomputing_check(const pl_chain *chain, popliner_error *error) {
     static const char remedy[] =
         "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
     uint64_t *cycles = NULL;

@@ -587,7 +587,7 @@ static void add_place(const pl_certificate *c, size_t stage, pl_text *text) {
 static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *d,
                           const pl_layout *layout) {
     enum { LEAST_NAME = 24 };
-    const size_t operation = popliner_chain_operation_at(c->input.chain, d->step);
+    const size_t operation = pl_chain_operation_at(c->input.chain, d->step);
     pl_text text = {0};
     if (c->plan.num_stages > 0)
         add_place(c, marked_stage(c), &text);

@@ -44,7 +44,7 @@ typedef struct pl_certificate_input {
      * checked, which needs a meter. The last ones are for making it. */
     const popliner_profile *profile;
     const pl_operations *operations;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     pl_stage_meter *meter; /* measures other stages meanwhile */
     const pl_stage_details *stage_details;
     /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL. Then

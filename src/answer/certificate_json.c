@@ -151,7 +151,7 @@ static size_t last_layer_of(const pl_certificate *certificate, const popliner_pl
 /* Adds layer_from, layer_to and mem, and head and tail if the chain can have them. */
 static void put_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
-    const popliner_chain *chain = c->input.chain;
+    const pl_chain *chain = c->input.chain;
     pl_put_text(json, "layer_from", layer_of(c, stage->first_unit));
     pl_put_text(json, "layer_to", layer_of(c, last_layer_of(c, stage)));
     if (!c->is_measured) {
@@ -193,7 +193,7 @@ static void put_peak(const pl_certificate *c, const popliner_stage_detail *d, pl
         pl_put_null(json, "peak");
         return;
     }
-    size_t operation = popliner_chain_operation_at(in->chain, d->step);
+    size_t operation = pl_chain_operation_at(in->chain, d->step);
     popliner_step step = POPLINER_STEP_INIT;
     popliner_program program = POPLINER_PROGRAM_INIT;
     if (popliner_profile_get(in->profile, POPLINER_ITEM_STEP, d->step, &step, NULL) == POPLINER_OK)

@@ -143,7 +143,7 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
 /* Adds where most memory is needed, and when. */
 static void add_peak(const pl_certificate *c, const popliner_stage_detail *d, pl_text *text) {
     const pl_certificate_input *in = &c->input;
-    size_t operation = popliner_chain_operation_at(in->chain, d->step);
+    size_t operation = pl_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
     if (operation != SIZE_MAX)
         pl_text_format(text, ", %s", pl_operation_at(in->operations, operation)->name);

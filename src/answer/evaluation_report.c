@@ -39,7 +39,7 @@ static void write_others(const popliner_plan *plan, size_t stage, pl_text *text)
 static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *d = &c->details[number];
-    const popliner_chain *chain = c->input.chain;
+    const pl_chain *chain = c->input.chain;
     const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
     const size_t first = first_on_ipu(&c->plan, number);
     pl_text_format(text, "Stage %zu", number);

@@ -93,11 +93,11 @@ static popliner_status can_split_all(session *s, group *g, bool *can, popliner_e
 /* ---- the same layers ---- */
 
 static bool is_layer(const popliner_chain *chain, size_t unit) {
-    return popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
+    return chain->units[unit].kind == POPLINER_UNIT_LAYER;
 }
 
 static const char *label_of(const popliner_chain *chain, size_t unit) {
-    return popliner_chain_unit_at(chain, unit)->label;
+    return chain->units[unit].label;
 }
 
 static size_t chain_begin(const popliner_chain *chain) {
@@ -105,16 +105,20 @@ static size_t chain_begin(const popliner_chain *chain) {
     return 0;
 }
 
+static size_t chain_end(const popliner_chain *chain) {
+    return chain->num_units;
+}
+
 /* Where the layers of a chain begin; its number of units if it has none. */
 static size_t layers_begin(const popliner_chain *chain) {
     size_t unit = 0;
-    while (unit < popliner_chain_num_units(chain) && !is_layer(chain, unit))
+    while (unit < chain->num_units && !is_layer(chain, unit))
         unit++;
     return unit;
 }
 
 static size_t layers_end(const popliner_chain *chain) {
-    size_t unit = popliner_chain_num_units(chain);
+    size_t unit = chain->num_units;
     while (unit > layers_begin(chain) && !is_layer(chain, unit - 1))
         unit--;
     return unit;
@@ -197,7 +201,7 @@ static void join_part(group *g, size_t (*begin)(const popliner_chain *),
 static popliner_status join_units(group *g, popliner_error *error) {
     size_t most = 1;
     for (size_t i = 0; i < g->names.count; i++)
-        most += popliner_chain_num_units(g->members[i].chain);
+        most += g->members[i].chain->num_units;
     g->units.names = calloc(most, sizeof *g->units.names);
     g->units.counted = calloc(most, sizeof *g->units.counted);
     bool has_memory = g->units.names != NULL && g->units.counted != NULL;
@@ -209,7 +213,7 @@ static popliner_status join_units(group *g, popliner_error *error) {
         return fail_memory(error, "the reports");
     join_part(g, chain_begin, layers_begin);
     join_part(g, layers_begin, layers_end);
-    join_part(g, layers_end, popliner_chain_num_units);
+    join_part(g, layers_end, chain_end);
     return POPLINER_OK;
 }
 

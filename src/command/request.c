@@ -120,9 +120,9 @@ static popliner_status begin_units(request *r, size_t num_units, popliner_error 
 }
 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
-    popliner_status status = begin_units(r, popliner_chain_num_units(chain), error);
+    popliner_status status = begin_units(r, chain->num_units, error);
     for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        const popliner_chain_unit *it = popliner_chain_unit_at(chain, unit);
+        const popliner_chain_unit *it = &chain->units[unit];
         r->counted_units[unit] = it->kind == POPLINER_UNIT_LAYER;
         r->unit_names[unit] = it->label;
     }

@@ -285,7 +285,7 @@ static popliner_status find_bottleneck(const pl_explained *explained,
                                        const popliner_diagnosis_options *options,
                                        popliner_peak *peaks, pl_diagnosis *d,
                                        popliner_error *error) {
-    const popliner_chain *chain = explained->chain;
+    const pl_chain *chain = explained->chain;
     const popliner_profile *p = explained->profile;
     size_t last_unit = options->last_unit;
     bool has_account = has_account_by_tile(p);
@@ -429,7 +429,7 @@ const char *pl_gap_words(popliner_gap gap) {
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
                             const popliner_diagnosis_options *options, pl_diagnosis *diagnosis,
                             popliner_error *error) {
-    const popliner_chain *chain = subject->chain;
+    const pl_chain *chain = subject->chain;
     pl_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,

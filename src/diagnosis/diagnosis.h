@@ -40,7 +40,7 @@ typedef struct pl_explained {
     const popliner_profile *profile;
     const pl_operations *operations;
     const pl_layers *layers;
-    const popliner_chain *chain;
+    const pl_chain *chain;
 
     size_t *counted; /* [num_counted]: the operations that count, ascending */
     size_t num_counted;
@@ -183,7 +183,7 @@ typedef struct pl_diagnosis_subject {
     const popliner_profile *profile;
     const pl_operations *operations;
     const pl_layers *layers;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     pl_stage_meter *meter;
 } pl_diagnosis_subject;
 

@@ -14,7 +14,7 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-void pl_chain_free(popliner_chain *chain) {
+void pl_chain_free(pl_chain *chain) {
     if (chain == NULL)
         return;
     free(chain->kind);
@@ -30,31 +30,13 @@ void pl_chain_free(popliner_chain *chain) {
     free(chain);
 }
 
-size_t popliner_chain_num_units(const popliner_chain *chain) {
-    return chain->num_units;
-}
-
-const popliner_chain_unit *popliner_chain_unit_at(const popliner_chain *chain, size_t unit) {
-    return unit < chain->num_units ? pl_chain_unit_at(chain, unit) : NULL;
-}
-
-size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation) {
-    return operation < chain->num_operations ? pl_chain_unit_of(chain, operation) : SIZE_MAX;
-}
-
-size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
-    if (step >= chain->num_steps || chain->operation_of_step[step] == PL_NONE)
-        return SIZE_MAX;
-    return chain->operation_of_step[step];
-}
-
-bool pl_chain_has_operations(const popliner_chain *chain, size_t unit) {
+bool pl_chain_has_operations(const pl_chain *chain, size_t unit) {
     return chain->unit_operations_start[unit] < chain->unit_operations_start[unit + 1];
 }
 
 /* Sets the operation of every step: the one that it runs for, or that of the last step with one,
  * or, before all of them, the first one; PL_NONE throughout if there is none. */
-static bool place_steps(popliner_chain *chain) {
+static bool place_steps(pl_chain *chain) {
     const pl_operations *operations = chain->operations;
     chain->num_steps = operations->num_steps;
     chain->operation_of_step = pl_new_array(chain->num_steps, sizeof(uint32_t));
@@ -77,7 +59,7 @@ uint32_t pl_layer_key(const pl_layers *layers, size_t operation) {
 }
 
 /* Lists the units that exist, and converts places into their numbers. */
-static void number_units(popliner_chain *chain) {
+static void number_units(pl_chain *chain) {
     size_t num_layers = pl_layers_num_units(chain->layers) - 1;
     bool has_unlayered_unit = chain->model->has_unlayered_unit;
     bool has_head = has_unlayered_unit || num_layers == 0;
@@ -119,8 +101,8 @@ static const char *label_of(popliner_unit_kind kind, const char *name) {
     return "None";
 }
 
-/* Makes chain->units from kinds and layers. */
-static bool describe_units(popliner_chain *chain) {
+/* Makes chain->units from kinds and layers, and what callers have. */
+static bool describe_units(pl_chain *chain) {
     chain->units = pl_new_array(chain->num_units, sizeof *chain->units);
     for (size_t unit = 0; chain->units != NULL && unit < chain->num_units; unit++) {
         const char *name = pl_layers_name(chain->layers, chain->layer[unit]);
@@ -130,11 +112,14 @@ static bool describe_units(popliner_chain *chain) {
             .label = label_of(chain->kind[unit], name),
         };
     }
+    chain->told =
+        (popliner_chain){chain->units,          chain->num_units,         chain->unit_of_operation,
+                         chain->num_operations, chain->operation_of_step, chain->num_steps};
     return chain->units != NULL;
 }
 
 /* Lists the operations of each unit. */
-static bool group_operations(popliner_chain *chain) {
+static bool group_operations(pl_chain *chain) {
     chain->unit_operations_start =
         pl_new_array(chain->num_units + 1, sizeof *chain->unit_operations_start);
     chain->unit_operation = pl_new_array(chain->num_operations, sizeof *chain->unit_operation);
@@ -157,13 +142,13 @@ static bool group_operations(popliner_chain *chain) {
 
 popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
                                 const pl_layers *layers, popliner_memory_model model,
-                                popliner_chain **result, popliner_error *error) {
+                                pl_chain **result, popliner_error *error) {
     size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
     if (pl_memory_model_find(model) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
     popliner_status status = POPLINER_OK;
-    popliner_chain *chain = calloc(1, sizeof *chain);
+    pl_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL)
         return pl_fail_memory(error, "the chain of layers");
     chain->profile = profile;
@@ -192,7 +177,7 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     return status;
 }
 
-size_t pl_chain_fields(popliner_chain *c, pl_field *fields) {
+size_t pl_chain_fields(pl_chain *c, pl_field *fields) {
     fields[0] = (pl_field){"unit_kind", &c->kind, sizeof *c->kind, &c->num_units, 0};
     fields[1] = (pl_field){"unit_layer", &c->layer, sizeof *c->layer, &c->num_units, 0};
     fields[2] = (pl_field){"unit_of_operation", &c->unit_of_operation, sizeof *c->unit_of_operation,
@@ -200,7 +185,7 @@ size_t pl_chain_fields(popliner_chain *c, pl_field *fields) {
     return 3;
 }
 
-popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
+popliner_status pl_chain_complete(pl_chain *chain, const popliner_profile *profile,
                                   const pl_operations *operations, const pl_layers *layers,
                                   bool *is_right, popliner_error *error) {
     bool right = chain->num_units > 0 && chain->num_operations == pl_operations_count(operations);
@@ -213,7 +198,7 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile 
     chain->profile = profile;
     chain->operations = operations;
     chain->layers = layers;
-    if (right && (!describe_units(chain) || !place_steps(chain) || !group_operations(chain)))
+    if (right && (!place_steps(chain) || !describe_units(chain) || !group_operations(chain)))
         return pl_fail_memory(error, "the chain of layers");
     return POPLINER_OK;
 }
@@ -251,8 +236,8 @@ static void mark_compute_set(const popliner_profile *p, uint32_t compute_set, ui
     }
 }
 
-size_t pl_stage_ipus_mark(const popliner_chain *chain, const popliner_interval *stages,
-                          size_t num_stages, uint8_t *is_used) {
+size_t pl_stage_ipus_mark(const pl_chain *chain, const popliner_interval *stages, size_t num_stages,
+                          uint8_t *is_used) {
     const popliner_profile *p = chain->profile;
     size_t count = 0;
     if (p->target.num_ipus <= 1 || p->target.tiles_per_ipu == 0) {
@@ -271,7 +256,7 @@ size_t pl_stage_ipus_mark(const popliner_chain *chain, const popliner_interval *
     return count;
 }
 
-popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_interval *stages,
+popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error) {
     uint8_t *is_used = pl_new_array(chain->profile->target.num_ipus, sizeof *is_used);
     *num_ipus = 0;

@@ -12,7 +12,8 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
-struct popliner_chain {
+struct pl_chain {
+    popliner_chain told;             /* first: it is what callers have, once complete */
     const popliner_profile *profile; /* not owned, like the next three */
     const pl_operations *operations;
     const pl_layers *layers;
@@ -36,38 +37,45 @@ struct popliner_chain {
  * variables that programs touch. */
 popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
                                 const pl_layers *layers, popliner_memory_model model,
-                                popliner_chain **chain, popliner_error *error);
-void pl_chain_free(popliner_chain *chain);
+                                pl_chain **chain, popliner_error *error);
+void pl_chain_free(pl_chain *chain);
 
-/* Like popliner_chain_unit_at, for a unit in range. */
-static inline const popliner_chain_unit *pl_chain_unit_at(const popliner_chain *chain,
-                                                          size_t unit) {
+static inline size_t pl_chain_num_units(const pl_chain *chain) {
+    return chain->num_units;
+}
+
+static inline const popliner_chain_unit *pl_chain_unit_at(const pl_chain *chain, size_t unit) {
     return &chain->units[unit];
 }
 
 /* Returns "head", "layer", "tail" or "unlayered". */
 const char *pl_unit_kind_name(popliner_unit_kind kind);
 
-/* Like popliner_chain_unit_of, for an operation in range. */
-static inline size_t pl_chain_unit_of(const popliner_chain *chain, size_t operation) {
+static inline size_t pl_chain_unit_of(const pl_chain *chain, size_t operation) {
     return chain->unit_of_operation[operation];
 }
 
+/* Returns the operation that a step runs for, or the last one before it; SIZE_MAX for none. */
+static inline size_t pl_chain_operation_at(const pl_chain *chain, size_t step) {
+    const uint32_t operation = chain->operation_of_step[step];
+    return operation == PL_NONE ? SIZE_MAX : operation;
+}
+
 /* True if the unit has any operation. */
-bool pl_chain_has_operations(const popliner_chain *chain, size_t unit);
+bool pl_chain_has_operations(const pl_chain *chain, size_t unit);
 
 /* Lists the arrays of a stored chain, at most three, and returns their number. All others follow
  * from them. */
-size_t pl_chain_fields(popliner_chain *chain, pl_field *fields);
+size_t pl_chain_fields(pl_chain *chain, pl_field *fields);
 
 /* Completes a chain whose memory model and stored arrays are set; *is_right becomes true if they
  * fit these operations and layers. Errors: MEMORY. */
-popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
+popliner_status pl_chain_complete(pl_chain *chain, const popliner_profile *profile,
                                   const pl_operations *operations, const pl_layers *layers,
                                   bool *is_right, popliner_error *error);
 
 /* Returns the first unit whose data counts: unit 0, unless it holds the operations in no layer. */
-static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
+static inline uint32_t pl_chain_first_data_unit(const pl_chain *chain) {
     return chain->kind[0] == POPLINER_UNIT_UNLAYERED ? 1 : 0;
 }
 
@@ -84,11 +92,11 @@ uint32_t pl_layer_key(const pl_layers *layers, size_t operation);
  * is_used[target.num_ipus], which is 0 before; all of them if unknown. Returns the number of marked
  * IPUs. A stage on several was never compiled for one IPU, so no tile shows what it would need
  * there. O(steps * runs of their vertices); O(1) for a profile of one IPU. */
-size_t pl_stage_ipus_mark(const popliner_chain *chain, const popliner_interval *stages,
-                          size_t num_stages, uint8_t *is_used);
+size_t pl_stage_ipus_mark(const pl_chain *chain, const popliner_interval *stages, size_t num_stages,
+                          uint8_t *is_used);
 
 /* Like pl_stage_ipus_mark, but only counts the IPUs. Errors: MEMORY. */
-popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_interval *stages,
+popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error);
 
 #endif

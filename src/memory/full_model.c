@@ -147,7 +147,7 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
     return most == PLACE_UNKNOWN ? before : most;
 }
 
-static popliner_status place_by_touches(popliner_chain *chain, popliner_error *error) {
+static popliner_status place_by_touches(pl_chain *chain, popliner_error *error) {
     const popliner_profile *profile = chain->profile;
     const pl_operations *operations = chain->operations;
     popliner_status status = pl_profile_require_variables(profile, error);

@@ -114,7 +114,7 @@ static bool mark_classes(pl_stash *stash, const popliner_profile *p) {
 
 /* Fills the stash for a usage of a pl_pass_usage. Errors: MEMORY. O(units of all sets). */
 static popliner_status create_stash(pl_stash *stash, const popliner_profile *profile,
-                                    const popliner_chain *chain, const pl_passes *passes,
+                                    const pl_chain *chain, const pl_passes *passes,
                                     const pl_unit_usage *usage, popliner_recompute recompute,
                                     popliner_error *error) {
     const pl_unit_sets *sets = &usage->sets;
@@ -331,7 +331,7 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
     for (size_t type = 0; type < p->num_vertex_types; type++)
         pl_series_add(p, p->vertex_type_code[inputs->kinds.code_of_type[type]], 1,
                       inputs->kind_code_bytes + type * num_tiles);
-    const popliner_chain *chain = inputs->chain;
+    const pl_chain *chain = inputs->chain;
     for (size_t unit = 0; unit < chain->num_units; unit++) {
         pl_unit_sets_begin_unit(&inputs->kind_sets, (uint32_t)unit);
         for (size_t i = chain->unit_operations_start[unit];
@@ -430,7 +430,7 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
 }
 
 /* Returns the unit that a step belongs to. */
-static uint32_t unit_of_step(const popliner_chain *chain, size_t step) {
+static uint32_t unit_of_step(const pl_chain *chain, size_t step) {
     uint32_t operation = chain->operation_of_step[step];
     return operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
 }
@@ -475,7 +475,7 @@ static void break_at_turn(pl_interval_inputs *inputs) {
 /* Marks where the steps of a stage may begin or end: those of its units, or all from its first to
  * its last operation. See peak_of_stage in tile_meter.c. */
 static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
-    const popliner_chain *chain = inputs->chain;
+    const pl_chain *chain = inputs->chain;
     inputs->is_break = pl_arrays_new(&inputs->arrays, inputs->profile->num_steps + 1, 1);
     if (inputs->arrays.failed)
         return pl_fail_memory(error, "the intervals");

@@ -94,7 +94,7 @@ typedef struct pl_step_run {
 typedef struct pl_interval_inputs {
     const popliner_profile *profile;
     const pl_operations *operations;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     const pl_interval_options *options;
     const pl_memory_model *model; /* of the chain */
     /* those of the options' meter, or own_account and own_pass_usage */

@@ -395,7 +395,7 @@ void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
 /* Sets the measured peaks of the pipeline. */
 static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *costs,
                                   popliner_error *error) {
-    const popliner_chain *chain = meter->inputs->chain;
+    const pl_chain *chain = meter->inputs->chain;
     const pl_interval_options *options = meter->inputs->options;
     popliner_status status = pl_peak_envelope_fill(&meter->largest[options->need], chain,
                                                    &options->pipeline, options->need, costs, error);
@@ -425,9 +425,9 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
     return find_variables(meter->inputs, *details, error);
 }
 
-popliner_status pl_intervals_measure(const popliner_chain *chain,
-                                     const pl_interval_options *options, popliner_costs **costs,
-                                     pl_stage_details **details, popliner_error *error) {
+popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
+                                     popliner_costs **costs, pl_stage_details **details,
+                                     popliner_error *error) {
     static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
     options = options == NULL ? &usual : options;
     pl_interval_inputs inputs = {.chain = chain, .options = options};
@@ -478,7 +478,7 @@ popliner_status pl_intervals_measure(const popliner_chain *chain,
     return status;
 }
 
-popliner_status pl_intervals_are_training(const popliner_chain *chain, bool *train,
+popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
                                           popliner_error *error) {
     pl_passes passes = {0};
     popliner_status status = pl_passes_find(&passes, chain, error);

@@ -15,7 +15,7 @@
 
 /* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:
  * MEMORY. O(steps). */
-popliner_status pl_intervals_are_training(const popliner_chain *chain, bool *train,
+popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
                                           popliner_error *error);
 
 /* Fills a table of costs for the chain, in its memory model, and tables of the results of
@@ -58,9 +58,9 @@ popliner_status pl_intervals_are_training(const popliner_chain *chain, bool *tra
  * once for all variables that the same units touch; segments are the steps between the ends of
  * parts and of units. Each thread takes O(units^2 + steps + parts + sets of units * their units)
  * bytes; see pl_stage_details_size. Only the calling thread calls the listener. */
-popliner_status pl_intervals_measure(const popliner_chain *chain,
-                                     const pl_interval_options *options, popliner_costs **costs,
-                                     pl_stage_details **details, popliner_error *error);
+popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
+                                     popliner_costs **costs, pl_stage_details **details,
+                                     popliner_error *error);
 
 /* Subtracts the transfer time of cuts on a link of PL_LINK_BYTES_PER_SECOND from the cycles of a
  * table, for callers with other bandwidths. O(n^2). */

@@ -10,6 +10,7 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
+typedef struct pl_chain pl_chain;
 struct pl_vertex_kinds;
 struct pl_stage_meter;
 
@@ -29,7 +30,7 @@ typedef struct pl_memory_model {
 
     /* Sets the unit of every operation of a chain without units to its place. Errors: MEMORY; USAGE
      * if it needs the variables and they are not loaded. */
-    popliner_status (*place_operations)(popliner_chain *chain, popliner_error *error);
+    popliner_status (*place_operations)(pl_chain *chain, popliner_error *error);
 
     /* ---- Code and vertex state ---- */
 

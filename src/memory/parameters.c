@@ -73,7 +73,7 @@ static uint32_t without_copies(const search *s, uint32_t set) {
                : pl_unit_sets_up_to(&s->usage->sets, set, (uint32_t)s->usage->num_operations - 1);
 }
 
-static popliner_status begin(search *s, const popliner_chain *chain, const pl_pass_usage *usage,
+static popliner_status begin(search *s, const pl_chain *chain, const pl_pass_usage *usage,
                              popliner_error *error) {
     const pl_operations *operations = chain->operations;
     s->profile = chain->profile;
@@ -159,7 +159,7 @@ static uint32_t complete_step(const search *s, uint32_t set) {
     return PL_NONE;
 }
 
-popliner_status pl_gradients_find(pl_gradients *gradients, const popliner_chain *chain,
+popliner_status pl_gradients_find(pl_gradients *gradients, const pl_chain *chain,
                                   const pl_pass_usage *usage, const pl_account *account,
                                   popliner_error *error) {
     search s = {0};

@@ -58,7 +58,7 @@ typedef struct pl_gradients {
 /* Finds them in a profile that trains. Zero-initialise before, free with pl_gradients_free, also
  * after an error; refers to `usage`. Errors: MEMORY. O(steps + variables), and for each set of
  * operations that touches one O(operations in it), some times. */
-popliner_status pl_gradients_find(pl_gradients *gradients, const popliner_chain *chain,
+popliner_status pl_gradients_find(pl_gradients *gradients, const pl_chain *chain,
                                   const pl_pass_usage *usage, const pl_account *account,
                                   popliner_error *error);
 void pl_gradients_free(pl_gradients *gradients);

@@ -54,7 +54,7 @@ static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
 }
 
 /* Returns the unit that works at the step, SIZE_MAX for none. */
-static size_t working_unit(const pl_passes *passes, const popliner_chain *chain, size_t step) {
+static size_t working_unit(const pl_passes *passes, const pl_chain *chain, size_t step) {
     const popliner_profile *p = chain->profile;
     uint8_t type = p->program_type[p->step_program[step]];
     uint32_t operation = chain->operations->step_operation[step];
@@ -65,7 +65,7 @@ static size_t working_unit(const pl_passes *passes, const popliner_chain *chain,
                : SIZE_MAX;
 }
 
-static void find_turn(pl_passes *passes, const popliner_chain *chain) {
+static void find_turn(pl_passes *passes, const pl_chain *chain) {
     passes->turn_step = SIZE_MAX;
     bool is_found = false;
     for (size_t step = 0; step < chain->profile->num_steps; step++) {
@@ -86,7 +86,7 @@ static void find_turn(pl_passes *passes, const popliner_chain *chain) {
 }
 
 /* Marks the operations that do not begin before a step. */
-static void mark_after(const pl_passes *passes, const popliner_chain *chain, size_t step_behind,
+static void mark_after(const pl_passes *passes, const pl_chain *chain, size_t step_behind,
                        uint8_t *is_behind) {
     const pl_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
@@ -100,7 +100,7 @@ static void mark_after(const pl_passes *passes, const popliner_chain *chain, siz
     }
 }
 
-static void find_border_steps(pl_passes *passes, const popliner_chain *chain) {
+static void find_border_steps(pl_passes *passes, const pl_chain *chain) {
     size_t num_units = chain->num_units;
     size_t *backward_of_unit = passes->backward_step; /* shifted by one unit at the end */
     for (size_t unit = 0; unit < num_units; unit++)
@@ -156,8 +156,7 @@ static bool find_loss(pl_passes *passes, const popliner_profile *p, size_t end) 
     return changes != NULL;
 }
 
-popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
-                               popliner_error *error) {
+popliner_status pl_passes_find(pl_passes *passes, const pl_chain *chain, popliner_error *error) {
     pl_arrays *own = &passes->arrays;
     passes->step_runs = pl_arrays_new(own, chain->profile->num_steps, 1);
     passes->operation_is_backward = pl_arrays_new(own, chain->num_operations, 1);
@@ -177,7 +176,7 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
 }
 
 static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
-                                  const popliner_chain *chain, const pl_account *account,
+                                  const pl_chain *chain, const pl_account *account,
                                   popliner_error *error) {
     uint32_t *unit = pl_new_array(chain->num_operations, sizeof *unit);
     if (unit == NULL)
@@ -218,7 +217,7 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
     return bounds;
 }
 
-popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_chain *chain,
+popliner_status pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain,
                                    const pl_account *account, popliner_error *error) {
     popliner_status status = pl_passes_find(&own->passes, chain, error);
     if (status == POPLINER_OK)
@@ -406,7 +405,7 @@ static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
     return step < first ? first : step < end ? step : end;
 }
 
-bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const popliner_chain *chain,
+bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pl_chain *chain,
                       size_t tile, pl_curve *curve, uint64_t *unit_bytes) {
     const popliner_profile *p = chain->profile;
     memset(unit_bytes, 0, chain->num_units * sizeof *unit_bytes);
@@ -523,8 +522,8 @@ static uint64_t *find_step_cycles(const popliner_profile *p, const pl_operations
     return NULL;
 }
 
-popliner_status pl_unit_cycles_find(const popliner_chain *chain, const pl_passes *passes,
-                                    bool is_forward, uint64_t *cycles, popliner_error *error) {
+popliner_status pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
+                                    uint64_t *cycles, popliner_error *error) {
     const popliner_profile *p = chain->profile;
     const pl_operations *operations = chain->operations;
     uint64_t *of_steps = find_step_cycles(p, operations, passes);

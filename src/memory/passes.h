@@ -20,6 +20,7 @@
 #include "costs/costs.h"
 #include "memory/account.h"
 #include "memory/curve.h"
+#include "memory/memory_model.h"
 #include "memory/unit_usage.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -46,8 +47,7 @@ typedef struct pl_passes {
 
 /* Finds the passes. Zero-initialise before, free with pl_passes_free, also after an error. Errors:
  * MEMORY. O(steps + operations). */
-popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
-                               popliner_error *error);
+popliner_status pl_passes_find(pl_passes *passes, const pl_chain *chain, popliner_error *error);
 void pl_passes_free(pl_passes *passes);
 
 /* True if an operation of `unit` belongs to this pass; it may belong to both. */
@@ -104,7 +104,7 @@ typedef struct pl_pass_usage {
 
 /* Finds the usage. Zero-initialise before, free with pl_pass_usage_free, also after an error.
  * Errors: MEMORY. Cost: those of pl_passes_find and pl_unit_usage_find. */
-popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_chain *chain,
+popliner_status pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain,
                                    const pl_account *account, popliner_error *error);
 void pl_pass_usage_free(pl_pass_usage *own);
 
@@ -157,9 +157,8 @@ void pl_waits_free(pl_waits *waits);
 /* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the
  * loss, and that do not wait, at one step of each unit. Overwrites `curve`. False if memory is
  * short. O(variables of the tile + steps). */
-bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage,
-                      const popliner_chain *chain, size_t tile, pl_curve *curve,
-                      uint64_t *unit_bytes);
+bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage, const pl_chain *chain,
+                      size_t tile, pl_curve *curve, uint64_t *unit_bytes);
 
 /* ---- Tensors that pass through stages ---- */
 
@@ -205,8 +204,8 @@ static inline bool pl_passes_backward(const pl_pass_bounds *bounds, bool was_kep
  * the forward pass, which recomputing a unit takes: of the steps before the turn. For the last
  * layer and later units, where the turn is unknown, those of all steps before an earlier unit works
  * backward, which is an upper bound; all 0 without training. Errors: MEMORY. O(steps). */
-popliner_status pl_unit_cycles_find(const popliner_chain *chain, const pl_passes *passes,
-                                    bool is_forward, uint64_t *cycles, popliner_error *error);
+popliner_status pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
+                                    uint64_t *cycles, popliner_error *error);
 
 /* Adds the recomputed cycles in the pipeline to the cycles of all stages: with FULL the forward
  * cycles of its units. A stage that ends with the last unit recomputes nothing, unless own copies

@@ -16,7 +16,7 @@
 
 /* ---- The chain ---- */
 
-static popliner_status place_operations(popliner_chain *chain, popliner_error *error) {
+static popliner_status place_operations(pl_chain *chain, popliner_error *error) {
     (void)error;
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);

@@ -4,6 +4,7 @@
 #ifndef PL_MEMORY_STAGE_H
 #define PL_MEMORY_STAGE_H
 
+#include "memory/memory_model.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -34,7 +35,7 @@ typedef struct pl_stage_meter pl_stage_meter;
 
 /* Creates a meter. Errors: USAGE if the variables are not loaded; MEMORY. Takes 5 to 6 bytes per
  * lowered variable, and one per vertex type and tile. */
-popliner_status pl_stage_meter_create(const popliner_chain *chain, pl_stage_meter **meter,
+popliner_status pl_stage_meter_create(const pl_chain *chain, pl_stage_meter **meter,
                                       popliner_error *error);
 void pl_stage_meter_free(pl_stage_meter *meter);
 

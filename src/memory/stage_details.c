@@ -194,7 +194,7 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
     return found;
 }
 
-popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
+popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
                                       const popliner_pipeline *pipeline, popliner_need need,
                                       popliner_costs *costs, popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
@@ -398,7 +398,7 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
                  pl_pipeline_frees_originals(wanted, POPLINER_NEED_MOST)));
 }
 
-popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
+popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_need need,
                                        popliner_costs **result, popliner_error *error) {
     size_t num_units = details->num_units;

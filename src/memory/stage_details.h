@@ -82,7 +82,7 @@ uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
 /* Sets the peaks of the costs of a chain for all stages of a pipeline of max_stages, or of the
  * number that copies are known for; `tiles` are those of `need`. Forbids the first unit alone if
  * nothing runs for it. Errors: MEMORY. O(stages * positions). */
-popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
+popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
                                       const popliner_pipeline *pipeline, popliner_need need,
                                       popliner_costs *costs, popliner_error *error);
 
@@ -109,7 +109,7 @@ size_t pl_stage_details_size(size_t num_units);
 /* Computes the costs that pl_intervals_measure gives for a need of a pipeline that the details
  * serve, without max_bytes. `chain` is that of the details. The caller frees *costs. Errors:
  * MEMORY. O(units^2 * stages). */
-popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
+popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_need need,
                                        popliner_costs **costs, popliner_error *error);
 

@@ -352,7 +352,7 @@ static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval 
     return status;
 }
 
-popliner_scales pl_stage_scales(const popliner_chain *chain, const popliner_pipeline *pipeline,
+popliner_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
                                 const popliner_interval *stages, size_t num_stages) {
     bool has_earlier = false;
     bool has_last = false;

@@ -44,7 +44,7 @@ static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_ti
     return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
 }
 
-popliner_status pl_stage_meter_create(const popliner_chain *chain, pl_stage_meter **result,
+popliner_status pl_stage_meter_create(const pl_chain *chain, pl_stage_meter **result,
                                       popliner_error *error) {
     *result = NULL;
     popliner_status status = pl_profile_require_variables(chain->profile, error);

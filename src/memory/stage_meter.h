@@ -18,7 +18,7 @@
 struct pl_stage_meter {
     const popliner_profile *profile;
     const pl_operations *operations;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     pl_code_counter code;
     pl_account account;
     pl_curve curve;
@@ -68,7 +68,7 @@ enum { PL_PASSED_FORWARD = 1, PL_PASSED_BACKWARD = 2 };
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn);
 
 /* Returns the calibration of stages on one IPU in a pipeline, which may be NULL. */
-popliner_scales pl_stage_scales(const popliner_chain *chain, const popliner_pipeline *pipeline,
+popliner_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
                                 const popliner_interval *stages, size_t num_stages);
 
 /* Sets the meter to stages without effects. */

@@ -112,7 +112,7 @@ typedef struct stage_steps {
     bool in_layer;
 } stage_steps;
 
-static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size_t unit) {
+static void add_unit_steps(stage_steps *steps, const pl_chain *chain, size_t unit) {
     bool is_layer = chain->kind[unit] == POPLINER_UNIT_LAYER;
     if (!pl_chain_has_operations(chain, unit))
         return;

@@ -64,7 +64,7 @@ popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *de
                                        size_t num_tiles, size_t max_chars, popliner_error *error);
 
 /* Adds an object: the units of a chain, and the cuts between them. */
-void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *chain,
+void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
                        const pl_stage_details *details);
 
 /* A request for a split. */

@@ -223,9 +223,9 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details,
 
 /* ---- the chain and what is asked of its splits ---- */
 
-void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *chain,
+void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
                        const pl_stage_details *details) {
-    const size_t num_units = popliner_chain_num_units(chain);
+    const size_t num_units = pl_chain_num_units(chain);
     pl_put_open(json, key, '{');
     pl_put_open(json, "labels", '[');
     for (size_t unit = 0; unit < num_units; unit++)

@@ -23,13 +23,7 @@ popliner_status popliner_profile_get(const popliner_profile *profile, popliner_i
     return fail_absent(error);
 }
 
-size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
-    (void)chain;
-    (void)step;
-    return SIZE_MAX;
-}
-
-popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_interval *stages,
+popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error) {
     (void)chain;
     (void)stages;

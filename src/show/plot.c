@@ -310,13 +310,13 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
 }
 
 /* The unit of a column; SIZE_MAX for none. */
-static size_t unit_of_column(const series *s, const popliner_chain *chain, size_t column) {
-    size_t operation = popliner_chain_operation_at(chain, s->shown[column]);
+static size_t unit_of_column(const series *s, const pl_chain *chain, size_t column) {
+    size_t operation = pl_chain_operation_at(chain, s->shown[column]);
     return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(chain, operation);
 }
 
 /* Adds a line that names the units of the columns, and returns how many names have no room. */
-static size_t add_units(const series *s, const popliner_chain *chain, pl_layout *canvas) {
+static size_t add_units(const series *s, const pl_chain *chain, pl_layout *canvas) {
     size_t num_short = 0;
     pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "layers ");
     for (size_t column = 0; column < s->num_columns;) {
@@ -351,7 +351,7 @@ static void add_whole(const popliner_plot_options *options, uint64_t always_byte
                        num_short == 1 ? "name" : "names", num_short == 1 ? "has" : "have");
 }
 
-popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain *chain,
+popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chain,
                                  const popliner_plot_options *options, char **text,
                                  popliner_error *error) {
     pl_layout canvas = {.screen = *options};

@@ -15,7 +15,7 @@ popliner_status pl_plot_check(const popliner_plot_options *options, popliner_err
 /* Errors: MEMORY; of what is live at each step, USAGE if the variables are not loaded. */
 popliner_status pl_plot_tiles(const popliner_profile *profile, const popliner_plot_options *options,
                               char **text, popliner_error *error);
-popliner_status pl_plot_liveness(const popliner_profile *profile, const popliner_chain *chain,
+popliner_status pl_plot_liveness(const popliner_profile *profile, const pl_chain *chain,
                                  const popliner_plot_options *options, char **text,
                                  popliner_error *error);
 popliner_status pl_plot_plan(const pl_certificate *certificate,
@@ -28,7 +28,7 @@ popliner_status pl_plot_plan(const pl_certificate *certificate,
 typedef struct pl_trace_source {
     const popliner_profile *profile;
     const pl_operations *operations;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     const pl_certificate *certificate; /* NULL: of no plan */
 } pl_trace_source;
 

@@ -234,7 +234,7 @@ static void write_programs(writer *w) {
     const popliner_profile *p = w->profile;
     for (size_t step = 0; step < p->num_steps; step++) {
         uint32_t program = p->step_program[step];
-        size_t operation = popliner_chain_operation_at(w->source->chain, step);
+        size_t operation = pl_chain_operation_at(w->source->chain, step);
         begin_slice(w, PROGRAM_PROCESS, PROGRAMS_THREAD, step_name(p, step), w->time.start[step],
                     w->time.end[step]);
         pl_text_format(&w->text, "\"step\": %zu, \"program\": %" PRIu32 ", \"type\": ", step,
@@ -251,7 +251,7 @@ static void write_programs(writer *w) {
 
 /* The unit of a step; SIZE_MAX for none. */
 static size_t unit_at(const pl_trace_source *source, size_t step) {
-    size_t operation = popliner_chain_operation_at(source->chain, step);
+    size_t operation = pl_chain_operation_at(source->chain, step);
     return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(source->chain, operation);
 }
 

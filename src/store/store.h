@@ -17,7 +17,7 @@
 
 /* The results of pl_intervals_measure for a chain, for pipelines of any length. */
 typedef struct pl_measured_stages {
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_details *details;
 } pl_measured_stages;
 
@@ -116,7 +116,7 @@ typedef struct pl_wanted_stages {
     const pl_layers *layers;
     popliner_memory_model model;
     const popliner_pipeline *pipeline;
-    const popliner_chain *chain; /* of these layers and this model, if known; else NULL */
+    const pl_chain *chain; /* of these layers and this model, if known; else NULL */
 } pl_wanted_stages;
 
 /* Finds stages that were measured for these layers and this memory model, and, if the profile

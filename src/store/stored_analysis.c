@@ -30,7 +30,7 @@ typedef struct record {
     uint64_t *settings; /* [NUM_SETTINGS] */
     size_t num_operations;
     uint32_t *layer_key; /* [operations]: the layers that the chain was made for */
-    popliner_chain *chain;
+    pl_chain *chain;
     pl_stage_details *details;
 } record;
 
@@ -71,7 +71,7 @@ static popliner_status save_stages(pl_array_writer *writer, size_t number,
                                    const pl_operations *operations,
                                    const pl_measured_stages *stages, popliner_error *error) {
     /* shallow copies: listing fields takes the addresses of mutable members */
-    popliner_chain chain = *stages->chain;
+    pl_chain chain = *stages->chain;
     pl_stage_details details = *stages->details;
     const popliner_pipeline *pipeline = &details.key.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
@@ -171,7 +171,7 @@ static void take(record *r, pl_measured_stages *stages) {
 }
 
 /* True if both have the same units with the same operations. Cost: O(operations). */
-static bool chain_is_same(const popliner_chain *chain, const popliner_chain *other) {
+static bool chain_is_same(const pl_chain *chain, const pl_chain *other) {
     bool is_same =
         chain->num_units == other->num_units && chain->num_operations == other->num_operations;
     for (size_t i = 0; is_same && i < chain->num_units; i++)

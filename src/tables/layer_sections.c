@@ -90,7 +90,7 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
 
 /* Adds how many operations a unit has, and the range of their steps. */
 static void add_operations(const pl_section_source *source, size_t unit, pl_sheet *sheet) {
-    const popliner_chain *chain = source->chain;
+    const pl_chain *chain = source->chain;
     const size_t first = chain->unit_operations_start[unit];
     const size_t end = sheet->is_naming ? first : chain->unit_operations_start[unit + 1];
     size_t first_step = SIZE_MAX;
@@ -110,7 +110,7 @@ static void add_operations(const pl_section_source *source, size_t unit, pl_shee
 
 static void add_layer(const pl_section_source *source, size_t unit, const pl_part_sums *own,
                       const uint64_t *cycles, pl_sheet *sheet) {
-    const popliner_chain *chain = source->chain;
+    const pl_chain *chain = source->chain;
     PL_COLUMN(sheet, number, "index", unit);
     PL_COLUMN(sheet, text, "unit", pl_chain_unit_at(chain, unit)->label);
     PL_COLUMN(sheet, text, "kind", pl_unit_kind_name(pl_chain_unit_at(chain, unit)->kind));
@@ -143,7 +143,7 @@ static popliner_status find_cycles(const pl_section_source *source, uint64_t **c
 /* Measures each unit alone. */
 static popliner_status measure_units(const pl_section_source *source, pl_part_sums *all,
                                      popliner_error *error) {
-    const popliner_chain *chain = source->chain;
+    const pl_chain *chain = source->chain;
     const struct pl_pass_usage *usage;
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;

@@ -99,7 +99,7 @@ done:
     return pl_text_finish(&text, status, result, error);
 }
 
-popliner_status pl_report_operations(const pl_operations *operations, const popliner_chain *chain,
+popliner_status pl_report_operations(const pl_operations *operations, const pl_chain *chain,
                                      pl_stage_meter *meter, const popliner_listener *listener,
                                      char delimiter, char **result, popliner_error *error) {
     static const char *const header[] = {"Layer", "Note", "Full name"};
@@ -142,7 +142,7 @@ static uint64_t round_to_mib(uint64_t bytes) {
     return mib + (rest > half || (rest == half && (mib & 1) != 0));
 }
 
-popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, char delimiter,
                                  char **result, popliner_error *error) {
     static const char *const header[] = {"Name"};
     static const char *const more_header[] = {"Total (MB)", "Unexplained"};
@@ -151,7 +151,7 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     add_header(&text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
-    for (size_t unit = 0; status == POPLINER_OK && unit < popliner_chain_num_units(chain); unit++) {
+    for (size_t unit = 0; status == POPLINER_OK && unit < pl_chain_num_units(chain); unit++) {
         status = pl_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
             break;

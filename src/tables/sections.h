@@ -19,7 +19,7 @@ typedef struct pl_section_source {
     const popliner_profile *profile;
     const pl_operations *operations;
     const pl_layers *layers;
-    const popliner_chain *chain;
+    const pl_chain *chain;
     pl_stage_meter *meter;        /* of the chain */
     const pl_debug_info *info;    /* NULL: there is no debug information */
     const popliner_check *checks; /* [num_checks] */
@@ -72,11 +72,11 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
                                         const pl_operations *operations, pl_stage_meter *meter,
                                         char delimiter, char **text, popliner_error *error);
 
-popliner_status pl_report_operations(const pl_operations *operations, const popliner_chain *chain,
+popliner_status pl_report_operations(const pl_operations *operations, const pl_chain *chain,
                                      pl_stage_meter *meter, const popliner_listener *listener,
                                      char delimiter, char **text, popliner_error *error);
 
-popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, char delimiter,
                                  char **text, popliner_error *error);
 
 /* Writes a square table over the layers: row i, column j is bytes[i * num_layers + j]. */

@@ -58,8 +58,7 @@ static void add_step(const pl_section_source *source, size_t step, const live *o
                      pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
     const size_t program = sheet->is_naming ? 0 : p->step_program[step];
-    const size_t operation =
-        sheet->is_naming ? 0 : popliner_chain_operation_at(source->chain, step);
+    const size_t operation = sheet->is_naming ? 0 : pl_chain_operation_at(source->chain, step);
     PL_COLUMN(sheet, number, "step", step);
     PL_COLUMN(sheet, place, "parent_step", p->step_parent[step]);
     PL_COLUMN(sheet, number, "program", program);

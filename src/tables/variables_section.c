@@ -177,7 +177,7 @@ static void mark_host_copies(rows *own, const pl_section_source *source) {
 }
 
 /* Returns the units that touch a row; "" if there are none, which is also a value. */
-static pl_text units_text(const rows *own, const row *r, const popliner_chain *chain) {
+static pl_text units_text(const rows *own, const row *r, const pl_chain *chain) {
     const uint8_t *marks = own->units + (size_t)(r - own->items) * chain->num_units;
     pl_text units = {0};
     pl_text_add(&units, "");

@@ -485,9 +485,9 @@ static char *ask(const subject *s, question q, popliner_error *error) {
         return NULL;
     if (!is_answered(&a, popliner_analysis_chain(s->analysis, a.model, &a.chain, error)))
         return NULL;
-    a.num_units = popliner_chain_num_units(a.chain);
+    a.num_units = a.chain->num_units;
     for (size_t i = 0; i < a.num_units; i++)
-        FUZZ_CHECK(popliner_chain_unit_at(a.chain, i)->label != NULL);
+        FUZZ_CHECK(a.chain->units[i].label != NULL);
     if (a.num_units == 0 || a.num_units > MAX_UNITS)
         return NULL;
     kinds[q.kind % (sizeof kinds / sizeof *kinds)](&a);

@@ -104,7 +104,7 @@ static void copy_database(const char *path) {
 static void describe(changing_array *a, const char *name) {
     static popliner_profile profile;
     static pl_operations operations;
-    static popliner_chain chain;
+    static pl_chain chain;
     static pl_stage_details details;
     pl_field fields[4 * PL_MAX_FIELDS];
     const char *own_name = strrchr(name, '/');

@@ -50,25 +50,28 @@ class Chain(Sequence[r.Unit]):
         self._handle = weakref.ref(handle)  # the analysis keeps its chains
         self._pointer = pointer
         with handle.turn:
-            self._units = tuple(
-                r.take(r.Unit, library.popliner_chain_unit_at(pointer, i).contents)
-                for i in range(library.popliner_chain_num_units(pointer)))
+            them = pointer.contents
+            self._units = r.all_of(r.Unit, them.units, them.num_units)
 
     def unit_of(self, operation: int) -> Optional[int]:
         """The unit that an operation belongs to; None beyond the last."""
-        return self._index(library.popliner_chain_unit_of, size(operation, "operation"))
+        return self._index("unit_of_operation", "num_operations", size(operation, "operation"))
 
     def operation_at(self, step: int) -> Optional[int]:
         """The operation that a liveness step runs for, or the last one before it; None for none,
         and for a step beyond the last."""
-        return self._index(library.popliner_chain_operation_at, size(step, "step"))
+        return self._index("operation_of_step", "num_steps", size(step, "step"))
 
-    def _index(self, function: Any, number: int) -> Optional[int]:
+    def _index(self, array: str, count: str, number: int) -> Optional[int]:
         handle = self._handle()
         if handle is None or not handle.pointer:
             raise UsageError("this Chain is of an Analysis that is closed")
-        result = ask(handle.turn, function, self._pointer, number)
-        return None if result == SIZE_MAX else result
+        with handle.turn:
+            them = self._pointer.contents
+            if number >= getattr(them, count):
+                return None
+            result = getattr(them, array)[number]
+        return None if result == 2**32 - 1 else result
 
     def __len__(self) -> int:
         return len(self._units)
@@ -176,7 +179,7 @@ class Analysis(Owner):
         if model in self._chains:
             self._held()
             return self._chains[model]
-        pointer = ctypes.c_void_p()
+        pointer = ctypes.POINTER(c.popliner_chain)()
         self._call(library.popliner_analysis_chain, model, ctypes.byref(pointer))
         self._chains[model] = Chain(self._held(), pointer)
         return self._chains[model]
