@@ -121,7 +121,7 @@ static void copies_that_lack_something_are_refused(void **state) {
          "is for 2 stages, but 3 stages are requested"},
         {{"--schedule", "1f1b:0"},
          "--schedule 1f1b:0: 1f1b takes no copies; write 1f1b+N, or none:N"},
-        {{"--schedule", "inference:0,1"}, "inference keeps nothing, so it takes no copies"},
+        {{"--schedule", "inference:0,1"}, "needs a --schedule that keeps activations, like popart"},
         {{"--schedule", "1f1b", "--solver", "popliner"}, "--schedule: not with --solver popliner"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -35,7 +35,7 @@ from plain_solver import Request, Split, Stage, decimal
 
 KINDS = COSTS, PROFILE = "costs", "profile"
 MARKS = ("<!-- excluded pairs: begin -->\n", "<!-- excluded pairs: end -->\n")
-REASONED, REASON_MARKS = "--recompute auto", ("<!-- reasons: begin -->\n", "<!-- reasons: end -->\n")
+REASON_MARKS = ("<!-- reasons: begin -->\n", "<!-- reasons: end -->\n")
 MOST_REASONS = 10
 
 
@@ -257,9 +257,9 @@ SAID_OTHERWISE = {"interleave": {"device-map", "v-shape", "stage-replicas"},
                   "total-ipus": {"stage-replicas"}}
 
 
-def merged(rng, world, labels):
+def merged(rng, world, labels, items=None):
     """The options of these items: what an item needs yields to what another one is."""
-    drawn = [list(ITEMS[label](rng, world).items()) for label in labels]
+    drawn = [list((items or ITEMS)[label](rng, world).items()) for label in labels]
     own = {}
     for name, value in (items[0] for items in drawn):
         own[name] = value if name not in LISTS or name not in own else \
@@ -375,7 +375,8 @@ def link_key(text):
 
 def device_map(options, num_ipus):
     if "device-map" in options:
-        return [int(ipu) for ipu in options["device-map"].split(",")]
+        return None if options["device-map"] == "any" else \
+        [int(ipu) for ipu in options["device-map"].split(",")]
     if "v-shape" in options:
         return [*range(num_ipus), *reversed(range(num_ipus))]
     if "interleave" in options:
@@ -1304,6 +1305,15 @@ class Tester:
             raise AssertionError(f"refused once a file was read: {told}; without it: {without}")
 
 
+# Options that ask something of the solver; others say of what, and what is printed.
+QUESTIONS = ("--num-ipus", "--objective", "--slack", "--mem-per-tile", "--ipu-speed", "--bandwidth",
+             "--pareto", "--output lp", "--output mps", "--solver", "--require", "--device-map",
+             "--schedule", "--recompute", "--micro-batches", "--total-ipus", "--batch", "--evaluate")
+ITEMS_OF_REASONS = {label: draw for label, draw in ITEMS.items()
+                    if label.startswith(QUESTIONS) and label != "--solver popliner"}
+ITEMS_OF_REASONS["--device-map any"] = one_of("device-map", "any")
+
+
 def option_of(label):
     return label.split(" ")[0].rstrip(",")
 
@@ -1414,34 +1424,48 @@ def check_said(path, refused):
     return problems
 
 
-def reasons_of(tester):
-    """The table of what REASONED does not go with, by the reason that the command gives."""
-    reasons = {}
-    tried = {**ITEMS, "--device-map any": one_of("device-map", "any"),
-             "--pareto balance": one_of("pareto", "memory,balance")}
-    for kind, other in itertools.product(KINDS, tried):
-        if option_of(other) == option_of(REASONED):
-            continue
-        rng = random.Random(0)
-        world, _ = tester.world(kind, (REASONED,), rng)
-        options = {**ITEMS[REASONED](rng, world), **tried[other](rng, world)}
-        message = tester.refusal(world, options)
-        del options["recompute"]
-        if message is None or tester.refusal(world, options) is not None:
-            continue  # REASONED has no part in it
-        reason = re.sub(r"^.*?(: not with .*?, | with |: )", "", message).partition(";")[0]
-        reasons.setdefault(reason, {}).setdefault(other, []).append(kind)
-    lines = ["", "| not with | reason, as the command gives it |", "|---|---|"]
-    for reason, others in reasons.items():
-        names = [f"`{other}`" + ("" if kinds == [*KINDS] else f" (of {kinds[0]})")
-                 for other, kinds in others.items()]
-        lines.append(f"| {', '.join(names)} | {reason} |")
-    return lines
+def covered(pairs):
+    """Pairs in few words: `a`, `b` with `c`, `d`; first what is in most of them."""
+    left, lines = set(pairs), {}
+    while left:
+        count = {label: sum(label in pair for pair in left) for label in itertools.chain(*left)}
+        most = max(ITEMS_OF_REASONS, key=lambda label: count.get(label, 0))
+        own = {pair for pair in left if most in pair}
+        others = {label for label in itertools.chain(*own) if label != most}
+        lines.setdefault(tuple(label for label in ITEMS_OF_REASONS if label in others),
+                         []).append(most)
+        left -= own
+    return "; ".join(f"{told(labels)} with {told(others)}" for others, labels in lines.items())
+
+
+def told(labels):
+    return ", ".join(f"`{label}`" for label in labels)
+
+
+def reasons_of(tester, said):
+    """The table of the questions that do not go together, by the reason of the command. Costs that
+    --evaluate takes for --solve are among them: their cuts are fixed."""
+    reasons, new = {}, "--device-map any"
+    for kind in KINDS:
+        alone, refused, _ = said[kind]
+        for pair in itertools.combinations(ITEMS_OF_REASONS, 2):
+            if frozenset(pair) not in refused and new not in pair or alone & set(pair) or \
+                    kind == PROFILE and {"--evaluate", new} & set(pair) or \
+                    option_of(pair[0]) == option_of(pair[1]):
+                continue
+            rng = random.Random(0)
+            world, _ = tester.world(kind, pair, rng)
+            message = tester.refusal(world, merged(rng, world, pair, ITEMS_OF_REASONS))
+            if message is not None:
+                reason = re.sub(r"^.*?(: not with .*?, |: )", "", message).partition(";")[0]
+                reasons.setdefault(reason, set()).add(pair)
+    return ["", "| reason, as the command gives it | not together |", "|---|---|",
+            *(f"| {reason} | {covered(pairs)} |" for reason, pairs in reasons.items())]
 
 
 def check_reasons(path, tester, writes):
     """The table of reasons is what the command says, and short."""
-    lines = reasons_of(tester)
+    lines = reasons_of(tester, read_document(path))
     with open(path, encoding="utf-8") as file:
         text = file.read()
     begin, end = text.index(REASON_MARKS[0]) + len(REASON_MARKS[0]), text.index(REASON_MARKS[1])
@@ -1450,7 +1474,7 @@ def check_reasons(path, tester, writes):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text[:begin] + own + text[end:])
     if not writes and text[begin:end] != own or len(lines) - 3 > MOST_REASONS:
-        return [f"{path}: {REASONED} is refused otherwise, or for more than {MOST_REASONS} "
+        return [f"{path}: questions are refused otherwise, or for more than {MOST_REASONS} "
                 f"reasons:{own}"]
     return []
 

@@ -535,7 +535,7 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
     if (order >= 0)
         asked->order = (popliner_schedule)order;
     if (asked->copies != NULL && asked->order == POPLINER_SCHEDULE_INFERENCE)
-        return problem_is(why, "inference keeps nothing, so it takes no copies");
+        return problem_is(why, "needs a --schedule that keeps activations, like popart");
     if (asked->copies == NULL ||
         popliner_copies_parse(asked->copies, &copies, &told) == POPLINER_OK)
         return true;

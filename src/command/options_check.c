@@ -156,38 +156,33 @@ const option_relation option_relations[] = {
     {"memory-model=popliner", NOT, "need", "which has no bounds"},
     {"memory-model=popliner", NOT, "effects compiled calibration bandwidth=replicas",
      "which cannot take it into account"},
-    {"pareto", NOT, "objective", "which lists the objectives itself"},
-    {"pareto", NOT, "slack", "whose compromises are exact"},
-    {"pareto", NOT, RANGES, "which is for one value; give one"},
-    {"pareto", NOT, "output=lp output=mps", "which has an integer program for each compromise"},
-    {RANGES, NOT, "output=lp output=mps", "which solves once for each value"},
-    {"num-ipus=range", NOT, "mem-per-tile=range", "one range at a time"},
-    {"num-ipus=range", NOT, "device-map=list", "which says what IPUs there are"},
-    {"device-map=list", NOT, "num-ipus", "which says what IPUs there are"},
-    {"total-ipus", NOT, RANGES " pareto output=lp output=mps", "which compares several pipelines"},
-    {"total-ipus", NOT, "device-map=list device-map=v",
-     "as each pipeline has its own number of IPUs"},
+    {"pareto", NOT, "objective slack", "which says that itself"},
+    {"pareto", NOT, RANGES, "which solves more than once"},
+    {RANGES " pareto total-ipus recompute=auto", NOT, "output=lp output=mps",
+     "which solves more than once"},
+    {"num-ipus=range", NOT, "mem-per-tile=range", "which solves more than once"},
+    {"total-ipus", NOT, RANGES " pareto", "which solves more than once"},
+    {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
+    {"device-map=list device-map=v", NOT, "total-ipus", "which is for one number of IPUs"},
     {"device-map=any", NOT,
      "slack objective=balance " RANGES
      " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate",
-     "which orders the devices without it"},
+     "which chooses without it"},
     {"device-map=replicas", NOT,
      "slack objective=balance objective=headroom objective=throughput mem-per-tile=single "
      "ipu-speed " RANGES
-     " pareto total-ipus recompute=auto solver=ilp require=place output=lp output=mps "
+     " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
      "output=page",
      "which chooses without it"},
     {"device-map=shared", NOT, "solver=dp recompute=auto", "whose stages share IPUs"},
     {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
-    {"batch", NOT, "micro-batches", "which says how many there are"},
+    {"batch", NOT, "micro-batches", "which says that itself"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=cycles-balance", "where cycles depend on the place"},
-    {"recompute=auto", NOT, "pareto=balance", "which settles on choices before the balance"},
+    {"recompute=auto", NOT, "objective=cycles-balance pareto=balance",
+     "which chooses without it"},
     {"recompute=auto", NOT, "total-ipus", "where all stages recompute alike"},
-    {"recompute=auto", NOT, "output=lp output=mps",
-     "which has a program for each limit of cycles; give one way"},
     {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
@@ -337,7 +332,7 @@ static popliner_status check_fixed_cuts(const options *o, popliner_error *error)
     char name[100];
     const char *word = "";
     size_t length = 0;
-    const option *other = find_given(o, "solve require slack pareto solver output=lp output=mps",
+    const option *other = find_given(o, "solve require slack pareto solver output=lp output=mps " RANGES,
                                      false, &word, &length);
     return other == NULL || !options_fix_cuts(o)
                ? POPLINER_OK
@@ -364,7 +359,7 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
         return fail_usage(error, "--output plan: has no plot of a file of costs");
     if (other != NULL)
         return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
-    return check_fixed_cuts(o, error);
+    return POPLINER_OK;
 }
 
 /* Whether an output is of the one split of --solve or --evaluate. */
@@ -486,10 +481,11 @@ static popliner_status check_replicated(const options *o, popliner_error *error)
         return fail_usage(error, "--output %s: %s, whose stages have several devices",
                           plan->what->name, with);
     if (o->bandwidth.count > 0)
-        return fail_usage(error, "--bandwidth I-J=: %s, whose devices are alike", with);
-    if (o->schedule.copies != NULL && strncmp(o->schedule.copies, "zero-bubble", 11) == 0)
-        return fail_usage(error, "--schedule %s: %s, as copies follow the stages there",
-                          o->schedule.text, with);
+        return fail_usage(error, "--bandwidth I-J=: %s, which chooses without it", with);
+    if (o->schedule.copies != NULL && (strncmp(o->schedule.copies, "zero-bubble", 11) == 0 ||
+                                       strncmp(o->schedule.copies, "interleaved", 11) == 0))
+        return fail_usage(error, "--schedule %s: %s, which chooses without it", o->schedule.text,
+                          with);
     return POPLINER_OK;
 }
 
@@ -770,7 +766,9 @@ popliner_status options_check(options *o, popliner_error *error) {
     popliner_status status = settle(o, error);
     if (status != POPLINER_OK || o->help != NULL || o->version)
         return status;
-    status = check_relations(o, error);
+    status = check_fixed_cuts(o, error);
+    if (status == POPLINER_OK)
+        status = check_relations(o, error);
     if (status == POPLINER_OK)
         status = check_solving(o, error);
     settle_effects(o);

@@ -156,7 +156,7 @@ static popliner_status arrange_file(session *s, request *r, const popliner_costs
  * which the reasons are. */
 static popliner_status order_devices(session *s, request *r, const popliner_costs *costs,
                                      popliner_error *error) {
-    static const char reason[] = "not with --device-map any, which orders the devices without it";
+    static const char reason[] = "not with --device-map any, which chooses without it";
     double start = progress_seconds();
     bool is_proven;
     if (r->solver.num_placements > 0)
