@@ -752,6 +752,11 @@ static void refuses_what_is_wrong_on_standard_input(void **state) {
     assert_refused(&run, 3, "ERROR   standard input: cannot be read: Is a directory");
     RUN_FROM(&run, "/dev/zero", "-", "--solve");
     assert_refused(&run, 3, "standard input: is longer than 256 MiB; give the name of a file");
+    RUN_FROM(&run, COSTS, "-", "--num-ipus=1..2", "--device-map=interleaved:2",
+             "--schedule=interleaved");
+    assert_int_equal(run.status, 2);
+    assert_contains(run.err,
+                    "standard input: with --schedule interleaved the costs are read again");
     /* what is read must not be overwritten, whatever it is called */
     copy_file(COSTS, file, SIZE_MAX);
     RUN_FROM(&run, file, "-", "--solve", "--num-ipus=2", "--output", output_into("lp", file));

@@ -12,15 +12,16 @@ import random
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 import cases
 import plain_solver
 from plain_solver import Request
 
 LISTS = ["memory,traffic", "cycles,memory", "traffic,cycles", "memory,cycles,traffic", "headroom",
-         "headroom,traffic"]
+         "headroom,traffic", "cycles,balance,memory", "memory,balance,cycles"]
 SCHEDULES = {None: (None, "none"), "1f1b": ("1f1b", "none"), "zero-bubble": ("zero-bubble", "none"),
-             "popart": (None, "popart")}
+             "interleaved": ("interleaved", "none"), "popart": (None, "popart")}
 
 
 def draw_file(rng):
@@ -39,12 +40,28 @@ def map_of(shape, num_ipus):
     return list(range(num_ipus)) * int(shape.partition(":")[2])
 
 
+def draw_ipus(rng, count, request, words):
+    """Speeds of IPUs and bandwidths of links; those of a range may be of IPUs that some rows lack."""
+    if rng.random() < 0.3:
+        request["speeds"] = {rng.randrange(count): rng.choice([Fraction(1, 2), Fraction(5, 4)])}
+        words += [f"--ipu-speed={ipu}={float(own)}" for ipu, own in request["speeds"].items()]
+    if rng.random() < 0.5:
+        request["bandwidth"] = Fraction(rng.choice(["3", "7", "0.5"]))
+        words.append(f"--bandwidth={float(request['bandwidth'])}")
+    if rng.random() < 0.4 and count > 1:
+        first = rng.randrange(count - 1)
+        request["links"] = {frozenset((first, first + 1)): Fraction(2)}
+        words.append(f"--bandwidth={first + 1}-{first}=2")
+
+
 def check(popliner, path, seed, seen):
     rng = random.Random(seed)
     file = draw_file(rng)
     names = [unit["name"] for unit in file["units"]]
     shape = rng.choice(["v", "interleaved:1", "interleaved:2", "interleaved:2", "interleaved:3"])
     schedule = rng.choice(list(SCHEDULES))
+    if schedule == "interleaved" and shape == "interleaved:1":
+        shape = "interleaved:2"
     copies, order = SCHEDULES[schedule]
     objectives = rng.choice(LISTS)
     limit = rng.choice([None, rng.randrange(20, 120)]) if "headroom" not in objectives else \
@@ -55,7 +72,12 @@ def check(popliner, path, seed, seen):
                "objectives": tuple(objectives.split(","))}
     words = [f"--device-map={shape}"]
     if schedule is not None:
-        words.append(f"--schedule={schedule}")
+        more = rng.randrange(2) if copies is not None else 0
+        request["more_copies"] = more
+        words.append(f"--schedule={schedule}" + "+1" * more)
+    if copies is not None and rng.random() < 0.5:
+        request["micro_batches"] = rng.randrange(1, 9)
+        words.append(f"--micro-batches={request['micro_batches']}")
     if rng.random() < 0.3:
         pair = tuple(rng.sample(range(len(names)), 2))
         request["together"] = [pair]
@@ -66,7 +88,9 @@ def check(popliner, path, seed, seen):
         first, last = sorted(rng.sample(range(1, 6), 2))
         values = range(first, last + 1)
         words.append(f"--num-ipus={first}..{last}")
+        draw_ipus(rng, last, request, words)
     else:
+        draw_ipus(rng, usual_ipus, request, words)
         words.append(f"--num-ipus={usual_ipus}")
     if what == "mem-per-tile":
         values = range(20, 101, 20)

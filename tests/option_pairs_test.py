@@ -948,7 +948,7 @@ class Check:
             names = self.request.objectives
             for i, name in enumerate(names):
                 scale = self.costs.scale if self.is_time(names, i) else 1
-                expect(parts(own[name], scale), abs(values[i]), name)
+                expect_time(own[name], scale, abs(values[i]), name)
             expect(own["split"], self.split_text(split), "split")
             self.chosen(own, split)
         expect(int(own["used"]), split.value("ipus"), "used")

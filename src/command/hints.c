@@ -136,6 +136,7 @@ static popliner_status measure(trial *t, const popliner_plan *plan, popliner_err
     solver.num_mapped_stages = plan->num_stages;
     asked.solver = &solver;
     asked.copies.num_stages = plan->num_stages;
+    asked.copies.num_ipus = plan->num_ipus;
     if (plan->choices != NULL) {
         asked.recompute = POPLINER_RECOMPUTE_NONE;
         asked.stage_recomputes = recomputes;

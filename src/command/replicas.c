@@ -367,11 +367,6 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     popliner_replicas_options asked = ask(s, r, &pipeline, info->cycles_per_time_unit);
     popliner_replicas *replicas = NULL;
     asked.parameter_bytes = info->parameter_bytes;
-    if (is_costs_of_each(r) && strcmp(o->costs, "-") == 0)
-        return fail_usage(error,
-                          "standard input: with --schedule %s the costs are read again for each "
-                          "pipeline; give a file",
-                          o->schedule.text);
     if (is_costs_of_each(r)) {
         asked.costs = find_costs;
         asked.costs_user = &own;

@@ -46,18 +46,13 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
         return status;
     size_t num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
-    /* with --total-ipus these are set again for each pipeline */
+    /* with --total-ipus, or a range, these are set again for each pipeline */
     copies->num_stages = num_mapped > 0 ? num_mapped : chunks * num_ipus;
     copies->num_ipus = num_mapped > 0 ? count_ipus(r) : num_ipus;
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return fail_usage(error,
                           "--schedule %s: every micro-batch of a step is kept; give "
                           "--micro-batches",
-                          o->schedule.text);
-    if (copies->rule == POPLINER_COPIES_INTERLEAVED && o->sweep != NULL && o->sweep->of_ipus)
-        return fail_usage(error,
-                          "--schedule %s: what is kept depends on --num-ipus; give one number, not "
-                          "a range",
                           o->schedule.text);
     bool is_interleaved = o->total_ipus > 0 ? o->device_map.interleaved > 0
                                             : num_mapped > 0 && copies->num_ipus > 0 &&

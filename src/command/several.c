@@ -106,6 +106,53 @@ static popliner_status make_sweep(session *s, const void *of, popliner_format fo
                : popliner_report_sweep(own->sweep, own->names, format, text, error);
 }
 
+/* Solves a row whose copies depend on its number of IPUs, by costs of its own. */
+static popliner_status solve_with_copies(session *s, const request *r,
+                                         const popliner_solver_options *o, popliner_plan **plan,
+                                         popliner_error *error) {
+    popliner_request asked = r->asked;
+    popliner_costs *measured = NULL;
+    popliner_costs_file *file = NULL;
+    asked.solver = o;
+    asked.copies.num_stages = o->num_mapped_stages;
+    asked.copies.num_ipus = o->num_ipus;
+    const popliner_pipeline pipeline = {.schedule = asked.schedule,
+                                        .recompute = asked.recompute,
+                                        .max_stages = o->num_mapped_stages,
+                                        .copies = asked.copies};
+    popliner_status status = s->analysis != NULL
+                                 ? popliner_analysis_costs(s->analysis, &asked, &measured, error)
+                                 : costs_read_again(s, &pipeline, &file, error);
+    if (status == POPLINER_OK)
+        status = popliner_solve(file != NULL ? file->costs : measured, o, plan, error);
+    popliner_costs_free(measured);
+    popliner_costs_file_free(file);
+    return status;
+}
+
+/* Solves for one value of the range. */
+static popliner_status solve_row(session *s, const request *r, const popliner_costs *costs,
+                                 uint64_t value, popliner_plan **plan, popliner_error *error) {
+    const bool of_ipus = s->options.sweep->of_ipus;
+    popliner_status status = POPLINER_OK;
+    popliner_solver_options o = r->solver;
+    size_t *map = NULL;
+    o.without_second_proof = true;
+    if (of_ipus)
+        o.num_ipus = (size_t)value;
+    else
+        status = session_less_reserve(s, value, &o.mem_per_tile, error);
+    if (of_ipus && o.num_mapped_stages > 0)
+        status = request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error);
+    o.device_map = map != NULL ? map : o.device_map;
+    if (status == POPLINER_OK)
+        status = of_ipus && r->asked.copies.rule == POPLINER_COPIES_INTERLEAVED
+                     ? solve_with_copies(s, r, &o, plan, error)
+                     : popliner_solve(costs, &o, plan, error);
+    free(map);
+    return status;
+}
+
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
                             popliner_error *error) {
     const value_range range = *s->options.sweep;
@@ -120,21 +167,10 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
     interrupts_catch(&s->interrupts);
     while (status == POPLINER_OK && num_solved < count && !is_stopped) {
-        popliner_solver_options o = r->solver;
-        o.without_second_proof = true;
         values[num_solved] = range.first + num_solved * range.step;
-        size_t *map = NULL;
-        if (range.of_ipus)
-            o.num_ipus = (size_t)values[num_solved];
-        if (range.of_ipus && o.num_mapped_stages > 0)
-            status = request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error);
-        o.device_map = map != NULL ? map : o.device_map;
-        if (!range.of_ipus)
-            status = session_less_reserve(s, values[num_solved], &o.mem_per_tile, error);
-        if (status == POPLINER_OK)
-            status = popliner_solve(names->costs, &o, &plans[num_solved], error);
-        free(map);
-        is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
+        status = solve_row(s, r, names->costs, values[num_solved], &plans[num_solved], error);
+        is_stopped =
+            r->solver.should_stop != NULL && r->solver.should_stop(r->solver.should_stop_user);
         num_solved += status == POPLINER_OK;
     }
     interrupts_release(&s->interrupts);

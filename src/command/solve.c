@@ -80,7 +80,13 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
 
 popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error) {
-    return read_file(&s->options, pipeline, file, error);
+    const options *o = &s->options;
+    if (is_standard_input(o))
+        return fail_usage(error,
+                          "standard input: with --schedule %s the costs are read again for each "
+                          "pipeline; give a file",
+                          o->schedule.text);
+    return read_file(o, pipeline, file, error);
 }
 
 /* For how many stages the costs are to be known, or the chain of a graph is to be the best;
