@@ -43,9 +43,6 @@ def draw_options(rng, world, cuts, num_regions):
         options.pop("reserve", None)
     if "device-map" in options:
         options["device-map"] = ",".join(str(rng.randrange(3)) for _ in range(len(cuts) + 1))
-    shares = len(set(options.get("device-map", "").split(","))) <= len(cuts)
-    if shares and "device-map" in options:
-        options.pop("link-bandwidth", None)
     if options.get("recompute") == "auto":
         for key in ("objective", "ipu-speed", "link-bandwidth", "device-map"):
             options.pop(key, None)
@@ -54,8 +51,9 @@ def draw_options(rng, world, cuts, num_regions):
         options["schedule"] = "tf-grouped"
     used = len(set(options["device-map"].split(","))) if "device-map" in options else len(cuts) + 1
     if used < 2 or "device-map" in options:  # of devices that no stage is on nothing is said
-        for key in ("ipu-speed", "link-bandwidth"):
-            options.pop(key, None)
+        options.pop("ipu-speed", None)
+    if used < 2:
+        options.pop("link-bandwidth", None)
     return {**options, "evaluate": "|".join(world.names[cut - 1] for cut in cuts) or "whole"}
 
 

@@ -28,10 +28,12 @@ def draw(rng):
     shared = [{"units": sorted(rng.sample(names, 2)), "memory": rng.randint(1, 15)}
               for _ in range(rng.randint(0, 2))]
     costs = {"format": "popliner-costs", "version": 1, "units": units, "shared": shared,
+             "cuts": [rng.randint(0, 20) for _ in names[1:]],
              "cut_cycles": [rng.randint(0, 3) for _ in names[1:]]}
     asked = {"total": rng.randint(1, 6), "chunks": rng.choice([1, 1, 2]), "copies": None, "more": 0,
              "memory": rng.choice([None, rng.randint(20, 120)]),
-             "bandwidth": rng.choice([None, rng.randint(1, 9)])}
+             "bandwidth": rng.choice([None, rng.randint(1, 9)]),
+             "link": rng.choice([None, None, 1, 3])}
     if rng.random() < 0.7:
         asked["copies"] = rng.choice(RULES if asked["chunks"] > 1 else RULES[:3])
         asked["more"] = rng.randint(0, 1)
@@ -58,7 +60,7 @@ def request_of(asked):
     return plain_solver.Request(
         num_ipus=asked["total"], memory=asked["memory"], copies=asked["copies"],
         more_copies=asked["more"], micro_batches=asked.get("micro-batches"),
-        schedule=asked.get("schedule", "none"),
+        schedule=asked.get("schedule", "none"), bandwidth=asked["link"],
         objectives=asked["objectives"], slack=asked["slack"],
         memories=asked.get("memories", {}),
         speeds={i: plain_solver.decimal(s) for i, s in asked.get("speeds", {}).items()})
@@ -75,6 +77,7 @@ def ask(popliner, costs, asked, directory):
     if asked["chunks"] == 1:
         command = command[:-2]
     for key, option in (("memory", "mem-per-tile"), ("bandwidth", "bandwidth=replicas"),
+                        ("link", "bandwidth"),
                         ("micro-batches", "micro-batches"), ("batch", "batch"),
                         ("slack", "slack")):
         if asked.get(key):
