@@ -64,6 +64,43 @@ static void finds_what_every_split_says(void **state) {
     assert_in_range(num_feasible, num_taken / 5, num_taken * 4 / 5);
 }
 
+/* By hand, on the IPUs 0,0,1, with 10 cycles for each two units of a stage. With one unit in stage
+ * 0, stage 1 has too many cycles unless it ends after five units, which are too many bytes. With
+ * two, it may end after four, although their cut takes longer. */
+static void tries_larger_stages_where_cuts_take_time(void **state) {
+    (void)state;
+    static shared_instance in;
+    static const uint64_t cuts[] = {0, 0, 200, 200, 100, 0};
+    draw_shared_instance(&in, 2);
+    discard_shared_instance(&in);
+    in.num_units = sizeof cuts / sizeof *cuts;
+    in.pair_cycles = 10;
+    make_shared_costs(&in);
+    for (size_t first = 0; first < in.num_units; ++first) {
+        in.own_bytes[first] = 1;
+        in.types[first] = 0;
+        in.cycles[first] = 0;
+        popliner_costs_set_cut(in.costs, first, cuts[first], NULL);
+        for (uint64_t size = 1; first + size <= in.num_units; ++size) {
+            const size_t last = first + (size_t)size - 1;
+            popliner_costs_set_peak(in.costs, first, last, 1, size, NULL);
+            popliner_costs_set_cycles(in.costs, first, last, 10 * size * (size - 1) / 2, NULL);
+        }
+    }
+    in.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    in.options.device_map = in.device_map;
+    in.options.num_mapped_stages = 3;
+    in.options.mem_per_tile = 4;
+    in.options.link_bandwidth = (popliner_bandwidth){1, 1};
+    memset(in.cut_rules, 0, sizeof in.cut_rules);
+    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
+                     POPLINER_OK);
+    in.filter = pl_filter_of_limits(&in.problem);
+    in.filter.limits.max_cycles = 125;
+    assert_true(check(&in));
+    discard_shared_instance(&in);
+}
+
 /* With a limit on the spread, near the smallest that there is, or with smallest values. */
 static void keeps_to_spreads(void **state) {
     (void)state;
@@ -187,6 +224,7 @@ static void long_chains(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_every_split_says),
+        cmocka_unit_test(tries_larger_stages_where_cuts_take_time),
         cmocka_unit_test(keeps_to_spreads),
         cmocka_unit_test(keeps_to_fixed_stages),
         cmocka_unit_test(long_chains),

@@ -67,7 +67,7 @@ void make_shared_costs(shared_instance *in) {
             popliner_costs_set_cut(in->costs, first, random_below(in, 9), NULL);
         for (size_t last = first; last < in->num_units; ++last) {
             popliner_interval it = {first, last, 1};
-            cycles += in->cycles[last];
+            cycles += in->cycles[last] + in->pair_cycles * (last - first);
             popliner_costs_set_peak(in->costs, first, last, 1, peak_of(in, &it, 1), NULL);
             popliner_costs_set_cycles(in->costs, first, last, cycles, NULL);
         }
@@ -88,6 +88,7 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
     size_t map = seed % (sizeof maps / sizeof *maps);
     memcpy(in->device_map, maps[map].ipus, sizeof in->device_map);
     in->num_units = maps[map].num_stages + random_below(in, 7);
+    in->pair_cycles = seed / 9 % 3;
     make_shared_costs(in);
     popliner_interval whole = {0, in->num_units - 1, 1};
     uint64_t all_bytes = peak_of(in, &whole, 1);
@@ -186,7 +187,7 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
             together[count++] = (popliner_interval){e->first_units[other], end - 1, 1};
             uint64_t own = 0;
             for (size_t unit = e->first_units[other]; unit < end; ++unit)
-                own += in->cycles[unit];
+                own += in->cycles[unit] + in->pair_cycles * (unit - e->first_units[other]);
             bool has_speed =
                 in->options.num_ipu_speeds > 0 && in->speed.ipu == in->device_map[other];
             uint64_t speed = has_speed ? in->speed.millionths : 1000000;

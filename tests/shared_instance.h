@@ -18,6 +18,7 @@ typedef struct shared_instance {
     unsigned types[MOST_UNITS];
     uint64_t code_bytes[NUM_TYPES];
     uint64_t cycles[MOST_UNITS];
+    uint64_t pair_cycles; /* of each two units of a stage */
     size_t device_map[MOST_STAGES];
     popliner_cut_rule cut_rules[MOST_UNITS];
     popliner_pair pair;
