@@ -245,14 +245,13 @@ def write_enums(headers, path):
     lines = [HEAD.format("Enumerations of libpopliner. Their texts are those of the C headers."),
              "from enum import IntEnum, IntFlag\n"]
     for name, (comment, items, is_flag) in sorted(headers.enums.items()):
-        prefix = os.path.commonprefix([item[0] for item in items if "_NUM_" not in item[0]])
+        items = [item for item in items if not item[0].startswith("POPLINER_NUM_")]
+        prefix = os.path.commonprefix([item[0] for item in items])
         prefix = prefix[:prefix.rindex("_") + 1]
         lines.append(f"\n\nclass {class_name(name)}({'IntFlag' if is_flag else 'IntEnum'}):\n")
         if comment:
             lines.append(wrapped(f'"""{comment}"""', "    ", "    ") + "\n")
         for enumerator, value, text in items:
-            if "_NUM_" in enumerator:
-                continue
             member = enumerator[len(prefix):]
             if name == "popliner_status":
                 member = member.replace("ERROR_", "")
