@@ -23,37 +23,31 @@
 extern "C" {
 #endif
 
-/* The words of a command line that the page offers to copy, with their leading dashes. Begin with
- * POPLINER_PAGE_WORDS_INIT. */
-typedef struct popliner_page_words {
-    size_t struct_size;
-    const char *command;     /* the program and its input */
-    const char *pipeline;    /* for the pipeline of the request */
-    const char *constraints; /* for cuts, sizes of stages and placements of the request */
-    /* All except the first are followed by a blank and a value, or by '=' and the value if it
-     * begins with a dash. Characters that a terminal would obey are escaped in values as in bash's
-     * $'...'. */
-    const char *solve;
-    /* a split, the names of the last layers with '|' between them */
-    const char *evaluate;
-    const char *num_ipus;     /* a number */
-    const char *mem_per_tile; /* a number, or the bytes of IPUs: 0=500000,3=600000 */
-    const char *objective;    /* names with ',' between them */
-    /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
-    const char *schedule;
-    const char *recompute;                 /* none, standard or full */
-    const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for the default */
-    const char *slack;                     /* percent, like 0.5 */
-    const char *device_map;                /* the IPU of each stage: 2,0,1 */
-    const char *ipu_speed;                 /* 0=0.5,3=2 */
-    const char *bandwidth;                 /* bytes in a unit of time: 64,1-2=0.5 */
-} popliner_page_words;
-
-#define POPLINER_PAGE_WORDS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(popliner_page_words), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,   \
-            {NULL, NULL, NULL}, NULL, NULL, NULL, NULL                                             \
-    }
+/* The words of a command line that the page offers to copy, with their leading dashes. */
+typedef enum popliner_page_word {
+    POPLINER_PAGE_WORD_COMMAND,     /* the program and its input */
+    POPLINER_PAGE_WORD_CONSTRAINTS, /* for cuts, sizes of stages and placements of the request */
+    /* All from here on, except the last four, are followed by a blank and a value, or by '=' and
+     * the value if it begins with a dash. Characters that a terminal would obey are escaped in
+     * values as in bash's $'...'. */
+    POPLINER_PAGE_WORD_SOLVE,        /* without a value */
+    POPLINER_PAGE_WORD_EVALUATE,     /* a split, the last layers with '|' between them */
+    POPLINER_PAGE_WORD_NUM_IPUS,     /* a number */
+    POPLINER_PAGE_WORD_MEM_PER_TILE, /* a number, or the bytes of IPUs: 0=500000,3=600000 */
+    POPLINER_PAGE_WORD_OBJECTIVE,    /* names with ',' between them */
+    POPLINER_PAGE_WORD_SCHEDULE,     /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
+    POPLINER_PAGE_WORD_RECOMPUTE,    /* none, standard or full */
+    POPLINER_PAGE_WORD_SLACK,        /* percent, like 0.5 */
+    POPLINER_PAGE_WORD_DEVICE_MAP,   /* the IPU of each stage: 2,0,1 */
+    POPLINER_PAGE_WORD_IPU_SPEED,    /* 0=0.5,3=2 */
+    POPLINER_PAGE_WORD_BANDWIDTH,    /* bytes in a unit of time: 64,1-2=0.5 */
+    /* for popliner_need, with the value; "" for the default */
+    POPLINER_PAGE_WORD_LEAST,
+    POPLINER_PAGE_WORD_EXPECTED,
+    POPLINER_PAGE_WORD_MOST,
+    POPLINER_PAGE_WORD_PIPELINE, /* for the pipeline of the request */
+    POPLINER_NUM_PAGE_WORDS,
+} popliner_page_word;
 
 /* The initial state of the page. Begin with POPLINER_PAGE_OPTIONS_INIT. */
 typedef struct popliner_page_options {
@@ -61,8 +55,9 @@ typedef struct popliner_page_options {
     const popliner_request *request; /* NULL: POPLINER_REQUEST_INIT */
     /* The split that is shown first, of this analysis; NULL: the best one for the request. */
     const popliner_certificate *certificate;
-    const char *title;                /* the name of the profile; NULL: none */
-    const popliner_page_words *words; /* NULL: the page shows no commands */
+    const char *title; /* the name of the profile; NULL: none */
+    /* Without the word COMMAND the page shows no commands; others may also be NULL. */
+    const char *words[POPLINER_NUM_PAGE_WORDS];
     /* between another analysis and this one (`now`); NULL: none */
     const popliner_changes *changes;
     /* Shows input files with their paths, which may contain home directories; false: only their
@@ -71,7 +66,7 @@ typedef struct popliner_page_options {
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL, false }
+    { sizeof(popliner_page_options), NULL, NULL, NULL, {NULL}, NULL, false }
 
 /* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
  * Errors: USAGE (struct_size; a request for the greedy algorithm, which pages do not have); INPUT

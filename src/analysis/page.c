@@ -40,7 +40,6 @@ enum {
 typedef struct task {
     popliner_analysis *analysis;
     popliner_page_options options;
-    popliner_page_words words; /* all NULL if there are none */
     popliner_request request;
     popliner_solver_options solver; /* the request's, completed */
     bool has_usual_links;           /* as in pl_page_wishes */
@@ -59,7 +58,7 @@ typedef struct task {
 static popliner_status take_options(task *t, const popliner_page_options *options,
                                     popliner_error *error) {
     popliner_listener listener;
-    popliner_status status = pl_page_take_options(options, &t->options, &t->words, error);
+    popliner_status status = pl_page_take_options(options, &t->options, error);
     if (status == POPLINER_OK)
         status = pl_analysis_take_request(t->options.request, &t->request, error);
     if (status == POPLINER_OK)
@@ -100,7 +99,8 @@ static void find_served(task *t, const pl_stage_details *details) {
         POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
         POPLINER_SCHEDULE_SEQUENTIAL,
     };
-    pl_page_pipeline own = {.pipeline = t->pipeline, .words = t->words.pipeline};
+    pl_page_pipeline own = {.pipeline = t->pipeline,
+                            .words = t->options.words[POPLINER_PAGE_WORD_PIPELINE]};
     if (own.words == NULL)
         own.words = "";
     if (t->num_told == 0)
@@ -467,7 +467,7 @@ static void put_files(task *t) {
 static void put_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_json *json = &t->json;
-    pl_page_put_head(json, &t->options, &t->words);
+    pl_page_put_head(json, &t->options);
     put_files(t);
     pl_put_line(json);
     pl_page_put_solver(json, "solver");

@@ -7,59 +7,47 @@
 #include "base/structs.h"
 
 popliner_status pl_page_take_options(const popliner_page_options *callers,
-                                     popliner_page_options *options, popliner_page_words *words,
-                                     popliner_error *error) {
+                                     popliner_page_options *options, popliner_error *error) {
     *options = (popliner_page_options)POPLINER_PAGE_OPTIONS_INIT;
-    *words = (popliner_page_words)POPLINER_PAGE_WORDS_INIT;
-    popliner_status status =
-        pl_struct_take(options, sizeof *options, callers, "popliner_page_options", error);
-    return status == POPLINER_OK
-               ? pl_struct_take(words, sizeof *words, options->words, "popliner_page_words", error)
-               : status;
+    return pl_struct_take(options, sizeof *options, callers, "popliner_page_options", error);
 }
 
-static void put_words(pl_json *json, const popliner_page_options *options,
-                      const popliner_page_words *words) {
-    const popliner_page_words *w = words;
-    const struct {
-        const char *name;
-        const char *words;
-    } all[] = {
-        {"command", w->command},
-        {"constraints", w->constraints},
-        {"solve", w->solve},
-        {"evaluate", w->evaluate},
-        {"num_ipus", w->num_ipus},
-        {"mem_per_tile", w->mem_per_tile},
-        {"objective", w->objective},
-        {"schedule", w->schedule},
-        {"recompute", w->recompute},
-        {"slack", w->slack},
-        {"device_map", w->device_map},
-        {"ipu_speed", w->ipu_speed},
-        {"bandwidth", w->bandwidth},
-        {"least", w->needs[POPLINER_NEED_LEAST]},
-        {"expected", w->needs[POPLINER_NEED_EXPECTED]},
-        {"most", w->needs[POPLINER_NEED_MOST]},
+static void put_words(pl_json *json, const popliner_page_options *options) {
+    static const char *const names[] = {
+        [POPLINER_PAGE_WORD_COMMAND] = "command",
+        [POPLINER_PAGE_WORD_CONSTRAINTS] = "constraints",
+        [POPLINER_PAGE_WORD_SOLVE] = "solve",
+        [POPLINER_PAGE_WORD_EVALUATE] = "evaluate",
+        [POPLINER_PAGE_WORD_NUM_IPUS] = "num_ipus",
+        [POPLINER_PAGE_WORD_MEM_PER_TILE] = "mem_per_tile",
+        [POPLINER_PAGE_WORD_OBJECTIVE] = "objective",
+        [POPLINER_PAGE_WORD_SCHEDULE] = "schedule",
+        [POPLINER_PAGE_WORD_RECOMPUTE] = "recompute",
+        [POPLINER_PAGE_WORD_SLACK] = "slack",
+        [POPLINER_PAGE_WORD_DEVICE_MAP] = "device_map",
+        [POPLINER_PAGE_WORD_IPU_SPEED] = "ipu_speed",
+        [POPLINER_PAGE_WORD_BANDWIDTH] = "bandwidth",
+        [POPLINER_PAGE_WORD_LEAST] = "least",
+        [POPLINER_PAGE_WORD_EXPECTED] = "expected",
+        [POPLINER_PAGE_WORD_MOST] = "most",
     };
     pl_put_line(json);
-    if (options->words == NULL) {
+    if (options->words[POPLINER_PAGE_WORD_COMMAND] == NULL) {
         pl_put_null(json, "words");
         return;
     }
     pl_put_open(json, "words", '{');
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        pl_put_text(json, all[i].name, all[i].words != NULL ? all[i].words : "");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        pl_put_text(json, names[i], options->words[i] != NULL ? options->words[i] : "");
     pl_put_close(json);
 }
 
-void pl_page_put_head(pl_json *json, const popliner_page_options *options,
-                      const popliner_page_words *words) {
+void pl_page_put_head(pl_json *json, const popliner_page_options *options) {
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "version", PL_VERSION);
     pl_put_line(json);
     pl_put_text(json, "title", options->title != NULL ? options->title : "");
-    put_words(json, options, words);
+    put_words(json, options);
 }
 
 /* Writes what was measured of a stage's IPU. */

@@ -20,7 +20,6 @@ static const uint64_t most_number = (uint64_t)1 << 52;
 /* The state of writing a page. Zero-initialise. */
 typedef struct task {
     popliner_page_options options;
-    popliner_page_words words; /* all NULL if there are none */
     pl_certificate_input input;
     popliner_solver_options solver; /* of the input, completed */
     pl_page_pipeline pipeline;
@@ -81,13 +80,15 @@ static popliner_status begin(task *t, const popliner_certificate_input *costs,
     popliner_status status =
         pl_certificate_take_input(costs, &t->input, &t->solver, &listener, error);
     if (status == POPLINER_OK)
-        status = pl_page_take_options(options, &t->options, &t->words, error);
+        status = pl_page_take_options(options, &t->options, error);
     if (status == POPLINER_OK)
         status = check(t, error);
     if (status == POPLINER_OK && t->options.certificate != NULL)
         status = pl_certificate_check_plan(&t->input, t->options.certificate->plan, error);
     t->pipeline = (pl_page_pipeline){.pipeline = t->input.pipeline,
-                                     .words = t->words.pipeline != NULL ? t->words.pipeline : "",
+                                     .words = t->options.words[POPLINER_PAGE_WORD_PIPELINE] != NULL
+                                                  ? t->options.words[POPLINER_PAGE_WORD_PIPELINE]
+                                                  : "",
                                      .costs = t->input.costs};
     t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
     return status;
@@ -179,7 +180,7 @@ static void put_data(task *t) {
         .need = POPLINER_NEED_EXPECTED,
         .costs = t->input.costs,
     };
-    pl_page_put_head(json, &t->options, &t->words);
+    pl_page_put_head(json, &t->options);
     pl_put_line(json);
     pl_put_open(json, "costs", '{');
     pl_put_text(json, "time_unit", t->input.time_unit);

@@ -17,14 +17,12 @@ enum { PL_PAGE_MAX_UNITS = 400 }; /* of a chain whose stages a page can hold */
 
 /* ---- What pages of profiles and of costs share ---- */
 
-/* Takes the caller's options, and the words in them (all NULL if there are none). Errors: USAGE. */
+/* Takes the caller's options. Errors: USAGE. */
 popliner_status pl_page_take_options(const popliner_page_options *callers,
-                                     popliner_page_options *options, popliner_page_words *words,
-                                     popliner_error *error);
+                                     popliner_page_options *options, popliner_error *error);
 
 /* Opens the object of a page, with the version, the title, and the words that the options have. */
-void pl_page_put_head(pl_json *json, const popliner_page_options *options,
-                      const popliner_page_words *words);
+void pl_page_put_head(pl_json *json, const popliner_page_options *options);
 
 /* Adds the cuts of a plan ("plan", null without stages) and what the command says of its stages
  * ("plan_stages"), also of stages on one IPU: pages show these verdicts instead of their own.

@@ -14,8 +14,8 @@ from . import _html
 from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, file_name, make_text,
                        member, number, screen, size, structure_at, text)
 from ._library import begin, library
-from .enums import (CertificateForm, Format, Level, Named, Objective, PlanStatus, ProgramFormat,
-                    Proof, Verdict)
+from .enums import (CertificateForm, Format, Level, Named, Need, Objective, PageWord, PlanStatus,
+                    ProgramFormat, Proof, Verdict)
 from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
 from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, all_of, detail_of, first,
@@ -346,12 +346,10 @@ def page_options(title: Optional[str], words: Optional[Words]) -> Any:
     if words is not None:
         if not isinstance(words, Words):
             raise TypeError(f"the words are {words!r}, and no Words")
-        w = begin(c.popliner_page_words)
         for name in Words._fields[:-1]:
-            setattr(w, name, text(getattr(words, name), name))
-        for i, words_of_need in enumerate(words.needs):
-            w.needs[i] = text(words_of_need, "needs")
-        o.words = ctypes.pointer(w)
+            o.words[PageWord[name.upper()]] = text(getattr(words, name), name)
+        for need, words_of_need in zip(Need, words.needs):
+            o.words[PageWord[need.name]] = text(words_of_need, "needs")
     return o
 
 
