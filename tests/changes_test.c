@@ -255,10 +255,11 @@ static void bounds_find_what_grew_by_more(void **state) {
          .has_now = true,
          .now = 9},
     };
-    const popliner_growth_bound bounds[] = {{POPLINER_GROWTH_LAYERS, 49.999999},
-                                            {POPLINER_GROWTH_LAYERS, 50},
-                                            {POPLINER_GROWTH_TILES, 0},
-                                            {POPLINER_GROWTH_LARGEST_TILE, 0}};
+    const popliner_growth_bound bounds[] = {
+        {.of = POPLINER_GROWTH_LAYERS, .max_percent = 49.999999},
+        {.of = POPLINER_GROWTH_LAYERS, .max_percent = 50},
+        {.of = POPLINER_GROWTH_TILES, .max_percent = 0},
+        {.of = POPLINER_GROWTH_LARGEST_TILE, .max_percent = 0}};
     static const char *const over[][8] = {{"1", "4", "3", "0", "Head", "Tail", NULL},
                                           {"1", "4", "3", "0", NULL}};
     pl_changes *c = calloc(1, sizeof *c);
@@ -274,8 +275,8 @@ static void bounds_find_what_grew_by_more(void **state) {
     assert_int_equal(info->num_changes, sizeof items / sizeof *items);
     assert_int_equal(info->num_bounds, 4);
     for (size_t i = 0; i < 2; i++) {
-        const popliner_growth_result *r = &info->bounds[i];
-        assert_int_equal(r->bound.of, POPLINER_GROWTH_LAYERS);
+        const popliner_growth_bound *r = &info->bounds[i];
+        assert_int_equal(r->of, POPLINER_GROWTH_LAYERS);
         assert_int_equal(r->num_compared, 8);
         size_t k = 0;
         for (; over[i][k] != NULL; k++) {
@@ -388,7 +389,7 @@ static void inputs_are_checked(void **state) {
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_null(changes);
-    popliner_growth_bound bound = {POPLINER_GROWTH_STAGES, 5};
+    popliner_growth_bound bound = {.of = POPLINER_GROWTH_STAGES, .max_percent = 5};
     input.bounds = &bound;
     input.num_bounds = 1;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);

@@ -36,37 +36,6 @@ typedef enum popliner_growth {
     POPLINER_NUM_GROWTHS
 } popliner_growth;
 
-/* Allows a quantity to grow by at most a percentage of its value before. */
-typedef struct popliner_growth_bound {
-    popliner_growth of;
-    double max_percent;
-} popliner_growth_bound;
-
-/* The two sides of a comparison. Begin with POPLINER_CHANGES_INPUT_INIT. */
-typedef struct popliner_changes_input {
-    size_t struct_size;
-    popliner_analysis *before;
-    popliner_analysis *now;
-    /* Names in messages. Texts show only the last part of a name unless has_paths is true, as paths
-     * may hold private data. Copied. NULL: "before", "now". */
-    const char *before_name;
-    const char *now_name;
-    popliner_memory_model memory_model; /* of the units of the chain */
-    /* Answers to one request, one of each analysis; NULL: stages are not compared. */
-    const popliner_certificate *before_certificate;
-    const popliner_certificate *now_certificate;
-    /* [num_bounds] Limits of growth; one quantity may have several. Copied. */
-    const popliner_growth_bound *bounds;
-    size_t num_bounds;
-    bool has_paths;
-} popliner_changes_input;
-
-#define POPLINER_CHANGES_INPUT_INIT                                                                \
-    {                                                                                              \
-        sizeof(popliner_changes_input), NULL, NULL, NULL, NULL, POPLINER_MEMORY_MODEL_FULL, NULL,  \
-            NULL, NULL, 0, false                                                                   \
-    }
-
 /* The sides that have an item. */
 typedef enum popliner_presence {
     POPLINER_ON_BOTH_SIDES,
@@ -88,6 +57,43 @@ typedef struct popliner_change {
     int64_t now;
 } popliner_change;
 
+/* Allows a quantity to grow by at most a percentage of its value before. */
+typedef struct popliner_growth_bound {
+    popliner_growth of;
+    double max_percent;
+    /* The result, in popliner_changes: the quantities of the kind that have a value on both sides,
+     * and [num_exceeded] what grew by more: what grew from 0 first, then by decreasing
+     * percentage. */
+    size_t num_compared;
+    size_t num_exceeded;
+    const popliner_change *const *exceeded;
+} popliner_growth_bound;
+
+/* The two sides of a comparison. Begin with POPLINER_CHANGES_INPUT_INIT. */
+typedef struct popliner_changes_input {
+    size_t struct_size;
+    popliner_analysis *before;
+    popliner_analysis *now;
+    /* Names in messages. Texts show only the last part of a name unless has_paths is true, as paths
+     * may hold private data. Copied. NULL: "before", "now". */
+    const char *before_name;
+    const char *now_name;
+    popliner_memory_model memory_model; /* of the units of the chain */
+    /* Answers to one request, one of each analysis; NULL: stages are not compared. */
+    const popliner_certificate *before_certificate;
+    const popliner_certificate *now_certificate;
+    /* [num_bounds] Limits of growth, without results; one quantity may have several. Copied. */
+    const popliner_growth_bound *bounds;
+    size_t num_bounds;
+    bool has_paths;
+} popliner_changes_input;
+
+#define POPLINER_CHANGES_INPUT_INIT                                                                \
+    {                                                                                              \
+        sizeof(popliner_changes_input), NULL, NULL, NULL, NULL, POPLINER_MEMORY_MODEL_FULL, NULL,  \
+            NULL, NULL, 0, false                                                                   \
+    }
+
 /* A fact other than a quantity: a version, a property of the device, the source of cycles, an
  * engine option. Texts, including numbers, live as long as the comparison. */
 typedef struct popliner_setting_change {
@@ -97,15 +103,6 @@ typedef struct popliner_setting_change {
     const char *before; /* NULL: unknown, or this side lacks the setting */
     const char *now;
 } popliner_setting_change;
-
-/* The result of one bound. */
-typedef struct popliner_growth_result {
-    popliner_growth_bound bound;
-    size_t num_compared; /* quantities of the kind that have a value on both sides */
-    size_t num_exceeded;
-    /* [num_exceeded] What grew by more: what grew from 0 first, then by decreasing percentage. */
-    const popliner_change *const *exceeded;
-} popliner_growth_result;
 
 /* The results of comparing two analyses, independent of both. Owned by the caller, who reads them
  * and changes nothing; free with popliner_changes_free. Later versions may append members. */
@@ -132,7 +129,7 @@ typedef struct popliner_changes {
     /* The result of each bound of the input, compared exactly in millionths of a percent. A
      * quantity that grows from 0 exceeds any percentage; one that only one side has does not
      * grow. */
-    const popliner_growth_result *bounds; /* [num_bounds] */
+    const popliner_growth_bound *bounds; /* [num_bounds] */
     size_t num_bounds;
 } popliner_changes;
 

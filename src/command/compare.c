@@ -130,10 +130,10 @@ static void tell_growth(session *s, const popliner_changes *changes,
 }
 
 /* Some of what a bound is for grew by more. */
-static void tell_grown(session *s, const popliner_growth_result *r) {
+static void tell_grown(session *s, const popliner_growth_bound *r) {
     const popliner_change *d = r->exceeded[0];
-    const char *of = popliner_name_of(POPLINER_NAMED_GROWTH, r->bound.of);
-    const char *unit = r->bound.of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
+    const char *of = popliner_name_of(POPLINER_NAMED_GROWTH, r->of);
+    const char *unit = r->of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
     char share[40] = "from nothing";
     char most[200] = "";
     char before[WORDS_NUMBER_SIZE];
@@ -143,7 +143,7 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
     if (d->before > 0)
         snprintf(share, sizeof share, "by %.4g %%",
                  ((double)d->now - (double)d->before) / (double)d->before * 100);
-    if (r->bound.of != POPLINER_GROWTH_CYCLES)
+    if (r->of != POPLINER_GROWTH_CYCLES)
         snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ", r->num_exceeded,
                  r->num_compared,
                  strcmp(d->what, "layer") == 0      ? "layer "
@@ -153,29 +153,28 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
                                                     : "",
                  d->name);
     log_message(&s->log, POPLINER_LEVEL_ERROR, "--fail-on growth.%s=%g%%: %s%s, from %s to %s %s.",
-                of, r->bound.max_percent, *most == '\0' ? "they grew " : most, share, before, now,
-                unit);
+                of, r->max_percent, *most == '\0' ? "they grew " : most, share, before, now, unit);
 }
 
 /* With --fail-on growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
     for (size_t i = 0; i < changes->num_bounds; i++) {
-        const popliner_growth_result *r = &changes->bounds[i];
-        const bool is_main = r->bound.of == POPLINER_GROWTH_LARGEST_TILE;
+        const popliner_growth_bound *r = &changes->bounds[i];
+        const bool is_main = r->of == POPLINER_GROWTH_LARGEST_TILE;
         const popliner_change *d = changes->deciding;
         s->failed_softly = s->failed_softly || r->num_exceeded > 0;
         if (is_main && r->num_compared == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "--fail-on growth=%g%%: %s has no split, so nothing can be said of growth.",
-                        r->bound.max_percent, d->has_now ? s->options.compare : s->options.profile);
+                        r->max_percent, d->has_now ? s->options.compare : s->options.profile);
         else if (r->num_compared == 0)
             log_message(
                 &s->log, POPLINER_LEVEL_WARNING,
                 "--fail-on growth.%s=%g%%: there are none on both sides, so nothing can be said "
                 "of growth.",
-                popliner_name_of(POPLINER_NAMED_GROWTH, r->bound.of), r->bound.max_percent);
+                popliner_name_of(POPLINER_NAMED_GROWTH, r->of), r->max_percent);
         else if (r->num_exceeded > 0 && is_main)
-            tell_growth(s, changes, &r->bound);
+            tell_growth(s, changes, r);
         else if (r->num_exceeded > 0)
             tell_grown(s, r);
     }
@@ -202,8 +201,8 @@ static size_t take_bounds(const options *o, popliner_growth_bound *bounds) {
     size_t count = 0;
     for (int i = 0; i < POPLINER_NUM_GROWTHS; i++)
         if (o->fail_on.growth.percent[i] >= 0)
-            bounds[count++] =
-                (popliner_growth_bound){(popliner_growth)i, o->fail_on.growth.percent[i]};
+            bounds[count++] = (popliner_growth_bound){.of = (popliner_growth)i,
+                                                      .max_percent = o->fail_on.growth.percent[i]};
     return count;
 }
 

@@ -472,16 +472,14 @@ static int compare_shares(const void *left, const void *right) {
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-static bool hold(const pl_changes *c, const popliner_growth_bound *bound,
-                 popliner_growth_result *r) {
+static bool hold(const pl_changes *c, popliner_growth_bound *r) {
     const popliner_change **exceeded = NULL;
     size_t capacity = 0;
-    r->bound = *bound;
     for (size_t i = 0; i < c->count; i++) {
-        if (!is_of(c, i, bound->of))
+        if (!is_of(c, i, r->of))
             continue;
         r->num_compared += c->items[i].has_before && c->items[i].has_now;
-        if (!pl_change_grew(&c->items[i], bound->max_percent))
+        if (!pl_change_grew(&c->items[i], r->max_percent))
             continue;
         if (!pl_grow(&exceeded, &capacity, r->num_exceeded + 1, sizeof *exceeded))
             return false;
@@ -499,6 +497,8 @@ void pl_changes_hold(pl_changes *changes, const popliner_growth_bound *bounds, s
     c->failed = c->failed || c->bounds == NULL;
     for (size_t i = 0; !c->failed && i < num_bounds; i++) {
         c->num_bounds = i + 1;
-        c->failed = !hold(c, &bounds[i], &c->bounds[i]);
+        c->bounds[i] =
+            (popliner_growth_bound){.of = bounds[i].of, .max_percent = bounds[i].max_percent};
+        c->failed = !hold(c, &c->bounds[i]);
     }
 }

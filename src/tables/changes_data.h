@@ -45,7 +45,7 @@ typedef struct pl_changes {
     popliner_setting_change *settings;
     size_t num_settings;
     size_t num_settings_changed;
-    popliner_growth_result *bounds; /* each with its own list */
+    popliner_growth_bound *bounds; /* each with its own list */
     size_t num_bounds;
     pl_names names;
     bool failed; /* memory ran short */

@@ -130,11 +130,11 @@ static void put_settings(pl_json *json, const pl_changes *c) {
     pl_put_close(json);
 }
 
-static void put_bound(pl_json *json, const popliner_growth_result *r) {
+static void put_bound(pl_json *json, const popliner_growth_bound *r) {
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "of", pl_growth_name(r->bound.of));
+    pl_put_text(json, "of", pl_growth_name(r->of));
     pl_put_value(json, "max_percent");
-    pl_text_format(json->text, "%.15g", r->bound.max_percent);
+    pl_text_format(json->text, "%.15g", r->max_percent);
     pl_put_number(json, "num_compared", r->num_compared);
     pl_put_open(json, "exceeded", '[');
     for (size_t i = 0; i < r->num_exceeded; i++) {

@@ -675,5 +675,5 @@ def change_of(change: Any) -> Change:
 
 
 def bound_of(b: Any) -> BoundResult:
-    return BoundResult(Growth(b.bound.of), b.bound.max_percent, b.num_compared,
+    return BoundResult(Growth(b.of), b.max_percent, b.num_compared,
                        tuple(change_of(b.exceeded[i].contents) for i in range(b.num_exceeded)))
