@@ -46,6 +46,8 @@ QUESTIONS = [
     (["--num-ipus", "3", "--require", "place:1=1"],
      {"num_ipus": 3, "require": {"place": {"1": 1}, "layers": "1.."}}),
     (["--device-map", "0,1,0"], {"device_map": [0, 1, 0]}),
+    (["--device-map", "0,1,0", "--bandwidth", "3,1-0=2.5"],
+     {"device_map": [0, 1, 0], "link_bandwidth": (3, 1), "ipu_links": {(1, 0): (5, 2)}}),
     (["--num-ipus", "3", "--require", "layers:0.."], {"num_ipus": 3, "require": "layers:0.."}),
     (["--num-ipus", "3", "--require", "layers:..2"], {"num_ipus": 3, "require": "layers:1..2"}),
     (["--num-ipus", "2", "--mem-per-tile", "500000"],
