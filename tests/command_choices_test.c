@@ -202,7 +202,7 @@ static void stages_choose_what_they_recompute(void **state) {
         const char *message;
     } cases[] = {
         {{"--objective", "cycles,balance"},
-         "--objective cycles,balance: not with --recompute auto, where cycles depend on the place"},
+         "--objective cycles,balance: not with --recompute auto, which chooses without it"},
         {{"--pareto", "memory,balance"}, "--pareto balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
          "--recompute auto: not with --device-map 0,1,0, whose stages share IPUs"},
@@ -476,7 +476,7 @@ static void replicas_that_lack_something_are_refused(void **state) {
         {{"--total-ipus", "4", "--batch", "4", "--num-ipus", "1..2"},
          "a range of --num-ipus: not with --total-ipus"},
         {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"},
-         "a list of --device-map: not with --total-ipus"},
+         "--total-ipus: not with a list of --device-map"},
         {{"--total-ipus", "4", "--batch", "5/2"}, "is no multiple of"},
         {{"--total-ipus", "4", "--micro-batches", "5", "--batch", "/2"},
          "--batch /2: expected samples"},
@@ -487,7 +487,7 @@ static void replicas_that_lack_something_are_refused(void **state) {
         {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
         {{"--objective", "throughput"}, "give --total-ipus, and the throughput first"},
         {{"--total-ipus", "4", "--batch", "4", "--device-map", "v"},
-         "--device-map v: not with --total-ipus"},
+         "--total-ipus: not with --device-map v"},
         {{"--total-ipus", "4", "--batch", "4", "--schedule", "interleaved"},
          "needs a --device-map with as many stages"},
         {{"--total-ipus", "4", "--batch", "4", "--schedule", "none:0,1", "--device-map",

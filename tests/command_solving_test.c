@@ -606,7 +606,7 @@ static void short_maps_are_device_maps(void **state) {
     assert_refused(&run, 2, "--solver dp: not with --device-map v, whose stages share IPUs");
     RUN(&run, REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--device-map=v", "--num-ipus=2",
         "-q");
-    assert_refused(&run, 2, "--device-map v: not with --total-ipus");
+    assert_refused(&run, 2, "--total-ipus: not with --device-map v");
 }
 
 /* ---- Anything at once ----------------------------------------------------------------------- */
@@ -1782,7 +1782,7 @@ static void sweeps_are_tables(void **state) {
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--mem-per-tile", "100..200:100", "--output", "tiles");
     assert_refused(&run, 2, "a range of --mem-per-tile: needs --solve");
     RUN(&run, ADDITIVE, "-q", "--num-ipus", "1..2", "--evaluate", "a");
-    assert_refused(&run, 2, "a range of --num-ipus: needs --solve");
+    assert_refused(&run, 2, "a range of --num-ipus: not with --evaluate");
     /* a contradiction has no numbers */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "1..1", "--require", "cut:1");
     assert_int_equal(run.status, 1);
@@ -2270,7 +2270,7 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "2"},
          {"--device-map", "--num-ipus"}},
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "1..2"},
-         {"a range of --num-ipus", "--device-map"}},
+         {"--num-ipus", "a list of --device-map"}},
         {{CASE_DIRECTORY, "--solve", "--output", "lp=/dev/null", "--num-ipus", "1..2"},
          {"a range of --num-ipus", "--output lp"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--objective", "memory"},

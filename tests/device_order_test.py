@@ -104,7 +104,8 @@ def check_refusals(popliner, path):
     for options in (["--slack", "5"], ["--require", "place:a=1"], ["--schedule", "zero-bubble"],
                     ["--bandwidth", "5"], ["--pareto", "memory,cycles"], ["--num-ipus", "1..2"],
                     ["--objective", "balance"], ["--evaluate", "a"]):
-        done = subprocess.run([popliner, path, "--solve", "--device-map", "any", *options],
+        action = [] if options[0] == "--evaluate" else ["--solve"]
+        done = subprocess.run([popliner, path, *action, "--device-map", "any", *options],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 2 and options[0] in done.stderr and \
             "not with --device-map any" in " ".join(done.stderr.split()), (options, done.stderr)
