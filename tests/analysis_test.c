@@ -608,7 +608,7 @@ static uint64_t missing_bytes(const popliner_missing_variable *missing, size_t c
     uint64_t bytes = 0;
     uint64_t last_bytes = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
-        assert_true(missing[i].size_bytes <= last_bytes && *missing[i].reason_text != '\0');
+        assert_true(missing[i].size_bytes <= last_bytes && missing[i].num_reasons > 0);
         last_bytes = missing[i].size_bytes;
         bytes += missing[i].size_bytes;
     }

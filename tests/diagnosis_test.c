@@ -16,6 +16,7 @@
 #include "model/operations.h"
 #include "popliner/diagnosis.h"
 #include "popliner/profile.h"
+#include "popliner/utilities.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -606,8 +607,8 @@ static void check_reasons(const subject *s, const expected *e,
             expect_also(reasons, &count, expect_reason(s, e, program));
     }
     for (size_t i = 0; i < item->num_parts; i++) {
-        for (size_t k = 0; k < item->parts[i].reasons.count; k++)
-            expect_also(reasons, &count, item->parts[i].reasons.at[k]);
+        for (size_t k = 0; k < item->parts[i].num_reasons; k++)
+            expect_also(reasons, &count, item->parts[i].reasons[k]);
         named_bytes += item->parts[i].size_bytes;
     }
     bool is_own = code_of(s, item->category) < NUM_CODES || !is_model_data(item->category);
@@ -617,17 +618,16 @@ static void check_reasons(const subject *s, const expected *e,
         expect_also(reasons, &count, POPLINER_MISSING_COMPILER);
     if (count == 0)
         expect_also(reasons, &count, POPLINER_MISSING_UNTOUCHED);
-    assert_int_equal(item->reason, item->reasons.at[0]);
-    assert_string_equal(item->reason_text, item->reasons.text[0]);
-    for (size_t i = 0; i < item->reasons.count; i++)
-        assert_string_equal(item->reasons.text[i], reason_words[item->reasons.at[i]]);
+    assert_true(item->num_reasons > 0);
+    for (size_t i = 0; i < item->num_reasons; i++)
+        assert_string_equal(popliner_name_of(POPLINER_NAMED_MISSING, item->reasons[i]),
+                            reason_words[item->reasons[i]]);
     if (!is_unique)
         return;
-    if (item->reasons.count != count ||
-        memcmp(item->reasons.at, reasons, count * sizeof *reasons) != 0)
+    if (item->num_reasons != count || memcmp(item->reasons, reasons, count * sizeof *reasons) != 0)
         fail_msg("%s: '%s' (%s) is missing for %zu reasons, first: %s, not for %zu, first: %s",
-                 s->c->name, item->name, item->category, item->reasons.count, item->reason_text,
-                 count, reason_words[reasons[0]]);
+                 s->c->name, item->name, item->category, item->num_reasons,
+                 reason_words[item->reasons[0]], count, reason_words[reasons[0]]);
 }
 
 /* A list against the variables of `tile` (SIZE_MAX: of all) that are live at `step` (SIZE_MAX: at

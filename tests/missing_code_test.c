@@ -307,7 +307,7 @@ static void assert_part(const found *f, const bool *program_seen, int code, size
             (code == VERTEX) == (part->vertex_type != NULL) &&
             (code != VERTEX || strcmp(part->vertex_type, f->type_name[owner]) == 0)) {
             if (code >= EXCHANGE && program_seen[owner])
-                assert_int_equal(part->reasons.at[0], POPLINER_MISSING_PARENT);
+                assert_int_equal(part->reasons[0], POPLINER_MISSING_PARENT);
             return;
         }
     }

@@ -32,14 +32,6 @@ typedef enum popliner_missing_reason {
 /* More than the number of reasons. */
 #define POPLINER_MAX_MISSING_REASONS 16
 
-/* Distinct reasons, and a short text for each without a full stop. The reason of the first program,
- * or of the largest part, comes first; POPLINER_MISSING_COMPILER comes last. */
-typedef struct popliner_missing_reasons {
-    size_t count;
-    popliner_missing_reason at[POPLINER_MAX_MISSING_REASONS];
-    const char *text[POPLINER_MAX_MISSING_REASONS];
-} popliner_missing_reasons;
-
 /* An unattributed part of the code or vertex state of a category: the code of a vertex type, the
  * state of a compute set, or the code of a program. Code that a program of a counted operation also
  * has on the tile in question is attributed. */
@@ -47,10 +39,12 @@ typedef struct popliner_missing_part {
     const char *
         /* the name of the type whose code it is; NULL if it is not code of a vertex type */
         vertex_type;
-    uint64_t size_bytes;              /* sum over the tiles in question */
-    popliner_missing_reasons reasons; /* of all its programs */
-    size_t num_programs;              /* the number of programs that have it there */
-    uint32_t programs[3];             /* the first of the programs */
+    uint64_t size_bytes; /* sum over the tiles in question */
+    /* [num_reasons] of all its programs: distinct, that of the first program first */
+    popliner_missing_reason reasons[POPLINER_MAX_MISSING_REASONS];
+    size_t num_reasons;
+    size_t num_programs;  /* the number of programs that have it there */
+    uint32_t programs[3]; /* the first of the programs */
 } popliner_missing_part;
 
 /* The programs of one type. */
@@ -77,14 +71,15 @@ typedef struct popliner_diagnosis_category {
 typedef struct popliner_missing_variable {
     const char *name; /* of the unlowered variable; "" if there is none */
     const char *category;
-    uint64_t size_bytes;            /* sum over the tiles in question */
-    popliner_missing_reason reason; /* the first of `reasons` */
-    const char *reason_text;        /* a short text for it, without a full stop */
-    size_t num_programs;            /* the number of programs that touch them */
-    uint32_t programs[3];           /* the first of the programs */
-    uint64_t debug_context;         /* of the unlowered variable; 0 if it has none */
+    uint64_t size_bytes;    /* sum over the tiles in question */
+    size_t num_programs;    /* the number of programs that touch them */
+    uint32_t programs[3];   /* the first of the programs */
+    uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
 
-    popliner_missing_reasons reasons;   /* of all programs that touch them, and of all parts */
+    /* [num_reasons] of all programs that touch them, and of all parts: distinct, that of the first
+     * program or the largest part first, POPLINER_MISSING_COMPILER last */
+    popliner_missing_reason reasons[POPLINER_MAX_MISSING_REASONS];
+    size_t num_reasons;
     const popliner_missing_part *parts; /* [num_parts], the largest first */
     size_t num_parts;
     uint64_t compiler_bytes; /* the compiler's own: neither data of the model nor of a program */

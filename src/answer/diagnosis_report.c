@@ -78,9 +78,9 @@ static void write_categories(const context *c, pl_text *text) {
     }
 }
 
-static void write_reasons(const popliner_missing_reasons *reasons, pl_text *text) {
-    for (size_t i = 0; i < reasons->count; i++)
-        pl_text_format(text, "%s%s", i == 0 ? "(" : "; ", reasons->text[i]);
+static void write_reasons(const popliner_missing_reason *reasons, size_t count, pl_text *text) {
+    for (size_t i = 0; i < count; i++)
+        pl_text_format(text, "%s%s", i == 0 ? "(" : "; ", pl_missing_reason_text(reasons[i]));
     pl_text_add(text, ")\n");
 }
 
@@ -108,7 +108,7 @@ static void write_parts(const context *c, const popliner_missing_variable *v, pl
         else
             write_owner(c, part->programs[0], text);
         pl_text_add(text, " ");
-        write_reasons(&part->reasons, text);
+        write_reasons(part->reasons, part->num_reasons, text);
         for (size_t k = is_type ? 0 : 1; k < part->num_programs && k < 3; k++) {
             pl_text_add(text, "                   of ");
             write_owner(c, part->programs[k], text);
@@ -140,7 +140,7 @@ static void write_missing(const context *c, const popliner_missing_variables *li
         } else {
             pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s", v->size_bytes, v->category, v->name,
                            *v->name == '\0' ? "" : " ");
-            write_reasons(&v->reasons, text);
+            write_reasons(v->reasons, v->num_reasons, text);
         }
         for (size_t k = 0; k < v->num_programs && k < 3; k++) {
             const char *name = name_of(c->profile, v->programs[k]);
@@ -322,6 +322,13 @@ static void put_first_programs(const context *c, const uint32_t first[3], size_t
     pl_put_close(json);
 }
 
+static void put_reasons(pl_json *json, const popliner_missing_reason *reasons, size_t count) {
+    pl_put_open(json, "reasons", '[');
+    for (size_t i = 0; i < count; i++)
+        pl_put_text(json, NULL, pl_missing_reason_text(reasons[i]));
+    pl_put_close(json);
+}
+
 static void put_parts(const context *c, const popliner_missing_variable *v, pl_json *json) {
     pl_put_open(json, "parts", '[');
     for (size_t i = 0; i < v->num_parts && i < c->most; i++) {
@@ -329,7 +336,7 @@ static void put_parts(const context *c, const popliner_missing_variable *v, pl_j
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "vertex_type", part->vertex_type);
         pl_put_number(json, "size_bytes", part->size_bytes);
-        pl_put_texts(json, "reasons", part->reasons.text, part->reasons.count);
+        put_reasons(json, part->reasons, part->num_reasons);
         put_first_programs(c, part->programs, part->num_programs, json);
         pl_put_close(json);
     }
@@ -346,8 +353,8 @@ static void put_missing(const context *c, const popliner_missing_variables *list
         pl_put_text(json, "name", v->name);
         pl_put_text(json, "category", v->category);
         pl_put_number(json, "size_bytes", v->size_bytes);
-        pl_put_text(json, "reason", v->reason_text);
-        pl_put_texts(json, "reasons", v->reasons.text, v->reasons.count);
+        pl_put_text(json, "reason", pl_missing_reason_text(v->reasons[0]));
+        put_reasons(json, v->reasons, v->num_reasons);
         put_first_programs(c, v->programs, v->num_programs, json);
         pl_put_text(json, "debug_context", path);
         put_parts(c, v, json);

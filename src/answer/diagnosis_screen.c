@@ -97,8 +97,8 @@ static missing *by_category(const popliner_missing_variables *list, size_t *coun
         all[k].num_programs += v->num_programs;
         for (size_t part = 0; part < v->num_parts; part++)
             all[k].num_programs += v->parts[part].num_programs;
-        for (size_t r = 0; r < v->reasons.count; r++)
-            all[k].has_reason[v->reasons.at[r]] = true;
+        for (size_t r = 0; r < v->num_reasons; r++)
+            all[k].has_reason[v->reasons[r]] = true;
     }
     if (all != NULL)
         qsort(all, *count, sizeof *all, compare_missing);

@@ -49,13 +49,12 @@ popliner_missing_reason pl_program_reason(const pl_operations *operations, size_
 }
 
 /* Adds a reason unless the list has it. */
-static void add_reason(popliner_missing_reasons *reasons, popliner_missing_reason reason) {
-    for (size_t i = 0; i < reasons->count; i++) {
-        if (reasons->at[i] == reason)
+static void add_reason(popliner_missing_reason *reasons, size_t *count,
+                       popliner_missing_reason reason) {
+    for (size_t i = 0; i < *count; i++)
+        if (reasons[i] == reason)
             return;
-    }
-    reasons->at[reasons->count] = reason;
-    reasons->text[reasons->count++] = pl_missing_reason_text(reason);
+    reasons[(*count)++] = reason;
 }
 
 /* ---- owners of code and vertex state ---- */
@@ -143,9 +142,10 @@ static void add_program(naming *n, uint32_t part, uint32_t program) {
     if (to->num_programs < sizeof to->programs / sizeof *to->programs)
         to->programs[to->num_programs] = program;
     to->num_programs++;
-    add_reason(&to->reasons, n->explained->program_seen[program]
-                                 ? POPLINER_MISSING_PARENT
-                                 : pl_program_reason(n->explained->operations, program));
+    add_reason(to->reasons, &to->num_reasons,
+               n->explained->program_seen[program]
+                   ? POPLINER_MISSING_PARENT
+                   : pl_program_reason(n->explained->operations, program));
 }
 
 /* ---- vertex code ---- */
@@ -407,9 +407,10 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
             if (item->num_programs < SHOWN)
                 item->programs[item->num_programs] = program;
             item->num_programs++;
-            add_reason(&item->reasons, explained->program_seen[program]
-                                           ? POPLINER_MISSING_NO_LAYER
-                                           : pl_program_reason(explained->operations, program));
+            add_reason(item->reasons, &item->num_reasons,
+                       explained->program_seen[program]
+                           ? POPLINER_MISSING_NO_LAYER
+                           : pl_program_reason(explained->operations, program));
         }
     }
 }
@@ -437,16 +438,13 @@ static popliner_status name_item(const pl_explained *explained, bool has_name, s
 
 /* Adds the reasons of the parts to those of the programs that touch the item. */
 static void complete_reasons(popliner_missing_variable *item) {
-    for (size_t part = 0; part < item->num_parts; part++) {
-        for (size_t i = 0; i < item->parts[part].reasons.count; i++)
-            add_reason(&item->reasons, item->parts[part].reasons.at[i]);
-    }
+    for (size_t part = 0; part < item->num_parts; part++)
+        for (size_t i = 0; i < item->parts[part].num_reasons; i++)
+            add_reason(item->reasons, &item->num_reasons, item->parts[part].reasons[i]);
     if (item->compiler_bytes > 0)
-        add_reason(&item->reasons, POPLINER_MISSING_COMPILER);
-    if (item->reasons.count == 0)
-        add_reason(&item->reasons, POPLINER_MISSING_UNTOUCHED);
-    item->reason = item->reasons.at[0];
-    item->reason_text = item->reasons.text[0];
+        add_reason(item->reasons, &item->num_reasons, POPLINER_MISSING_COMPILER);
+    if (item->num_reasons == 0)
+        add_reason(item->reasons, &item->num_reasons, POPLINER_MISSING_UNTOUCHED);
 }
 
 popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,

@@ -350,10 +350,10 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
 
 /* ---- missing memory ---- */
 
-static pl_text reasons_text(const popliner_missing_reasons *reasons) {
+static pl_text reasons_text(const popliner_missing_reason *reasons, size_t count) {
     pl_text text = {0};
-    for (size_t i = 0; i < reasons->count; i++)
-        pl_text_format(&text, "%s%s", i == 0 ? "" : "; ", reasons->text[i]);
+    for (size_t i = 0; i < count; i++)
+        pl_text_format(&text, "%s%s", i == 0 ? "" : "; ", pl_missing_reason_text(reasons[i]));
     return text;
 }
 
@@ -381,7 +381,9 @@ static void add_item(const char *place, size_t item, size_t k, const popliner_mi
     PL_COLUMN(sheet, text, "name", is_part ? part->vertex_type : name);
     PL_COLUMN(sheet, number, "size_bytes", is_part ? part->size_bytes : v->size_bytes);
     PL_COLUMN(sheet, known, "compiler_bytes", !is_part, v->compiler_bytes);
-    PL_COLUMN(sheet, made, "reasons", reasons_text(is_part ? &part->reasons : &v->reasons));
+    PL_COLUMN(sheet, made, "reasons",
+              is_part ? reasons_text(part->reasons, part->num_reasons)
+                      : reasons_text(v->reasons, v->num_reasons));
     PL_COLUMN(sheet, number, "num_programs", num_programs);
     PL_COLUMN(sheet, made, "programs",
               programs_text(num_programs, is_part ? part->programs : v->programs));

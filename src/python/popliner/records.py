@@ -15,8 +15,9 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
 from . import _declared as c
 from . import _html
 from ._library import library
-from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, MissingReason, Objective,
-                    Obstacle, Presence, ProgramType, Proof, Relation, RemedyKind, UnitKind)
+from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, MissingReason, Named,
+                    Objective, Obstacle, Presence, ProgramType, Proof, Relation, RemedyKind,
+                    UnitKind)
 
 SIZE_MAX = ctypes.c_size_t(-1).value
 
@@ -654,17 +655,20 @@ def infeasibility_of(i: Any) -> Infeasibility:
                 left_out=constraints(i.left_out, i.num_left_out))
 
 
-def reasons_of(r: Any) -> MissingReasons:
-    return MissingReasons(tuple(MissingReason(r.at[i]) for i in range(r.count)),
-                          tuple(_text(r.text[i]) for i in range(r.count)))
+def reasons_of(item: Any) -> MissingReasons:
+    at = tuple(map(MissingReason, item.reasons[:item.num_reasons]))
+    return MissingReasons(at, tuple(_text(library.popliner_name_of(Named.MISSING, it))
+                                    for it in at))
 
 
 def missing_of(v: Any) -> MissingVariable:
     def part_of(p: Any) -> MissingPart:
-        return take(MissingPart, p, reasons=reasons_of(p.reasons),
+        return take(MissingPart, p, reasons=reasons_of(p),
                     programs=first(p.programs, min(p.num_programs, len(p.programs))))
 
-    return take(MissingVariable, v, reasons=reasons_of(v.reasons),
+    reasons = reasons_of(v)
+    return take(MissingVariable, v, reasons=reasons, reason=reasons.at[0],
+                reason_text=reasons.text[0],
                 programs=first(v.programs, min(v.num_programs, len(v.programs))),
                 parts=tuple(part_of(v.parts[i]) for i in range(v.num_parts)))
 
