@@ -69,6 +69,7 @@ class Stage:
     limit: int = None  # of its device
     replicas: int = None
     plain: Fraction = Fraction(0)  # its cycles at speed 1, without links
+    forward: int = None  # of them, at its speed and with links; None: not known
 
 
 @dataclass
@@ -154,6 +155,11 @@ class Costs:
         gaps = len(self.units) - 1
         self.cuts = [0, *document.get("cuts", [0] * gaps), 0]
         self.cut_cycles = [decimal(c) for c in [0, *document.get("cut_cycles", [0] * gaps), 0]]
+        for unit in self.units:
+            if "forward" in unit:
+                unit.setdefault("cycles", unit["forward"] + unit["backward"])
+                unit.setdefault("recompute_cycles", unit["forward"])
+        self.has_passes = any("forward" in unit for unit in self.units)
         times = [decimal(u.get(key, 0)) for unit in self.units
                  for u in [unit, *unit.get("variants", [])]
                  for key in ("cycles", "recompute_cycles")]
@@ -263,6 +269,11 @@ class Costs:
                                 self.cuts[end], link,
                                 sum(u.get("parameters", 0) for u in self.units[edges[k]:end]),
                                 plain=time))
+            if self.has_passes:
+                own = sum(u["forward"] for u in self.units[edges[k]:end])
+                half = (self.cut_cycles[edges[k]] + self.cut_cycles[end]) // 2
+                stages[-1].forward = math.ceil((own + half) * self.scale / speed) + \
+                    (before + link) // 2
         return stages
 
 
@@ -384,10 +395,8 @@ def front_of(costs, request):
 
 
 def step_of(request, split, num_ipus):
-    """The time of a step, of whose undivided cycles a third is forward; None if no order is known,
-    or stages choose."""
-    if request.recompute == "auto":
-        return None
+    """The time of a step, of whose undivided cycles a third is forward; None if no order is
+    known."""
     rule, ahead = request.copies, None
     if request.copies is None:
         rule = request.schedule
@@ -402,7 +411,8 @@ def step_of(request, split, num_ipus):
         return None
     cost = []
     for stage in split.stages:
-        forward = stage.cycles if rule == "inference" else stage.cycles // 3
+        forward = stage.cycles // 3 if stage.forward is None else stage.forward
+        forward = stage.cycles if rule == "inference" else min(forward, stage.cycles)
         back = stage.cycles - forward
         weights = back // 2 if rule == "zero-bubble" else 0
         cost.append({"F": forward, "B": back - weights, "W": weights})

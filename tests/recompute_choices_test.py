@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import cases
+import plain_step
 
 WAYS = ("none", "standard", "full")
 MODELS = ("--framework popart --layers 4 --seed 21",
@@ -177,6 +178,39 @@ def check_several(tool, profile, pipeline, splits, objective, limit):
         fail(f"{profile} {own} --pareto {objective}: {told} instead of {front}")
 
 
+def step_of(plan, rule):
+    """The time of a step of nine micro-batches, of whose cycles a third is forward."""
+    count = len(plan[0])
+    lists = plain_step.lists_of(rule, count, count, 9, None)
+    cost = [{"F": cycles // 3, "B": cycles - cycles // 3} for _, cycles in plan[0]]
+    return plain_step.longest_path(lists, cost, count - 1)
+
+
+def check_replicas(tool, profile, pipeline, splits, limit):
+    """Of each number of stages the shortest step, of these the least memory, then the fewest cut
+    bytes. There are so many micro-batches that no stage stores fewer copies."""
+    own = [*pipeline, "--recompute", "auto", "--mem-per-tile", str(limit)]
+    told = solve(tool, profile, *own, "--total-ipus", "6", "--micro-batches", "9")["candidates"]
+    plans = [plan for plan in plans_of(splits) if all(stage[0] <= limit for stage in plan[0])]
+    steps = [step_of(plan, pipeline[1].removesuffix("+1")) for plan in plans]
+    for row in told:
+        count = row["stages"]
+        best = min(((step, value(plan, "memory"), value(plan, "traffic"))
+                    for step, plan in zip(steps, plans) if len(plan[0]) == count), default=None)
+        if (row["replicas"], row["step_cycles"]) != ((6 // count, best[0]) if best else (0, 0)):
+            fail(f"{profile} {own} {count}: {row} instead of {best}")
+        if best is None:
+            continue
+        if row["status"] != "optimal" or row["gap"] != 0:
+            fail(f"{profile} {own} {count}: not proven: {row}")
+        cuts = tuple(stage["to"] for stage in row["split"][:-1])
+        for i, stage in enumerate(row["split"]):
+            if (stage["max_tile_mem"], stage["cycles"]) != splits[cuts][0][stage["recompute"]][i]:
+                fail(f"{profile} {own} {count}: {stage} is not {splits[cuts]}")
+        if (max(stage["max_tile_mem"] for stage in row["split"]), splits[cuts][1]) != best[1:]:
+            fail(f"{profile} {own} {count}: {row} instead of {best}")
+
+
 def main():
     tool, maker = sys.argv[1:3]
     takes_all = cases.takes_all()
@@ -202,6 +236,8 @@ def main():
                     for limit in (10**9, peaks[len(peaks) // 2], peaks[len(peaks) // 5], peaks[0]):
                         seen.append(check(tool, profile, pipeline, splits, objective, limit, WAYS))
                         check_several(tool, profile, pipeline, splits, objective, limit)
+                        if objective == OBJECTIVES[0]:
+                            check_replicas(tool, profile, pipeline, splits, limit)
                     seen.append(check(tool, profile, pipeline, splits, objective,
                                       peaks[len(peaks) // 3], ("standard", "full")))
     mixed = sum(1 for choices in seen if choices is not None and len(choices) > 1)

@@ -9,6 +9,7 @@ The full run takes many times as many files.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import json
+import math
 import os
 import subprocess
 import sys
@@ -45,6 +46,16 @@ def draw(rng):
     asked["objectives"] = rng.choice([("throughput", "memory", "traffic")] * 2 +
                                      [("throughput", "cycles", "memory"),
                                       ("throughput", "traffic", "cycles")])
+    if rng.random() < 0.4:
+        draw_choices(rng, units[:5], asked)
+        del units[5:]
+        names = names[:5]
+        del costs["cut_cycles"][len(names) - 1:]
+        costs["shared"] = [own for own in shared if set(own["units"]) <= set(names)]
+    if rng.random() < 0.4:
+        for unit in units:
+            unit["forward"], unit["backward"] = rng.randint(1, 10), rng.randint(1, 20)
+            del unit["cycles"]
     asked["slack"] = rng.choice([0, 0, 0, 1, 5, 10, 25, 60])
     longest = min(asked["total"], len(names) // asked["chunks"])
     if rng.random() < 0.2 and longest > 1:
@@ -56,12 +67,28 @@ def draw(rng):
     return costs, asked
 
 
+def draw_choices(rng, units, asked):
+    """Lets stages of one device choose how they recompute."""
+    asked.update(chunks=1, recompute=rng.choice(["auto", "auto", "auto", "full"]))
+    asked["copies"] = rng.choice([asked["copies"], "1f1b", "gpipe"])
+    if asked["copies"] in ("interleaved", None) and asked["recompute"] == "full" or \
+            asked["copies"] == "interleaved":
+        asked["copies"] = "1f1b"
+    for unit in units:
+        unit.update(inputs=rng.randint(0, 2), recompute_cycles=rng.randint(0, 10),
+                    stash=rng.randint(0, 12))
+    for unit in rng.sample(units, rng.randint(0, 2)):
+        unit["variants"] = [{"name": "x", "memory": rng.randint(0, 20), "stash": rng.randint(0, 8),
+                             "cycles": rng.randint(1, 40)}]
+
+
 def request_of(asked):
     return plain_solver.Request(
         num_ipus=asked["total"], memory=asked["memory"], copies=asked["copies"],
         more_copies=asked["more"], micro_batches=asked.get("micro-batches"),
         schedule=asked.get("schedule", "none"), bandwidth=asked["link"],
-        objectives=asked["objectives"], slack=asked["slack"],
+        recompute=asked.get("recompute", "none"), objectives=asked["objectives"],
+        slack=asked["slack"],
         memories=asked.get("memories", {}),
         speeds={i: plain_solver.decimal(s) for i, s in asked.get("speeds", {}).items()})
 
@@ -79,7 +106,7 @@ def ask(popliner, costs, asked, directory):
     for key, option in (("memory", "mem-per-tile"), ("bandwidth", "bandwidth=replicas"),
                         ("link", "bandwidth"),
                         ("micro-batches", "micro-batches"), ("batch", "batch"),
-                        ("slack", "slack")):
+                        ("slack", "slack"), ("recompute", "recompute")):
         if asked.get(key):
             command.append(f"--{option}={asked[key]}")
     for key, option in (("memories", "mem-per-tile"), ("speeds", "ipu-speed")):
@@ -94,6 +121,29 @@ def ask(popliner, costs, asked, directory):
     return json.loads(done.stdout)
 
 
+def is_told(own, cuts, split):
+    """Whether a candidate has these stages."""
+    return split.cuts == cuts and [(s["max_tile_mem"], s["cycles"]) for s in own["split"]] == \
+        [(stage.memory, stage.cycles) for stage in split.stages]
+
+
+def check_choices(question, names, own, expected):
+    """A candidate is one of those as good as the expected one, and every stage has the fewest
+    cycles within the memory of the device, and of the split if that is an objective."""
+    cuts = tuple(names.index(stage["from"]) for stage in own["split"][1:])
+    found = plain_solver.pipelines_of(*question, own["stages"], cuts)
+    same = [f for f in found if f[0][:3] == expected[0][:3] and is_told(own, cuts, f[4])]
+    assert same, (own, expected)
+    _, step, replicas, batches, split = same[0]
+    assert (own["replicas"], own["micro_batches"], own["step_cycles"]) == \
+        (replicas, batches, step), (own, expected)
+    most = split.value("memory") if "memory" in question[1].objectives else math.inf
+    for k in range(len(split.stages)):
+        ways = [f[4].stages[k] for f in found if f[2] == replicas]
+        best = min((way.plain, way.memory) for way in ways if way.memory <= most)
+        assert best in [(f[4].stages[k].plain, f[4].stages[k].memory) for f in same], (own, k)
+
+
 def check_slack(costs, question, names, answer):
     """Each row is one of those that it may be, to the last number."""
     at, rows = plain_solver.slack_of(*question)
@@ -101,13 +151,11 @@ def check_slack(costs, question, names, answer):
     for own, expected in zip(answer["candidates"], rows, strict=True):
         assert (own["replicas"] > 0) == (len(expected) > 0), own
         cuts = tuple(names.index(stage["from"]) for stage in own.get("split", [])[1:])
-        same = [f for f in expected if f[4].cuts == cuts and f[2] == own["replicas"]]
+        same = [f for f in expected if f[2] == own["replicas"] and is_told(own, cuts, f[4])]
         assert same or not expected, (own, [f[:4] for f in expected])
         for _, step, _, batches, split in same:
             assert (own["step_cycles"], own["micro_batches"]) == (step, batches), (own, step)
             assert own["cycles"] == split.value("cycles"), own
-            assert [told["max_tile_mem"] for told in own["split"]] == \
-                [stage.memory for stage in split.stages], own
             fastest = min(f[0][0] for f in plain_solver.pipelines_of(*question, own["stages"]))
             gap = float(fastest * step / -(own["replicas"] * batches)) - 1 if step else 0
             assert own["status"] == "optimal" and abs(own["gap"] - gap) < 1e-9, (own, gap)
@@ -126,6 +174,10 @@ def check(costs, asked, answer):
     for own, expected in zip(candidates, bests):
         assert (expected is None) == (own["replicas"] == 0), (expected, own)
         if expected is None:
+            continue
+        assert (own["status"], own["gap"]) == ("optimal", 0), own
+        if asked.get("recompute") == "auto":
+            check_choices(question, names, own, expected)
             continue
         # of splits that are as good in all, with other cycles and parameters, no document says
         # which one it is

@@ -52,7 +52,11 @@ typedef struct popliner_replicas_options {
      * micro-batch than that of the largest throughput. Of these the best is that of the objectives,
      * with CYCLES, each within the slack of those before; then the fewest IPUs count, then the
      * fewest stages. Each candidate that has such a pipeline is the best of them by the same rule,
-     * others have their largest throughput. Not with BALANCE. */
+     * others have their largest throughput. Not with BALANCE.
+     *
+     * Stages may choose how they recompute (POPLINER_RECOMPUTE_AUTO): no splits with any choices
+     * have more throughput. They then choose as popliner/solver.h says. Not with BALANCE, nor with
+     * several stages on an IPU. */
     const popliner_solver_options *solver;
     size_t total_ipus; /* at least 1 */
     /* Micro-batches of a step in each pipeline, or in all together; one of the two is 0. With

@@ -182,7 +182,6 @@ const option_relation option_relations[] = {
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
     {"recompute=auto", NOT, "objective=cycles-balance pareto=balance",
      "which chooses without it"},
-    {"recompute=auto", NOT, "total-ipus", "where all stages recompute alike"},
     {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},

@@ -246,16 +246,23 @@ popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *
     popliner_error told = {.message = ""};
     popliner_status status = POPLINER_OK;
     *obstacle = NULL;
-    if (s->options.costs != NULL) {
+    const bool is_new = w->micro_batches != micro_batches;
+    w->micro_batches = micro_batches;
+    if (s->options.costs != NULL && is_new) {
         pl_replicas_begin_walk(s, w);
         status =
-            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->costs, &told);
+            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->given, &told);
         status = pl_fail_callback(error, "costs", status, &told);
     }
-    if (status == POPLINER_OK && popliner_costs_num_units(s->costs) != s->num_units)
+    if (status == POPLINER_OK && popliner_costs_num_units(s->given) != s->num_units)
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
-                    popliner_costs_num_units(s->costs), s->num_units);
+                    popliner_costs_num_units(s->given), s->num_units);
+    if (status == POPLINER_OK && is_new && s->way > 0) {
+        pl_step_fixed_free(&s->fixed);
+        status = pl_step_fixed_create(&s->fixed, s->given, num_stages, error);
+    }
+    s->costs = s->way > 0 ? s->fixed.tables[s->way - 1] : s->given;
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
         *obstacle = pl_step_obstacle(&s->pipeline, num_stages, w->num_ipus);
@@ -428,10 +435,12 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
     const pl_stop stop = pl_replicas_stop(s);
-    const popliner_plan *starts[] = {w->first};
+    const popliner_plan *starts[1 + PL_MOST_FIXED] = {w->first};
+    for (size_t i = 0; i < PL_MOST_FIXED && s->way == 0; ++i)
+        starts[i + 1] = s->starts[i];
     pl_step_question question = pl_replicas_question(&reduced, w, &o, &stop);
     question.starts = starts;
-    question.num_starts = 1;
+    question.num_starts = sizeof starts / sizeof *starts;
     if (best->num_replicas > 0)
         question.max_cycles = pl_ratio_up(above, 3, below, 2);
     pl_step_answer found;
@@ -452,11 +461,6 @@ static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
                                   popliner_replicas_candidate *open, popliner_error *error) {
     const char *obstacle;
     popliner_status status = pl_replicas_find_costs(s, w, own->micro_batches, &obstacle, error);
-    if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL &&
-        s->costs->choices != NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas: no steps of stages that choose how they recompute are "
-                       "simulated; give one way, or no pipeline");
     if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
         return simulate(s, w, own, best, open, error);
     if (status == POPLINER_OK)
@@ -484,8 +488,11 @@ static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
                               const popliner_replicas_candidate *open, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (best->num_replicas > 0 && best->plan != NULL) {
-        status = pl_replicas_set_parameters(s, best, error);
         find_gap(best, open);
+        if (best->plan->choices != NULL && !s->is_stopped)
+            status = pl_replicas_refine(s, best, error);
+        if (status == POPLINER_OK)
+            status = pl_replicas_set_parameters(s, best, error);
     } else if (best->num_replicas > 0) {
         const popliner_pipeline_step step = best->step;
         status = complete(s, w, best, error);
@@ -500,35 +507,75 @@ static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
     return status;
 }
 
-/* Finds the best number of replicas of pipelines of num_ipus IPUs. Many replicas come first,
- * because they have the highest throughput most often. */
-static popliner_status find_candidate(pl_replicas_search *s, size_t num_ipus,
-                                      popliner_replicas_candidate *best, popliner_error *error) {
-    pl_replicas_walk w = {.num_ipus = num_ipus};
+/* Finds the best number of replicas. Many come first, because they have the highest throughput most
+ * often. */
+static popliner_status try_numbers(pl_replicas_search *s, pl_replicas_walk *w,
+                                   popliner_replicas_candidate *best,
+                                   popliner_replicas_candidate *open, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    popliner_replicas_candidate open = {.num_replicas = 0};
-    bool fits = num_ipus <= s->num_units / s->options.chunks;
-    *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
-    pl_replicas_begin_walk(s, &w);
-    for (size_t r = s->options.total_ipus / num_ipus; fits && status == POPLINER_OK && r > 0; --r) {
+    pl_replicas_begin_walk(s, w);
+    for (size_t r = s->options.total_ipus / w->num_ipus;
+         status == POPLINER_OK && r > 0 && !s->is_stopped; --r) {
         popliner_replicas_candidate own = {.num_replicas = r,
                                            .micro_batches = pl_replicas_share(s, r)};
         if (own.micro_batches == 0)
             continue;
-        status = try_number(s, &w, &own, best, &open, error);
+        status = try_number(s, w, &own, best, open, error);
         if (status == POPLINER_OK && own.num_replicas > 0 && pl_replicas_compare(&own, best) >= 0) {
             popliner_plan_free((popliner_plan *)best->plan);
             *best = own;
         } else {
             popliner_plan_free((popliner_plan *)own.plan);
         }
-        if (s->is_stopped)
-            break;
     }
+    return status;
+}
+
+static void end_walk(pl_replicas_walk *w) {
+    popliner_plan_free(w->first);
+    free(w->points);
+}
+
+/* Finds the best plans of stages that recompute alike: with the same cuts, no choice is slower. */
+static popliner_status find_starts(pl_replicas_search *s, size_t num_ipus, popliner_error *error) {
+    const uint64_t work = s->work;
+    popliner_status status = POPLINER_OK;
+    const size_t count = s->options.pipeline == NULL ? 0 : pl_step_num_fixed(s->given);
+    for (size_t i = 0; status == POPLINER_OK && i < count && !s->is_stopped; ++i) {
+        pl_replicas_walk w = {.num_ipus = num_ipus};
+        popliner_replicas_candidate best = {.num_ipus = num_ipus};
+        popliner_replicas_candidate open = {.num_replicas = 0};
+        s->way = i + 1;
+        s->work = s->fixed_work[i];
+        status = try_numbers(s, &w, &best, &open, error);
+        s->fixed_work[i] = s->work;
+        s->starts[i] = best.plan;
+        end_walk(&w);
+    }
+    s->way = 0;
+    s->work = work;
+    return status;
+}
+
+/* Finds the best pipelines of num_ipus IPUs. */
+static popliner_status find_candidate(pl_replicas_search *s, size_t num_ipus,
+                                      popliner_replicas_candidate *best, popliner_error *error) {
+    pl_replicas_walk w = {.num_ipus = num_ipus};
+    popliner_replicas_candidate open = {.num_replicas = 0};
+    popliner_status status = POPLINER_OK;
+    const bool fits = num_ipus <= s->num_units / s->options.chunks;
+    *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
+    if (fits)
+        status = find_starts(s, num_ipus, error);
+    if (fits && status == POPLINER_OK)
+        status = try_numbers(s, &w, best, &open, error);
     if (status == POPLINER_OK)
         status = finish(s, &w, best, &open, error);
-    popliner_plan_free(w.first);
-    free(w.points);
+    end_walk(&w);
+    for (size_t i = 0; i < PL_MOST_FIXED; ++i) {
+        popliner_plan_free((popliner_plan *)s->starts[i]);
+        s->starts[i] = NULL;
+    }
     return status;
 }
 
@@ -556,6 +603,11 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
     if (s->solver.num_mapped_stages > 0 || s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas: not with a device map or the greedy method; leave them out");
+    if (costs->choices != NULL && s->options.pipeline != NULL &&
+        pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas: not for the balance of stages that choose how they recompute; "
+                       "give another objective");
     if (s->solver.slack_percent > 0.0 &&
         (pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE) ||
          s->solver.left_out != NULL))
@@ -614,6 +666,7 @@ static void end_search(pl_replicas_search *s) {
     free(s->device_map);
     free(s->together);
     free(s->parameters_before);
+    pl_step_fixed_free(&s->fixed);
 }
 
 static void summarise(popliner_replicas *answer, const pl_replicas_search *s) {
@@ -726,7 +779,8 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error) {
-    pl_replicas_search s = {.costs = costs,
+    pl_replicas_search s = {.given = costs,
+                            .costs = costs,
                             .options = POPLINER_REPLICAS_OPTIONS_INIT,
                             .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
@@ -745,6 +799,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
         count = s.num_units / s.options.chunks;
         count = s.options.total_ipus < count ? s.options.total_ipus : count;
         count = s.solver.num_ipus < count ? s.solver.num_ipus : count;
+        s.num_lengths = count;
         answer = calloc(1, sizeof *answer);
         if (answer != NULL)
             answer->candidates = pl_new_array(count, sizeof *answer->candidates);
@@ -752,12 +807,19 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
             status = pl_fail_memory(error, "the numbers of replicas");
     }
     uint64_t work = PL_REPLICAS_MAX_WORK;
+    uint64_t fixed_work[PL_MOST_FIXED];
+    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
+        fixed_work[k] = PL_REPLICAS_MAX_WORK;
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
-        const uint64_t share = work / (count - i);
-        s.work = share;
+        s.work = work / (count - i);
+        const uint64_t share = s.work;
+        for (size_t k = 0; k < PL_MOST_FIXED; ++k)
+            s.fixed_work[k] = fixed_work[k] / (count - i);
         status = find_candidate(&s, i + 1, own, error);
         work -= share - s.work;
+        for (size_t k = 0; k < PL_MOST_FIXED; ++k)
+            fixed_work[k] -= fixed_work[k] / (count - i) - s.fixed_work[k];
     }
     if (status == POPLINER_OK)
         summarise(answer, &s);

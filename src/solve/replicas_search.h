@@ -6,6 +6,7 @@
 
 #include "popliner/replicas.h"
 #include "solve/objective.h"
+#include "solve/step_choices.h"
 #include "solve/step_search.h"
 
 /* How much work the simulations of all pipelines may take, in units of pl_step_search: some
@@ -26,12 +27,19 @@ typedef struct pl_replicas_walk {
     size_t count;
     size_t capacity;
     bool is_at_end;
-    bool is_stopped;      /* the points may not be optimal */
-    popliner_plan *first; /* the plan of the first point, for simulations to begin with */
+    bool is_stopped;        /* the points may not be optimal */
+    uint64_t micro_batches; /* of which the costs are; 0: not known */
+    popliner_plan *first;   /* the plan of the first point, for simulations to begin with */
 } pl_replicas_walk;
 
 typedef struct pl_replicas_search {
-    const popliner_costs *costs; /* for the current pipeline */
+    const popliner_costs *given; /* for the current pipeline */
+    const popliner_costs *costs; /* these, or a table of `fixed` */
+    pl_step_fixed fixed;
+    size_t way; /* of the table, from 1 on; 0: none */
+    /* if stages choose: the best plans of stages that recompute alike, as long as those in
+     * question; NULL if there is none */
+    const popliner_plan *starts[PL_MOST_FIXED];
     popliner_replicas_options options;
     popliner_solver_options solver;
     /* the cycles, then the caller's objectives */
@@ -46,8 +54,10 @@ typedef struct pl_replicas_search {
     popliner_interval *together; /* [num_units] */
     double deadline_seconds;
     bool is_stopped;
-    popliner_pipeline pipeline; /* if steps are simulated: with the current micro-batches */
-    uint64_t work;              /* that simulations may still do */
+    popliner_pipeline pipeline;         /* if steps are simulated: with the current micro-batches */
+    size_t num_lengths;                 /* of pipelines */
+    uint64_t work;                      /* that simulations may still do */
+    uint64_t fixed_work[PL_MOST_FIXED]; /* those of `starts` */
 } pl_replicas_search;
 
 /* ---- one pipeline ---- */
@@ -116,6 +126,11 @@ popliner_status pl_replicas_set_parameters(const pl_replicas_search *s,
                                            popliner_replicas_candidate *c, popliner_error *error);
 
 /* ---- all pipelines ---- */
+
+/* Gives a candidate of simulated steps whose stages choose the best plan in the other objectives,
+ * of all with its stages, replicas and throughput. Errors: those of popliner_replicas_solve. */
+popliner_status pl_replicas_refine(pl_replicas_search *s, popliner_replicas_candidate *c,
+                                   popliner_error *error);
 
 /* Replaces candidates by those that the slack of the throughput allows, as popliner/replicas.h says
  * of slack_percent, and sets answer->best. Errors: those of popliner_replicas_solve. */

@@ -29,11 +29,13 @@ typedef struct contest {
     pl_replicas_search *s;
     const popliner_objective *objectives;
     size_t num_objectives;
-    pl_filter filter; /* of the objectives so far */
-    entry *entries;   /* [count] */
+    double slack_percent; /* of each but the last */
+    pl_filter filter;     /* of the objectives so far */
+    entry *entries;       /* [count] */
     size_t count;
     uint64_t work; /* for all that is left */
     bool is_proven;
+    uint64_t least[POPLINER_NUM_OBJECTIVES]; /* the best value of each objective so far */
 } contest;
 
 /* One question: the best plan of an entry in one objective. */
@@ -231,14 +233,28 @@ static popliner_status solve_objective(contest *c, size_t i, popliner_error *err
         if (!e->is_out)
             limit = pl_smaller(limit, value_of(objective, e->found.plan));
     }
+    c->least[i] = limit;
     if (i + 1 < c->num_objectives)
-        limit = pl_slack_limit(limit, limit, c->s->solver.slack_percent);
+        limit = pl_slack_limit(limit, limit, c->slack_percent);
     for (size_t k = 0; k < c->count; ++k) {
         entry *e = &c->entries[k];
         e->is_out = e->is_out || e->num_solved <= i || value_of(objective, e->found.plan) > limit;
     }
     c->filter = pl_filter_limited(&c->filter, objective, limit);
     return status;
+}
+
+/* Gives the plan of the best entry the values of all objectives. */
+static void set_values(const contest *c, popliner_plan *plan) {
+    plan->num_values = c->num_objectives;
+    plan->status = c->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
+    for (size_t i = 0; i < c->num_objectives; ++i)
+        plan->values[i] = (popliner_plan_value){
+            .objective = c->objectives[i],
+            .value = value_of(c->objectives[i], plan),
+            .bound = c->is_proven ? c->least[i] : 0,
+            .proof = c->is_proven ? POPLINER_PROOF_SEARCH : POPLINER_PROOF_NONE,
+        };
 }
 
 /* Finds the best entry: NULL if none is within the slack of the throughput. Of equal ones it has
@@ -255,6 +271,8 @@ static popliner_status find_best(contest *c, entry **best, popliner_error *error
             *best = e;
     }
     c->is_proven = c->is_proven && !c->s->is_stopped;
+    if (*best != NULL)
+        set_values(c, (popliner_plan *)(*best)->found.plan);
     return status;
 }
 
@@ -312,13 +330,8 @@ static double gap_of(const popliner_replicas_candidate *before,
     return gap > 0.0 ? gap : 0.0;
 }
 
-/* Gives a candidate the best that is within the slack for pipelines of first ... last IPUs, if
- * there is some; *candidates are all. Sets *at to its index. */
-static popliner_status settle(pl_replicas_search *s, popliner_replicas *all,
-                              const popliner_replicas_candidate *best, bool is_proven, size_t first,
-                              size_t last, size_t *at, popliner_error *error) {
+static contest begin_contest(pl_replicas_search *s, bool is_proven) {
     contest c = {.s = s,
-                 .objectives = s->objectives,
                  .filter = {.limits = {.plain_limit_bytes = s->solver.mem_per_tile,
                                        .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
                                        .max_cycles = UINT64_MAX,
@@ -326,10 +339,46 @@ static popliner_status settle(pl_replicas_search *s, popliner_replicas *all,
                                        .max_ipus = UINT64_MAX,
                                        .max_shortfall_bytes = UINT64_MAX},
                             .max_spread = UINT64_MAX},
-                 .work = PL_REPLICAS_MAX_WORK,
+                 .work = PL_REPLICAS_MAX_WORK / s->num_lengths,
                  .is_proven = is_proven};
-    entry *found = NULL;
     c.objectives = pl_objectives_of(&s->solver, &c.num_objectives);
+    return c;
+}
+
+popliner_status pl_replicas_refine(pl_replicas_search *s, popliner_replicas_candidate *c,
+                                   popliner_error *error) {
+    contest own = begin_contest(s, c->is_proven);
+    entry e = {.num_ipus = c->num_ipus,
+               .num_replicas = c->num_replicas,
+               .micro_batches = c->micro_batches,
+               .max_cycles = c->step_cycles,
+               .start = c->plan};
+    entry *found = NULL;
+    own.entries = &e;
+    own.count = 1;
+    popliner_status status = find_best(&own, &found, error);
+    if (status == POPLINER_OK && found != NULL) {
+        const double gap = c->gap;
+        popliner_plan_free((popliner_plan *)c->plan);
+        *c = e.found;
+        c->gap = gap;
+        e.found.plan = NULL;
+    }
+    c->is_proven = own.is_proven;
+    popliner_plan_free((popliner_plan *)e.found.plan);
+    return status;
+}
+
+/* Gives a candidate the best that is within the slack for pipelines of first ... last IPUs, if
+ * there is some; *candidates are all. Sets *at to its index. */
+static popliner_status settle(pl_replicas_search *s, popliner_replicas *all,
+                              const popliner_replicas_candidate *best, bool is_proven, size_t first,
+                              size_t last, size_t *at, popliner_error *error) {
+    contest c = begin_contest(s, is_proven);
+    c.slack_percent = s->solver.slack_percent;
+    if (first < last)
+        c.work = PL_REPLICAS_MAX_WORK;
+    entry *found = NULL;
     *at = SIZE_MAX;
     popliner_status status = list_entries(&c, all, best, first, last, error);
     if (status == POPLINER_OK)

@@ -6,8 +6,10 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
+#include "solve/ipus.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
+#include "solve/step_choices.h"
 
 /* Larger tables of bounds would take too much memory. */
 enum { MAX_BOUNDS = 1 << 22 };
@@ -37,6 +39,7 @@ typedef struct search {
     size_t num_ipus;
     size_t num_chunks;
     uint64_t num_micro;
+    uint64_t most_cycles;   /* of a step that counts */
     uint64_t num_turns;     /* of micro-batches that wait for each other */
     pl_step_bound of_units; /* of the passes, by the units alone */
     pl_stage_ends *ends;    /* [num_stages] */
@@ -49,12 +52,30 @@ typedef struct search {
     uint64_t *work;
     bool is_over;
     size_t num_kept; /* best splits so far */
+    pl_step_choices choices;
+    uint64_t best_bytes;    /* the most that a stage of the best split may choose */
+    popliner_status failed; /* of a choice; then is_over */
+    popliner_error *error;
 } search;
 
 /* ---- bounds ---- */
 
+/* Returns the cycles of stage k with the units first ... end - 1, which are within the limits. */
+static uint64_t cycles_of(search *s, size_t k, size_t first, size_t end) {
+    if (s->choices.of == NULL)
+        return pl_problem_cycles(&s->problem, k, first, end - 1);
+    const popliner_interval units = {first, end - 1, 1};
+    const uint64_t most =
+        pl_limits_peak(&s->problem, &s->filter.limits, pl_problem_ipu(&s->problem, k));
+    pl_variant_choice choice = {0};
+    if (s->failed == POPLINER_OK)
+        s->failed = pl_step_usual(&s->choices, k, &units, most, s->work, &choice, s->error);
+    s->is_over = s->is_over || s->failed != POPLINER_OK;
+    return pl_problem_busy_cycles(&s->problem, k, first, end - 1, choice.cycles);
+}
+
 /* Returns stage k with the units first ... end - 1, as it is without the others. */
-static part weigh(const search *s, size_t k, size_t first, size_t end) {
+static part weigh(search *s, size_t k, size_t first, size_t end) {
     const popliner_costs *costs = s->problem.costs;
     const popliner_pipeline *pipeline = s->q->pipeline;
     const uint64_t *before = pl_links_before(&s->problem.links, k);
@@ -63,7 +84,7 @@ static part weigh(const search *s, size_t k, size_t first, size_t end) {
         .first_unit = first,
         .last_unit = end - 1,
         .ipu = pl_problem_ipu(&s->problem, k),
-        .cycles = pl_problem_cycles(&s->problem, k, first, end - 1),
+        .cycles = cycles_of(s, k, first, end),
     };
     const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
     const pl_step_parts p =
@@ -101,10 +122,19 @@ static part *rest_of(const search *s, size_t k, size_t unit) {
     return &s->rest[k * (s->num_units + 1) + unit];
 }
 
+/* Returns the most cycles at speed 1 that a stage may have, without its links. */
+static uint64_t most_busy(const search *s, size_t k) {
+    return s->choices.least == NULL
+               ? UINT64_MAX
+               : pl_speed_most(pl_speed_of(s->q->options, pl_problem_ipu(&s->problem, k)),
+                               s->most_cycles / s->num_micro);
+}
+
 static bool may_end(const search *s, size_t k, size_t first, size_t end) {
     const pl_stage_ends *e = &s->ends[k];
     return e->from[first] <= end && end < e->to[first] && s->problem.may_cut[end] &&
            (e->is_ordered || e->ok[e->row[first] + end - e->from[first]]) &&
+           pl_step_may_take(&s->choices, first, end, most_busy(s, k)) &&
            rest_of(s, k + 1, end)->reach < UINT64_MAX;
 }
 
@@ -117,6 +147,8 @@ static void fill_row(search *s, size_t k, size_t first) {
             continue;
         const part own = weigh(s, k, first, end);
         const part *next = rest_of(s, k + 1, end);
+        if (own.reach > s->most_cycles)
+            continue;
         const uint64_t before = s->num_chunks > 1 ? 0 : own.before;
         row->reach =
             pl_smaller(row->reach, pl_larger(own.reach, pl_add_or_never(before, next->reach)));
@@ -198,41 +230,131 @@ static popliner_status copy_split(pl_split *to, const pl_split *from, popliner_e
     return status;
 }
 
+/* Makes the plan of a split whose stages choose within most_bytes. False if one cannot. */
+static popliner_status choose(search *s, const pl_split *split, uint64_t most_bytes,
+                              popliner_plan *plan, pl_objective_values *values, bool *fits,
+                              popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    for (size_t k = 0; status == POPLINER_OK && *fits && k < s->num_stages; ++k) {
+        popliner_plan_stage *stage = &plan->stages[k];
+        const popliner_interval units = pl_split_interval(&s->problem, split, k);
+        const uint64_t most = pl_limits_peak(&s->problem, &s->filter.limits, stage->ipu);
+        pl_variant_choice choice;
+        status = most_bytes >= most
+                     ? pl_step_usual(&s->choices, k, &units, most, s->work, &choice, error)
+                     : pl_step_choose(&s->choices, k, &units, most_bytes, &choice, NULL, error);
+        if (status != POPLINER_OK)
+            break;
+        *fits = choice.exists;
+        stage->peak_bytes = choice.peak_bytes;
+        stage->cycles = pl_problem_busy_cycles(&s->problem, k, stage->first_unit, stage->last_unit,
+                                               choice.cycles);
+        pl_objective_values_add(values,
+                                pl_problem_load(&s->problem, k, stage->peak_bytes, stage->cycles));
+    }
+    values->cut_bytes = plan->cut_bytes;
+    plan->peak_bytes = values->peak_bytes;
+    plan->cycles = values->cycles;
+    plan->spread = values->peak_bytes - pl_smaller(values->min_peak_bytes, values->peak_bytes);
+    return status;
+}
+
+/* Makes the plan of a split, and its values. *fits tells whether it is within the limits. */
+static popliner_status fill(search *s, const pl_split *split, uint64_t most_bytes,
+                            popliner_plan *plan, pl_objective_values *values, bool *fits,
+                            popliner_error *error) {
+    popliner_status status =
+        pl_plan_fill(&s->problem, split, pl_spread_is_of_cycles(s->q->options), plan, error);
+    *fits = true;
+    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
+        *fits = *fits && plan->stages[k].peak_bytes <=
+                             pl_limits_peak(&s->problem, &s->filter.limits, plan->stages[k].ipu);
+    if (status != POPLINER_OK || !*fits)
+        return status;
+    return s->choices.of != NULL ? choose(s, split, most_bytes, plan, values, fits, error)
+                                 : pl_split_evaluate(&s->problem, split, values, NULL, error);
+}
+
+/* A simulated split. */
+typedef struct tried {
+    bool counts;
+    uint64_t cycles; /* of the step and what follows */
+    uint64_t most_bytes;
+    popliner_pipeline_step step;
+    pl_objective_values values;
+} tried;
+
+/* Simulates the current split. */
+static popliner_status simulate(search *s, uint64_t most_bytes, tried *t, popliner_error *error) {
+    popliner_plan plan = {0};
+    uint64_t after = 0;
+    *t = (tried){.most_bytes = most_bytes};
+    *s->work -= pl_smaller(*s->work, 32 + pl_multiply_or_never(2 * s->num_stages, s->num_micro));
+    popliner_status status = fill(s, &s->split, most_bytes, &plan, &t->values, &t->counts, error);
+    if (status == POPLINER_OK && t->counts)
+        status = find_after(s, &after, error);
+    if (status == POPLINER_OK && t->counts)
+        status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &t->step, error);
+    pl_plan_clear(&plan);
+    t->cycles = pl_add_or_never(t->step.cycles, after);
+    t->counts = t->counts && t->cycles <= s->q->max_cycles &&
+                (s->q->within == NULL || pl_filter_admits(s->q->within, &t->values));
+    return status;
+}
+
+/* Finds the least memory within which the stages of the current split may choose so that it counts,
+ * as it does in *t, if that is less than the best split has. */
+static popliner_status shrink(search *s, tried *t, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    uint64_t least = 0;
+    for (size_t k = 0; k < s->num_stages; ++k) {
+        const popliner_interval units = pl_split_interval(&s->problem, &s->split, k);
+        least = pl_larger(least,
+                          popliner_costs_peak(s->choices.table, units.first_unit, units.last_unit,
+                                              pl_costs_place(s->choices.table, s->num_stages, k)));
+    }
+    const bool has_best = s->best_split.num_stages > 0;
+    if (has_best && least >= s->best.peak_bytes) {
+        t->counts = false;
+        return POPLINER_OK;
+    }
+    if (has_best && t->values.peak_bytes >= s->best.peak_bytes)
+        status = simulate(s, s->best.peak_bytes - 1, t, error);
+    while (status == POPLINER_OK && t->counts && least < t->values.peak_bytes) {
+        const uint64_t middle = least + (t->values.peak_bytes - least) / 2;
+        tried own;
+        status = simulate(s, middle, &own, error);
+        if (own.counts)
+            *t = own;
+        else
+            least = middle + 1;
+    }
+    return status;
+}
+
 /* Simulates the current split, and keeps it if it is better. */
 static popliner_status try_split(search *s, popliner_error *error) {
-    popliner_plan plan = {0};
-    popliner_pipeline_step step;
     pl_step_answer *a = s->answer;
-    uint64_t after = 0;
-    pl_objective_values values;
-    *s->work -= pl_smaller(*s->work, 32 + pl_multiply_or_never(2 * s->num_stages, s->num_micro));
+    const bool is_within = s->q->within != NULL;
+    const bool chooses = s->choices.of != NULL;
+    tried t;
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
-    popliner_status status = pl_plan_fill(&s->problem, &s->split, false, &plan, error);
-    bool fits = true;
-    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
-        fits = fits && plan.stages[k].peak_bytes <=
-                           pl_limits_peak(&s->problem, &s->filter.limits, plan.stages[k].ipu);
-    if (status == POPLINER_OK && fits)
-        status = pl_split_evaluate(&s->problem, &s->split, &values, NULL, error);
-    if (status == POPLINER_OK && fits)
-        status = find_after(s, &after, error);
-    if (status == POPLINER_OK && fits)
-        status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &step, error);
-    pl_plan_clear(&plan);
-    if (status != POPLINER_OK || !fits)
+    popliner_status status = simulate(s, UINT64_MAX, &t, error);
+    if (status == POPLINER_OK && t.counts && is_within && chooses &&
+        s->q->options->objectives[0] == POPLINER_OBJECTIVE_MEMORY)
+        status = shrink(s, &t, error);
+    if (status != POPLINER_OK || !t.counts || (!is_within && t.cycles > a->cycles))
         return status;
-    const uint64_t cycles = pl_add_or_never(step.cycles, after);
-    if (cycles > s->q->max_cycles || (s->q->within == NULL && cycles > a->cycles) ||
-        (s->q->within != NULL && !pl_filter_admits(s->q->within, &values)))
-        return POPLINER_OK;
-    if ((s->q->within != NULL || cycles == a->cycles) && s->best_split.num_stages > 0 &&
-        compare_with_best(s, &values) >= 0)
+    if ((is_within || t.cycles == a->cycles) && s->best_split.num_stages > 0 &&
+        ((!is_within && chooses) || compare_with_best(s, &t.values) >= 0))
         return POPLINER_OK;
     ++s->num_kept;
-    a->cycles = cycles;
-    a->step = step;
-    s->best = values;
+    a->cycles = t.cycles;
+    a->step = t.step;
+    s->best = t.values;
+    s->best_bytes = t.most_bytes;
     return copy_split(&s->best_split, &s->split, error);
 }
 
@@ -280,7 +402,7 @@ static bool is_hopeless(const search *s, const part *begun, const part *rest) {
     if (within != NULL && !pl_filter_admits(within, &least))
         return true;
     return s->best_split.num_stages > 0 && (within != NULL || bound == s->answer->cycles) &&
-           compare_with_best(s, &least) >= 0;
+           ((within == NULL && s->choices.of != NULL) || compare_with_best(s, &least) >= 0);
 }
 
 /* Tries all splits that continue the current one, whose last stage begins with `first`. */
@@ -380,6 +502,23 @@ static popliner_status begin_with(search *s, const popliner_plan *plan, popliner
 
 /* ---- the answer ---- */
 
+/* Names what the stages of the plan choose. */
+static popliner_status name_choices(const search *s, popliner_plan *plan, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
+    if (plan->choices == NULL)
+        return pl_fail_memory(error, "the choices of stages");
+    for (size_t k = 0; status == POPLINER_OK && k < plan->num_stages; ++k) {
+        const popliner_interval units = pl_split_interval(&s->problem, &s->best_split, k);
+        pl_variant_choice choice;
+        pl_text text = {0};
+        status = pl_step_choose(&s->choices, k, &units, plan->stages[k].peak_bytes, &choice, &text,
+                                error);
+        plan->choices[k] = text.data;
+    }
+    return status;
+}
+
 /* Makes the plan of the best split. */
 static popliner_status make_plan(search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
@@ -388,11 +527,15 @@ static popliner_status make_plan(search *s, popliner_error *error) {
     if (s->best_split.num_stages == 0)
         return POPLINER_OK;
     popliner_status status = pl_plan_create_empty(!a->is_proven, &a->plan, error);
+    popliner_plan *plan = a->plan;
+    pl_objective_values values;
+    bool fits;
     if (status == POPLINER_OK)
-        status = pl_plan_fill(&s->problem, &s->best_split, is_of_cycles, a->plan, error);
+        status = fill(s, &s->best_split, s->best_bytes, plan, &values, &fits, error);
+    if (status == POPLINER_OK && s->choices.of != NULL)
+        status = name_choices(s, plan, error);
     if (status != POPLINER_OK)
         return status;
-    popliner_plan *plan = a->plan;
     plan->status = a->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
     plan->proof = a->is_proven ? POPLINER_PROOF_SEARCH : POPLINER_PROOF_NONE;
     plan->num_units = s->num_units;
@@ -434,6 +577,7 @@ static popliner_status run(search *s, popliner_error *error) {
     if (status != POPLINER_OK || a->is_proven ||
         (s->num_stages + 1) * (s->num_units + 1) > MAX_BOUNDS)
         return status;
+    s->most_cycles = most;
     if (most < UINT64_MAX)
         s->filter.limits.max_cycles = pl_smaller(s->filter.limits.max_cycles, most / s->num_micro);
     status = find_bounds(s, error);
@@ -468,24 +612,33 @@ static void set_bound(const search *s) {
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error) {
-    search s = {.q = question, .answer = answer, .work = work};
+    search s = {.q = question, .answer = answer, .work = work, .error = error};
+    const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = UINT64_MAX};
-    popliner_status status =
-        pl_problem_create(&s.problem, question->costs, question->options, NULL, error);
-    if (status == POPLINER_OK) {
+    popliner_status status = pl_step_choices_create(&s.choices, question->costs, o,
+                                                    o->num_mapped_stages, question->stop, error);
+    const bool can_choose = s.choices.of == NULL || s.choices.table != NULL;
+    if (status == POPLINER_OK && can_choose)
+        status = pl_problem_create(
+            &s.problem, s.choices.of == NULL ? question->costs : s.choices.table, o, NULL, error);
+    if (status == POPLINER_OK && can_choose) {
         const popliner_pipeline *pipeline = question->pipeline;
         s.filter = question->within != NULL ? *question->within : pl_filter_of_limits(&s.problem);
         s.num_units = s.problem.num_units;
-        s.num_stages = question->options->num_mapped_stages;
+        s.num_stages = o->num_mapped_stages;
         s.num_ipus = s.problem.num_ipus;
         s.num_chunks = s.num_stages / s.num_ipus;
         s.num_micro = pipeline->copies.num_micro_batches;
         s.num_turns = pl_step_turns(pipeline, s.num_ipus, s.num_chunks);
         status = run(&s, error);
+        if (status == POPLINER_OK)
+            status = s.failed;
     }
-    if (status == POPLINER_OK && question->within == NULL)
+    if (!can_choose)
+        answer->bound_cycles = 0;
+    if (status == POPLINER_OK && can_choose && question->within == NULL)
         set_bound(&s);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && can_choose)
         status = make_plan(&s, error);
     for (size_t k = 0; s.ends != NULL && k < s.num_stages; ++k)
         pl_stage_ends_free(&s.ends[k]);
@@ -495,5 +648,6 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
     pl_split_clear(&s.best_split);
     pl_step_bound_free(&s.of_units);
     pl_problem_free(&s.problem);
+    pl_step_choices_free(&s.choices);
     return status;
 }

@@ -12,7 +12,7 @@
 typedef struct pl_step_question {
     const popliner_costs *costs;
     /* Complete, with the device map of the pipeline, whose stages go round its IPUs. Objectives are
-     * those after the step; none is HEADROOM. */
+     * those after the step; none is HEADROOM. If stages choose, none is BALANCE. */
     const popliner_solver_options *options;
     const popliner_pipeline *pipeline; /* copies.num_micro_batches is set */
     /* Returns the cycles that follow the passes, for the stages of one IPU: at least those for some
@@ -41,7 +41,10 @@ typedef struct pl_step_answer {
     bool is_proven;
 } pl_step_answer;
 
-/* Simulates splits in the order of a branch and bound. It ends after *work units of work (about ten
+/* Stages may choose (costs->choices): their passes are those of the fewest cycles within the limits,
+ * of which the backward ones are longer. Without a filter the objectives then do not matter.
+ *
+ * Simulates splits in the order of a branch and bound. It ends after *work units of work (about ten
  * nanoseconds each), which it decreases, or when it is stopped. A step has these lower bounds, for
  * each stage s with forward and backward passes of f and b cycles and cₛ = fₛ + bₛ, when a device
  * runs at most a + 1 forward passes before its first backward pass:

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/step_choices.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/numbers.h"
+#include "pipeline/pipeline.h"
+#include "solve/ipus.h"
+
+/* More choices would take too much memory. */
+enum { MAX_CHOICES = 1 << 23 };
+
+/* The units of work of a choice: of ways, and of variants for each unit. */
+enum { WORK_OF_WAYS = 4, WORK_OF_VARIANTS = 256 };
+
+static bool is_stop_wanted(void *user) {
+    return pl_stop_is_wanted(user);
+}
+
+/* Returns the first stage with the copies of stage k. */
+static size_t first_like(const pl_step_choices *c, size_t k) {
+    const size_t place = pl_costs_place(c->table, c->num_stages, k);
+    size_t first = 0;
+    for (; first < k; ++first) {
+        const size_t other = pl_costs_place(c->table, c->num_stages, first);
+        if (other == place || c->table->max_stages_to_end == 1 ||
+            (c->of->variants != NULL && pl_pipeline_copies(&c->variants.pipeline, other) ==
+                                            pl_pipeline_copies(&c->variants.pipeline, place)))
+            break;
+    }
+    return first;
+}
+
+/* Sums the fewest cycles of variants of units. False when memory is short. */
+static bool find_least(pl_step_choices *c) {
+    const pl_variants *v = c->of->variants;
+    if (v == NULL || v->is_listed)
+        return true;
+    c->least = pl_new_array(v->num_units + 1, sizeof *c->least);
+    for (size_t unit = 0; c->least != NULL && unit < v->num_units; ++unit) {
+        uint64_t fewest = UINT64_MAX;
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
+            fewest = pl_smaller(fewest, v->items[i].cycles);
+        c->least[unit + 1] = c->least[unit] + fewest;
+    }
+    return c->least != NULL;
+}
+
+popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_costs *costs,
+                                       const popliner_solver_options *options, size_t num_stages,
+                                       const pl_stop *stop, popliner_error *error) {
+    pl_stop own = *stop;
+    const pl_variant_limits limits = {.max_cycles = UINT64_MAX,
+                                      .max_bytes = pl_limits_largest(options),
+                                      .should_stop = is_stop_wanted,
+                                      .user = &own};
+    const size_t num_intervals = pl_triangle_size(popliner_costs_num_units(costs));
+    *choices = (pl_step_choices){.of = costs->choices, .num_stages = num_stages};
+    if (choices->of == NULL || num_stages > MAX_CHOICES / num_intervals)
+        return POPLINER_OK;
+    popliner_status status;
+    if (choices->of->variants != NULL) {
+        choices->variants = *choices->of->variants;
+        if (num_stages < choices->variants.max_stages)
+            choices->variants.max_stages = num_stages;
+        status = pl_variants_costs(&choices->variants, costs, &limits, &choices->table, error);
+        choices->variants = *choices->of->variants;
+    } else {
+        status = pl_ways_costs(&choices->of->ways, num_stages, &limits, &choices->table, error);
+    }
+    if (status != POPLINER_OK || choices->table == NULL)
+        return status;
+    choices->made = pl_new_array(num_stages * num_intervals, sizeof *choices->made);
+    choices->like = pl_new_array(num_stages, sizeof *choices->like);
+    if (choices->made == NULL || choices->like == NULL || !find_least(choices))
+        return pl_fail_memory(error, "the choices of stages");
+    for (size_t k = 0; k < num_stages; ++k)
+        choices->like[k] = options->num_ipu_limits > 0 ? k : first_like(choices, k);
+    return pl_costs_add_cycles(choices->table, error); /* all 0 */
+}
+
+void pl_step_choices_free(pl_step_choices *choices) {
+    popliner_costs_free(choices->table);
+    free(choices->made);
+    free(choices->like);
+    free(choices->least);
+}
+
+popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
+                               const popliner_interval *units, uint64_t max_bytes,
+                               pl_variant_choice *choice, pl_text *text, popliner_error *error) {
+    popliner_interval stage = *units;
+    stage.stages_to_end = pl_costs_place(choices->table, choices->num_stages, k);
+    if (choices->of->variants != NULL) {
+        const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+        return pl_variants_choose(&choices->variants, &stage, &limits, true,
+                                  choices->of->unit_names, choice, text, error);
+    }
+    const size_t way = pl_ways_choose(&choices->of->ways, &stage, max_bytes, choice);
+    if (choice->exists && text != NULL)
+        pl_text_add(text, choices->of->ways.names[way]);
+    return text != NULL && text->failed ? pl_fail_memory(error, "the choices of stages")
+                                        : POPLINER_OK;
+}
+
+popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
+                              const popliner_interval *units, uint64_t max_bytes, uint64_t *work,
+                              pl_variant_choice *choice, popliner_error *error) {
+    const size_t n = popliner_costs_num_units(choices->table);
+    pl_step_choice *made =
+        &choices
+             ->made[choices->like[k] * pl_triangle_size(n) + pl_triangle_row(n, units->first_unit) +
+                    (units->last_unit - units->first_unit)];
+    if (made->cycles_and_1 == 0) {
+        const size_t length = units->last_unit - units->first_unit + 1;
+        *work -= pl_smaller(*work, choices->of->variants == NULL ? WORK_OF_WAYS
+                                                                 : WORK_OF_VARIANTS * length);
+        popliner_status status = pl_step_choose(choices, k, units, max_bytes, choice, NULL, error);
+        if (status != POPLINER_OK)
+            return status;
+        made->cycles_and_1 = choice->exists ? choice->cycles + 1 : UINT64_MAX;
+        made->peak_bytes = choice->peak_bytes;
+    }
+    *choice = (pl_variant_choice){made->cycles_and_1 < UINT64_MAX, made->peak_bytes,
+                                  made->cycles_and_1 - 1};
+    return POPLINER_OK;
+}
+
+popliner_status pl_step_fixed_create(pl_step_fixed *fixed, const popliner_costs *costs,
+                                     size_t num_stages, popliner_error *error) {
+    const pl_choices *choices = costs->choices;
+    *fixed = (pl_step_fixed){.plain = *costs};
+    fixed->plain.choices = NULL;
+    if (choices->variants == NULL) {
+        for (size_t i = 0; i < pl_step_num_fixed(costs); ++i)
+            fixed->tables[fixed->count++] = i == 0 ? &fixed->plain : choices->ways.costs[i];
+        return POPLINER_OK;
+    }
+    fixed->tables[fixed->count++] = &fixed->plain;
+    popliner_status status =
+        pl_variants_full(choices->variants, costs, num_stages, &fixed->full, error);
+    if (fixed->full != NULL)
+        fixed->tables[fixed->count++] = fixed->full;
+    return status;
+}
+
+size_t pl_step_num_fixed(const popliner_costs *costs) {
+    const pl_choices *choices = costs->choices;
+    if (choices == NULL)
+        return 0;
+    if (choices->variants != NULL)
+        return choices->variants->has_full && !choices->variants->is_listed ? 2 : 1;
+    return choices->ways.count < PL_MOST_FIXED ? choices->ways.count : PL_MOST_FIXED;
+}
+
+void pl_step_fixed_free(pl_step_fixed *fixed) {
+    popliner_costs_free(fixed->full);
+}
