@@ -2,6 +2,7 @@
 #include "solve/step_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -78,6 +79,25 @@ popliner_status pl_step_bound_create(pl_step_bound *bound, const pl_problem *pro
     return POPLINER_OK;
 }
 
+popliner_status pl_step_bound_choices(pl_step_bound *bound, const popliner_costs *costs,
+                                      const uint64_t *least, popliner_error *error) {
+    const pl_unit_passes *passes = pl_costs_of_any_split(costs)->passes;
+    const size_t n = bound->num_units;
+    if (passes == NULL ? bound->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE
+                       : passes->num_samples > 1 || !passes->has_cuts)
+        return POPLINER_OK;
+    for (size_t unit = 0; passes != NULL && unit < n; ++unit)
+        if (least[unit + 1] - least[unit] < pl_passes_forward_before(passes, n, unit + 1, 0) -
+                                                pl_passes_forward_before(passes, n, unit, 0))
+            return POPLINER_OK;
+    bound->before = pl_new_array(n + 1, sizeof *bound->before);
+    if (bound->before == NULL)
+        return pl_fail_memory(error, "the bounds of a step");
+    memcpy(bound->before, least, (n + 1) * sizeof *least);
+    bound->passes = passes;
+    return POPLINER_OK;
+}
+
 void pl_step_bound_free(pl_step_bound *bound) {
     free(bound->before);
     bound->before = NULL;
@@ -90,7 +110,7 @@ static pl_step_parts parts_of(const pl_step_bound *b, size_t first, size_t end) 
                                                  pl_passes_before(b->passes, first, 0);
     const bool is_inference = b->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     pl_step_parts p = {.forward = all};
-    if (b->before != NULL && !is_inference)
+    if (b->passes == NULL && !is_inference)
         p.forward = pl_forward_third(all);
     else if (!is_inference)
         p.forward = pl_passes_forward_before(b->passes, b->num_units, end, 0) -

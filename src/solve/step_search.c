@@ -561,6 +561,8 @@ static popliner_status run(search *s, popliner_error *error) {
     if (s->num_chunks == 1)
         status =
             pl_step_bound_create(&s->of_units, &s->problem, s->q->pipeline, s->num_stages, error);
+    if (status == POPLINER_OK && s->choices.least != NULL && s->q->options->num_ipu_speeds == 0)
+        status = pl_step_bound_choices(&s->of_units, s->q->costs, s->choices.least, error);
     if (status != POPLINER_OK)
         return status;
     if (s->q->max_cycles < s->q->least_after ||

@@ -76,7 +76,7 @@ typedef struct pl_step_bound {
     size_t num_stages;
     const pl_unit_passes *passes; /* NULL: unknown */
     /* [units + 1]: cycles of stages that end before the unit, at least, if cycles add up and have
-     * no passes; or NULL. Without both nothing is known, and every step is possible. */
+     * no passes, or if stages choose; or NULL. Without both nothing is known, and every step is possible. */
     uint64_t *before;
 } pl_step_bound;
 
@@ -87,6 +87,13 @@ typedef struct pl_step_bound {
 popliner_status pl_step_bound_create(pl_step_bound *bound, const pl_problem *problem,
                                      const popliner_pipeline *pipeline, size_t num_stages,
                                      popliner_error *error);
+
+/* Lets the bound know the costs of stages that choose, with sums of the fewest cycles of earlier
+ * units: least[units + 1]. Nothing is known where a unit may take less than its forward pass. Call
+ * it after pl_step_bound_create for costs without cycles and IPUs without speeds. Errors: MEMORY. */
+popliner_status pl_step_bound_choices(pl_step_bound *bound, const popliner_costs *costs,
+                                      const uint64_t *least, popliner_error *error);
+
 void pl_step_bound_free(pl_step_bound *bound);
 
 /* False if no split has a step of at most `cycles`. The bounds of pl_step_search hold for each
