@@ -180,8 +180,7 @@ const option_relation option_relations[] = {
     {"batch", NOT, "micro-batches", "which says that itself"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=cycles-balance pareto=balance",
-     "which chooses without it"},
+    {"recompute=auto", NOT, "objective=cycles-balance pareto=balance", "which chooses without it"},
     {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
@@ -331,8 +330,8 @@ static popliner_status check_fixed_cuts(const options *o, popliner_error *error)
     char name[100];
     const char *word = "";
     size_t length = 0;
-    const option *other = find_given(o, "solve require slack pareto solver output=lp output=mps " RANGES,
-                                     false, &word, &length);
+    const option *other = find_given(
+        o, "solve require slack pareto solver output=lp output=mps " RANGES, false, &word, &length);
     return other == NULL || !options_fix_cuts(o)
                ? POPLINER_OK
                : fail_usage(error,
