@@ -26,7 +26,7 @@
 
 #define SECONDS_FOR_ROOM 3.0
 
-enum { STEPS_TO_ANNEAL = 8000000 };                 /* then twice as many, and so on */
+enum { FEW_STEPS_TO_ANNEAL = 1 << 20, STEPS_TO_ANNEAL = 1 << 22 };
 enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* to rule out one limit */
 
 void pl_search_free(pl_search *search) {
@@ -252,11 +252,13 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
     popliner_status status =
         pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
                              SECONDS_TO_BOUND, &found, error);
+    const bool anneals = pl_anneal_can(search->problem, objective == POPLINER_OBJECTIVE_CYCLES);
     pl_first_answer_wish wish = {.objective = objective,
                                  .hints = found.hints,
                                  .num_hints = found.num_hints,
-                                 .seconds = SECONDS_TO_IMPROVE,
-                                 .num_kicks = 20};
+                                 .seconds = anneals ? SECONDS_TO_ANNEAL : SECONDS_TO_IMPROVE,
+                                 .num_kicks = 20,
+                                 .num_steps = FEW_STEPS_TO_ANNEAL};
     if (status == POPLINER_OK && objective == POPLINER_OBJECTIVE_MEMORY)
         status = raise_by_room(search, seconds_for_room, STEPS_TO_BOUND, &found.bound, error);
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
@@ -350,7 +352,7 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
                                            .seconds =
                                                anneals ? SECONDS_TO_ANNEAL : SECONDS_FOR_HARD,
                                            .num_kicks = SIZE_MAX,
-                                           .num_steps = (size_t)STEPS_TO_ANNEAL << i};
+                                           .num_steps = STEPS_TO_ANNEAL};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
         if (status == POPLINER_OK)
             status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_FOR_HARD,

@@ -270,19 +270,25 @@ static popliner_status kick(climb *c) {
     return begin(c);
 }
 
-/* Moves cuts of the best split at random, then improves the result. */
+/* Moves cuts of the best split at random, then improves the result; again with more moves. */
 static popliner_status anneal(climb *c, size_t num_steps) {
-    const pl_annealing_wish wish = {.is_of_cycles = of_cycles(c),
-                                    .ok = c->ok,
-                                    .random = &c->random,
-                                    .num_steps = num_steps,
-                                    .deadline_seconds = c->deadline_seconds,
-                                    .stop = c->asked->stop};
-    memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
-    popliner_status status = pl_anneal(c->problem, &wish, c->cuts, c->error);
-    if (status == POPLINER_OK)
-        status = begin(c);
-    return status == POPLINER_OK ? improve(c) : status;
+    enum { NUM_ROUNDS = 3 };
+    popliner_status status = POPLINER_OK;
+    for (size_t round = 0; status == POPLINER_OK && !must_end(c) && round < NUM_ROUNDS; ++round) {
+        const pl_annealing_wish wish = {.is_of_cycles = of_cycles(c),
+                                        .ok = c->ok,
+                                        .random = &c->random,
+                                        .num_steps = num_steps << round,
+                                        .deadline_seconds = c->deadline_seconds,
+                                        .stop = c->asked->stop};
+        memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
+        status = pl_anneal(c->problem, &wish, c->cuts, c->error);
+        if (status == POPLINER_OK)
+            status = begin(c);
+        if (status == POPLINER_OK)
+            status = improve(c);
+    }
+    return status;
 }
 
 /* ---- starting points ---- */

@@ -238,7 +238,8 @@ typedef struct pl_first_answer_wish {
     size_t num_hints;
     double seconds;   /* time limit */
     size_t num_kicks; /* how often the best split is changed at random and improved again */
-    size_t num_steps; /* how many random moves are tried instead, where pl_anneal_can */
+    /* how many random moves are tried instead, then twice as many and so on, where pl_anneal_can */
+    size_t num_steps;
 } pl_first_answer_wish;
 
 /* Finds a split within the filter that is small in the objective; ignores asked->goal. Starts from
