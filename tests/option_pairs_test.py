@@ -254,7 +254,7 @@ def check_items(popliner):
 # What an option needs, and what says the same in another way.
 SAID_OTHERWISE = {"interleave": {"device-map", "v-shape", "stage-replicas"},
                   "num-ipus": {"device-map"}, "micro-batches": {"batch"},
-                  "total-ipus": {"stage-replicas"}}
+                  "total-ipus": {"stage-replicas"}, "copies": {"schedule"}}
 
 
 def merged(rng, world, labels, items=None):

@@ -386,7 +386,7 @@ static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
         longest = popliner_copies_max_stages(&t->pipeline.copies);
     if (!pl_pipeline_keeps(&t->pipeline) || longest <= max_stages)
         return max_stages;
-    if (longest < num_units)
+    if (longest < num_units && t->solver.options.num_mapped_stages == 0)
         pl_tell(&t->listener, POPLINER_LEVEL_WARNING,
                 "Pipelines of more than %zu stages are ignored.", longest);
     return longest;

@@ -506,7 +506,7 @@ const value_kind kind_map = {
     .forms = (const kind_form[]){{"0,1,0", "the IPU of each stage; stages on one IPU share it"},
                                  {.form = NULL}},
     .words = (const kind_word[]){
-        {"interleaved", 0, "V stages on each of the --num-ipus, in turn", "interleaved:V"},
+        {"interleaved", 0, "V stages on each of exactly --num-ipus, in turn", "interleaved:V"},
         {"v", 0, "V-shaped: two stages on each IPU", NULL},
         {"any", 0, "the best order of devices; for files of costs", NULL},
         {"replicas", 0, "for files of costs: as many devices for each stage as are best", NULL},

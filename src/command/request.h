@@ -82,7 +82,7 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
 popliner_status request_take_rules(request *r, const options *o, popliner_error *error);
 
 /* Whether a stage can run there. */
-bool request_has_ipu(const request *r, size_t ipu);
+bool request_has_ipu(const request *r, const options *asked, size_t ipu);
 
 /* Fills the solver's options. `file`: as above. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,

@@ -223,9 +223,15 @@ static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t 
 
 /* ---- what is asked ---- */
 
-bool request_has_ipu(const request *r, size_t ipu) {
+/* How many IPUs there are without a map, at most. */
+static size_t most_ipus(const request *r, const options *asked) {
+    return asked->sweep != NULL && asked->sweep->of_ipus ? (size_t)asked->sweep->last
+                                                         : r->solver.num_ipus;
+}
+
+bool request_has_ipu(const request *r, const options *asked, size_t ipu) {
     const popliner_solver_options *o = &r->solver;
-    bool is_used = o->num_mapped_stages == 0 && ipu < o->num_ipus;
+    bool is_used = o->num_mapped_stages == 0 && ipu < most_ipus(r, asked);
     for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
         is_used = is_used || o->device_map[stage] == ipu;
     return is_used;
@@ -233,30 +239,30 @@ bool request_has_ipu(const request *r, size_t ipu) {
 
 /* Whether a cut can be between the two IPUs. The last of any number of IPUs may be next to the first
  * if each has several stages. */
-static bool has_link(const request *r, size_t chunks, const ipu_value *link) {
+static bool has_link(const request *r, const options *asked, const ipu_value *link) {
     const popliner_solver_options *o = &r->solver;
-    const bool goes_round = chunks > 1 && (link->ipu == 0 || link->second_ipu == 0);
+    const bool is_any_number =
+        o->num_mapped_stages == 0 || (asked->sweep != NULL && asked->sweep->of_ipus);
+    const bool goes_round = options_chunks(asked) > 1 && (link->ipu == 0 || link->second_ipu == 0);
     const size_t a = link->ipu;
     const size_t b = link->second_ipu;
     for (size_t stage = 1; stage < o->num_mapped_stages; stage++)
         if ((o->device_map[stage - 1] == a && o->device_map[stage] == b) ||
             (o->device_map[stage - 1] == b && o->device_map[stage] == a))
             return true;
-    return o->num_mapped_stages == 0 && (goes_round || a + 1 == b || b + 1 == a) &&
-           a < o->num_ipus && b < o->num_ipus;
+    return is_any_number && (goes_round || a + 1 == b || b + 1 == a) && a < most_ipus(r, asked) &&
+           b < most_ipus(r, asked);
 }
 
 /* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
 static popliner_status check_used(const request *r, const session *s, ipu_list list,
                                   const ipu_value *v, popliner_error *error) {
-    if (s->options.sweep != NULL)
-        return POPLINER_OK;
-    if (list == LIST_SPEEDS && !request_has_ipu(r, v->ipu))
+    if (list == LIST_SPEEDS && !request_has_ipu(r, &s->options, v->ipu))
         return fail_usage(error,
                           "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
                           "--device-map",
                           v->ipu);
-    if (list == LIST_LINKS && !has_link(r, options_chunks(&s->options), v))
+    if (list == LIST_LINKS && !has_link(r, &s->options, v))
         return fail_usage(error,
                           "--bandwidth: no cut can be between IPUs %zu and %zu; see "
                           "--num-ipus and --device-map",
@@ -370,7 +376,7 @@ static popliner_status reserve_on_ipus(request *r, const session *s, popliner_er
 static void warn_limits(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
     for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        if (!request_has_ipu(r, o->ipu_limits[i].ipu) && s->options.sweep == NULL)
+        if (!request_has_ipu(r, &s->options, o->ipu_limits[i].ipu))
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "The limit of IPU %zu does nothing: no stage can run there.",
                         o->ipu_limits[i].ipu);

@@ -163,7 +163,7 @@ static popliner_status add_place(request *r, const options *o, const asked_rule 
         if (r->placements[i].unit == unit)
             return fail_usage(error, "--require %s: layer %.*s has an IPU already", rule->value,
                               (int)rule->lengths[0], rule->names[0]);
-    if ((o->sweep == NULL || !o->sweep->of_ipus) && !request_has_ipu(r, rule->ipu))
+    if (!request_has_ipu(r, o, rule->ipu))
         return fail_usage(error, "--require %s: no stage can run on IPU %zu; see %s", rule->value,
                           rule->ipu,
                           map != NULL         ? map

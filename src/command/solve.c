@@ -162,13 +162,8 @@ static popliner_status arrange_file(session *s, request *r, const popliner_costs
  * which the reasons are. */
 static popliner_status order_devices(session *s, request *r, const popliner_costs *costs,
                                      popliner_error *error) {
-    static const char reason[] = "not with --device-map any, which chooses without it";
     double start = progress_seconds();
     bool is_proven;
-    if (r->solver.num_placements > 0)
-        return fail_usage(error, "--require place: %s", reason);
-    if (r->asked.copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
-        return fail_usage(error, "--schedule %s: %s", s->options.schedule.text, reason);
     r->device_map = calloc(r->solver.num_ipus, sizeof *r->device_map);
     if (r->device_map == NULL)
         return fail_memory(error, "the device map");
