@@ -36,7 +36,8 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--num-ipus", "4..3"}, "--num-ipus 4..3: expected a number"},
         {{"--mem-per-tile", "1..1000000:1"}, "more than 10000 values"},
         {{"--num-ipus", "1..3", "--mem-per-tile", "1K..2K"},
-         "a range of --mem-per-tile: not with a range of --num-ipus, which already solves more than once"},
+         "a range of --mem-per-tile: not with a range of --num-ipus, which already solves more "
+         "than once"},
         {{"--device-map", "0,1,"},
          "--device-map 0,1,: expected interleaved:V, v, any, replicas, or the IPU "},
         {{"--device-map", "0,65536"}, "--device-map 0,65536: expected"},

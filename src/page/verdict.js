@@ -272,7 +272,7 @@ class Verdict {
         const { unknown } = plan.model.wishes;
         const items = [...messages.map((it) => el('li', { class: it.level },
                 it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text)),
-            ...asked.map((text) => el('li', {}, 'The command was given: ', el('code', {}, text))),
+            ...asked.map((text) => el('li', {}, 'Best plans follow: ', el('code', {}, text))),
             unknown.length > 0 || Model.canSolve(plan.model) ? null : el('li', {},
                 plan.page.data.solver === null ? 'The page was made without its solver'
                     : 'This browser does not run the solver of the page',
