@@ -141,7 +141,7 @@ class Verdict {
                     : 'Moved cuts. Only the command solves again.';
         const isBest = best.cuts.join() === split.cuts.join();
         if (plan.answer.status === 'bounded' && split.values.memory !== null)
-            return named('The plan of the command: it measures the stages of an IPU together.');
+            return named('The plan of the command: it measures stages of one IPU together.');
         if (plan.answer.status === 'bounded')
             return (isBest ? 'The best plan by a bound: what each stage needs, added up.'
                 : 'Not the best plan by a bound: what each stage needs, added up, is at most ' +
