@@ -166,6 +166,8 @@ static void files_of_costs_are_split(void **state) {
     EXPECT(0, "\t", NULL, COSTS "intervals.json", "--solve");
     EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--total-ipus", "4",
            "--batch", "8", "--ipu-speed", "0=0.5");
+    EXPECT(0, "\t", NULL, COSTS "additive.json", "--total-ipus", "4", "--batch", "8",
+           "--mem-per-tile", "400K..640K:80K", "--schedule", "1f1b");
     EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--bandwidth",
            "64,0-1=0.5", "--num-ipus", "4");
     run_command_from(&run, COSTS "additive.json", (const char *const[]){"-", "--solve", NULL});
@@ -190,6 +192,10 @@ static void training_is_evaluated(void **state) {
            "--schedule", "popart");
     EXPECT(0, "{", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
            "--schedule", "popart", "--format", "json");
+    for (int i = 0; i < 2; i++)
+        EXPECT(0, i == 0 ? "{" : "\n", NULL, whole, "--total-ipus", "4", "--batch", "8",
+               "--schedule", "popart", "--mem-per-tile", "20K..620K:200K", "--format",
+               i == 0 ? "json" : "text");
     EXPECT(0, "{", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--recompute",
            "full,none,none", "--format", "json");
     EXPECT(0, "{", page, whole, "--evaluate", "0,2", "--schedule", "popart", "--recompute", "full",

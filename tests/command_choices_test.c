@@ -326,6 +326,45 @@ static void replicas_are_chosen_with_stages(void **state) {
     assert_contains(run.out, "\n4,1,4,optimal,yes,8,60,");
 }
 
+/* By hand: four stages need 100 bytes each, two 200, and one 400; the throughputs are above. */
+static void a_range_of_memory_has_the_best_replicas(void **state) {
+    (void)state;
+    const char *path = write_pipeline();
+    RUN(&run, "-q", path, "--total-ipus", "4", "--batch", "8", "--mem-per-tile", "50..450:100");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(
+        run.out, "mem-per-tile\tstages\treplicas\tipus\tstatus\tmicro_batches\tparameters\tcycles\t"
+                 "pipeline_cycles\tall_reduce\tstep_cycles\tthroughput\tidle_share\tgap\tsplit\n"
+                 "50\t0\t0\t0\tinfeasible\t\t\t\t\t\t\t\t\t\t\n"
+                 "150\t4\t1\t4\toptimal\t8\t60\t110.000000\t1161.000000\t0.000000\t1161.000000\t"
+                 "0.00689061154\t0.3101\t0.0000\t[ a | b | c | d ]\n"
+                 "250\t2\t2\t4\toptimal\t4\t120\t210.500000\t1032.000000\t0.000000\t1032.000000\t"
+                 "0.00775193798\t0.2238\t0.0000\t[ a b | c d ]\n"
+                 "350\t2\t2\t4\toptimal\t4\t120\t210.500000\t1032.000000\t0.000000\t1032.000000\t"
+                 "0.00775193798\t0.2238\t0.0000\t[ a b | c d ]\n"
+                 "450\t1\t4\t4\toptimal\t2\t240\t400.500000\t801.000000\t0.000000\t801.000000\t"
+                 "0.00998751561\t0.0000\t0.0000\t[ a b c d ]\n");
+    RUN(&run, "-q", path, "--total-ipus", "4", "--batch", "8", "--mem-per-tile", "50..450:100",
+        "--format", "text");
+    assert_contains(run.out, "The first that fits: --mem-per-tile 150.\n");
+    assert_contains(run.out, "\n>   150        4          1  1,161 ");
+    RUN(&run, "-q", path, "--total-ipus", "4", "--batch", "8", "--mem-per-tile", "50..450:100",
+        "--format", "json");
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *answer = json_loads(run.out, 0, NULL);
+    if (!certificate_schema_accepts("sweep_of_replicas", answer, complaint))
+        fail_msg("%s", complaint);
+    assert_true(json_is_null(JSON_AT(answer, "results", "0", "best")));
+    assert_int_equal(NUMBER_AT(answer, "results", "1", "best", "stages"), 4);
+    json_decref(answer);
+    RUN(&run, "-q", path, "--total-ipus", "4", "--batch", "8", "--mem-per-tile", "50..90:20");
+    assert_int_equal(run.status, 1);
+    RUN(&run, "-q", SAMPLE_DIRECTORY, "--total-ipus", "4", "--batch", "8", "--mem-per-tile",
+        "20000..60000:20000", "--format", "json");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\"value\": 60000,");
+}
+
 /* By hand, with two chunks on each of S IPUs: the slowest of them takes 210 or 400.5; the
  * steps are those of plain_solver.py. */
 static void replicas_may_be_interleaved(void **state) {
@@ -523,6 +562,7 @@ int main(void) {
         SCRATCH_TEST(replicas_may_be_interleaved),
         SCRATCH_TEST(why_no_replica_fits_is_told),
         cmocka_unit_test(replicas_of_a_profile_are_chosen),
+        SCRATCH_TEST(a_range_of_memory_has_the_best_replicas),
         SCRATCH_TEST(replicas_of_a_stored_analysis_are_the_same),
         SCRATCH_TEST(replicas_that_lack_something_are_refused),
     };

@@ -50,7 +50,7 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--device-map", "interleaved:40000", "--num-ipus", "2"},
          "--device-map interleaved:40000: 40000 stages on each of 2 IPUs are more than 65536"},
         {{"--device-map", "0,1,0", "--num-ipus", "1..2"},
-         "--device-map: not with a range of --num-ipus"},
+         "--num-ipus: not with a list of --device-map"},
         {{"--mem-per-tile", "1,2"}, "--mem-per-tile 1,2: has two values for all of them"},
         {{"--mem-per-tile", "0=1,0=2"}, "--mem-per-tile 0=1,0=2: IPU 0 has a limit already"},
         {{"--mem-per-tile", "0..2=1,1=2"}, "IPU 1 has a limit already"},

@@ -668,7 +668,9 @@ class Check:
         if {"total-ipus", "pareto", "sweep"} & set(options) and \
                 options.get("section", options.get("plot", "plan")) != "plan":
             return  # the table is printed instead
-        if "total-ipus" in options:
+        if {"total-ipus", "sweep"} <= set(options):
+            self.sweep_replicas()
+        elif "total-ipus" in options:
             self.replicas()
         elif "pareto" in options:
             self.front()
@@ -912,7 +914,8 @@ class Check:
 
     # -- several splits --
 
-    def sweep(self):
+    def rows(self):
+        """(row, value, request) of a range."""
         what, _, span = self.options["sweep"].partition("=")
         first, _, rest = span.partition("..")
         last, _, step = rest.partition(":")
@@ -920,10 +923,13 @@ class Check:
             self.table(what)
         values = range(int(first), int(last) + 1, int(step or 1))
         expect([int(own.get("value", own.get(what))) for own in told], list(values), "values")
-        does_any = False
         for own, value in zip(told, values):
             options = {**self.options, what: str(value)}
-            request = request_of(self.world, options, self.world.gaps(options))
+            yield own, value, request_of(self.world, options, self.world.gaps(options))
+
+    def sweep(self):
+        does_any = False
+        for own, value, request in self.rows():
             does_fit, best = plain_solver.solve(self.costs, request)
             does_any = does_any or does_fit
             expect(own["status"], "optimal" if does_fit else "infeasible", f"status of {value}")
@@ -963,7 +969,23 @@ class Check:
             for own, best in zip(told, points):
                 self.row(own, (*best[:2], None), False)
 
-    def replicas(self):
+    def sweep_replicas(self):
+        """Each row is the best candidate."""
+        does_any = False
+        for own, value, self.request in self.rows():
+            best, rows = self.candidates()
+            does_any = does_any or best is not None
+            if "value" in own:
+                expect(own["best"] is None, best is None, f"best of {value}")
+                own = own["best"]
+            elif best is None:
+                expect((own["status"], own["split"]), ("infeasible", ""), f"status of {value}")
+            if best is not None:
+                self.best_of(best, own, rows[best])
+        self.status(does_any)
+
+    def candidates(self):
+        """Which one is the best, and what each may be."""
         options, costs = self.options, self.costs
         bandwidth = options.get("replica-bandwidth")
         most = self.request.num_ipus if self.split_is_given else \
@@ -981,6 +1003,11 @@ class Check:
             rows = [[own] for own in plain_solver.candidates_of(*question)]
             found = [i for i, own in enumerate(rows) if own[0] is not None]
             best = min(found, key=lambda i: (rows[i][0][0][:2], i), default=None)
+        return best, rows
+
+    def replicas(self):
+        options = self.options
+        best, rows = self.candidates()
         self.status(best is not None)
         if options.get("emit", "").isalpha():
             return
@@ -994,11 +1021,14 @@ class Check:
                                                    for i in range(len(told))], "best")
         expect(len(told), len(rows), "candidates")
         for i, (own, row) in enumerate(zip(told, rows)):
-            # no document says which one it is of those that are as good
-            same = [f for f in row if len(row) > 1 and own["split"] in (
-                self.split_text(f[4]), self.with_stages(own["split"], f[4]))
-                    and int(own["replicas"]) == f[2]]
-            self.candidate(i, own, (same or row or [None])[0])
+            self.best_of(i, own, row)
+
+    def best_of(self, i, own, row):
+        """No document says which one it is of those that are as good."""
+        same = [f for f in row if len(row) > 1 and own["split"] in (
+            self.split_text(f[4]), self.with_stages(own["split"], f[4]))
+                and int(own["replicas"]) == f[2]]
+        self.candidate(i, own, (same or row or [None])[0])
 
     def split_text(self, split):
         return "[ " + " | ".join(

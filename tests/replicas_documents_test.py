@@ -8,6 +8,7 @@ The full run takes many times as many files.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import copy
 import json
 import math
 import os
@@ -93,7 +94,8 @@ def request_of(asked):
         speeds={i: plain_solver.decimal(s) for i, s in asked.get("speeds", {}).items()})
 
 
-def ask(popliner, costs, asked, directory):
+def ask(popliner, costs, asked, directory, memories=None):
+    """The answer; with memories, bytes "A..B:STEP", that of a range."""
     path = os.path.join(directory, "costs.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(costs, file)
@@ -103,6 +105,9 @@ def ask(popliner, costs, asked, directory):
         command[-2:-2] = ["--objective", ",".join(asked["objectives"])]
     if asked["chunks"] == 1:
         command = command[:-2]
+    if memories is not None:
+        command.append(f"--mem-per-tile={memories}")
+        asked = {**asked, "memory": None}
     for key, option in (("memory", "mem-per-tile"), ("bandwidth", "bandwidth=replicas"),
                         ("link", "bandwidth"),
                         ("micro-batches", "micro-batches"), ("batch", "batch"),
@@ -199,12 +204,31 @@ def check(costs, asked, answer):
     return expected is not None
 
 
+def check_range(popliner, costs, asked, directory):
+    """Each row of a range of memory is the best candidate with that memory."""
+    values = range(asked["memory"] // 2, asked["memory"] + 40, 35)
+    rows = ask(popliner, costs, asked, directory, f"{values[0]}..{values[-1]}:35")["results"]
+    assert [row["value"] for row in rows] == list(values), rows
+    for row in rows:
+        own = {**asked, "memory": row["value"]}
+        answer = ask(popliner, costs, own, directory)
+        check(copy.deepcopy(costs), own, answer)
+        best = None if answer["best"] is None else answer["candidates"][answer["best"]]
+        assert (row["best"], row["stopped"]) == (best, False), (row, best)
+
+
+def check_all(popliner, costs, asked, directory):
+    if asked["memory"] is not None:
+        check_range(popliner, costs, asked, directory)
+    return check(costs, asked, ask(popliner, costs, asked, directory))
+
+
 def main():
     popliner = sys.argv[1]
     number = cases.chosen(80, 400, 2000)
     with tempfile.TemporaryDirectory() as directory:
         fitting, _ = cases.each_seed(number, draw, lambda costs, asked: (
-            check(costs, asked, ask(popliner, costs, asked, directory)), 1))
+            check_all(popliner, costs, asked, directory), 1))
     if not number / 2 < fitting < number:
         sys.exit(f"only {fitting} of {number} fit, or all")
     print(f"{number} files, of which {fitting} fit: as the documents say")

@@ -87,15 +87,17 @@ typedef struct popliner_sweep {
     size_t struct_size;
     const char *what; /* the parameter: the head of the column of values */
     const uint64_t *values;
-    const popliner_plan *const *plans; /* one for each value */
+    const popliner_plan *const *plans; /* one for each value; ignored if there are replicas */
     size_t num_values;
+    const popliner_replicas *const *replicas; /* one for each value; NULL: plans */
 } popliner_sweep;
 
 #define POPLINER_SWEEP_INIT                                                                        \
-    { sizeof(popliner_sweep), NULL, NULL, NULL, 0 }
+    { sizeof(popliner_sweep), NULL, NULL, NULL, 0, NULL }
 
 /* Writes a row or an object for each value, with status, objectives and their bounds, IPUs used,
- * and split. `names` has the names of units and numbers; its plan is ignored. Errors: also USAGE
+ * and split. With replicas it has the best candidate, as popliner_report_replicas writes it.
+ * `names` has the names of units and numbers; its plan is ignored. Errors: also USAGE
  * (struct_size). */
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
                                       const popliner_certificate_input *names,

@@ -413,7 +413,9 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
                    t->pipeline.copies.rule != POPLINER_COPIES_LIST;
     o->costs = follows ? find_replicas_costs : NULL;
     o->costs_user = s;
-    return follows ? find_replicas_stages(s, error) : POPLINER_OK;
+    return follows                                            ? find_replicas_stages(s, error)
+           : t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO ? pl_task_keep_if_again(t, error)
+                                                              : POPLINER_OK;
 }
 
 /* Solves with costs up to max_bytes, and searches for reasons only with all costs. */

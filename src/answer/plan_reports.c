@@ -173,17 +173,6 @@ static void add_sweep_row(const void *of, size_t i, const pl_certificate_input *
     add_plan(names, sheet->is_naming ? NULL : sweep->plans[i], sheet);
 }
 
-popliner_status popliner_report_sweep(const popliner_sweep *sweep,
-                                      const popliner_certificate_input *names,
-                                      popliner_format format, char **result,
-                                      popliner_error *error) {
-    popliner_sweep own = POPLINER_SWEEP_INIT;
-    *result = NULL;
-    popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
-    const report r = {&own, own.num_values, sweep_plan_at, add_sweep_row, put_sweep};
-    return status == POPLINER_OK ? write_report(&r, names, format, result, error) : status;
-}
-
 /* ---- the best compromises ---- */
 
 static const popliner_plan *pareto_plan_at(const void *of, size_t i) {
@@ -240,9 +229,11 @@ static pl_text share_text(double share) {
     return text;
 }
 
+static const popliner_replicas_candidate no_candidate = {0};
+
 /* Returns the status of a number of stages, unknown if it was not tried. */
-static const char *tried_status(const popliner_replicas_candidate *c) {
-    return c->plan == NULL        ? "unknown"
+static const char *tried_status(const popliner_replicas_candidate *c, bool is_tried) {
+    return !is_tried              ? "unknown"
            : c->num_replicas == 0 ? "infeasible"
            : c->is_proven         ? "optimal"
                                   : "feasible";
@@ -253,12 +244,11 @@ static const popliner_plan *candidate_plan_at(const void *of, size_t i) {
     return summary->candidates[i].plan;
 }
 
-/* Adds a row; a number of stages that is impossible has the status alone. */
-static void add_candidate(const void *of, size_t i, const pl_certificate_input *names,
-                          pl_sheet *sheet) {
-    const popliner_replicas *summary = of;
-    const popliner_replicas_candidate *c = sheet->is_naming ? NULL : &summary->candidates[i];
-    const bool is_had = c != NULL && c->num_replicas > 0;
+/* Adds the columns of a candidate; one that is impossible has the status alone. `best`: whether it
+ * is that; NULL: without this column. */
+static void add_pipeline(const popliner_replicas_candidate *c, const char *status, const char *best,
+                         const pl_certificate_input *names, pl_sheet *sheet) {
+    const bool is_had = c->num_replicas > 0;
     const bool has_step = is_had && c->step.order != NULL;
     const uint64_t divisor = names->cycles_per_time_unit;
     pl_text shown = {0};
@@ -267,8 +257,9 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     PL_COLUMN(sheet, number, "stages", c->num_ipus);
     PL_COLUMN(sheet, number, "replicas", c->num_replicas);
     PL_COLUMN(sheet, number, "ipus", c->num_ipus * c->num_replicas);
-    PL_COLUMN(sheet, text, "status", tried_status(c));
-    PL_COLUMN(sheet, text, "best", i == summary->best ? "yes" : "no");
+    PL_COLUMN(sheet, text, "status", status);
+    if (best != NULL)
+        PL_COLUMN(sheet, text, "best", best);
     PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
     PL_COLUMN(sheet, known, "parameters", is_had, c->parameter_bytes);
     PL_COLUMN(sheet, known_ratio, "cycles", is_had, c->cycles, divisor);
@@ -281,14 +272,23 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     add_split(names, is_had ? c->plan : NULL, sheet);
 }
 
-static void put_candidate(const popliner_replicas_candidate *c, const pl_certificate_input *names,
-                          pl_json *json) {
+static void add_candidate(const void *of, size_t i, const pl_certificate_input *names,
+                          pl_sheet *sheet) {
+    const popliner_replicas *summary = of;
+    const popliner_replicas_candidate *c =
+        sheet->is_naming ? &no_candidate : &summary->candidates[i];
+    add_pipeline(c, tried_status(c, c->plan != NULL), i == summary->best ? "yes" : "no", names,
+                 sheet);
+}
+
+static void put_candidate(const char *name, const popliner_replicas_candidate *c,
+                          const pl_certificate_input *names, pl_json *json) {
     const uint64_t divisor = names->cycles_per_time_unit;
     const size_t num_stages = c->plan == NULL ? 0 : c->plan->num_stages;
-    pl_put_open(json, NULL, '{');
+    pl_put_open(json, name, '{');
     pl_put_number(json, "stages", c->num_ipus);
     pl_put_number(json, "replicas", c->num_replicas);
-    pl_put_text(json, "status", tried_status(c));
+    pl_put_text(json, "status", tried_status(c, c->plan != NULL));
     pl_put_number(json, "micro_batches", c->micro_batches);
     pl_put_number(json, "parameter_bytes", c->parameter_bytes);
     pl_certificate_number_json(json, "cycles", c->cycles, divisor);
@@ -326,7 +326,7 @@ static void put_replicas(const void *of, const pl_certificate_input *names, pl_j
     pl_put_index(json, "best", summary->best);
     pl_put_open(json, "candidates", '[');
     for (size_t i = 0; i < summary->num_candidates; i++)
-        put_candidate(&summary->candidates[i], names, json);
+        put_candidate(NULL, &summary->candidates[i], names, json);
     pl_put_close(json);
     pl_put_index(json, "closest", summary->closest);
     pl_certificate_infeasibility_json(&reason, json);
@@ -340,4 +340,62 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     const report r = {replicas, replicas->num_candidates, candidate_plan_at, add_candidate,
                       put_replicas};
     return write_report(&r, names, format, result, error);
+}
+
+/* ---- sweeps of replicas ---- */
+
+/* Returns the best pipeline for a value; NULL: there is none. */
+static const popliner_replicas_candidate *best_at(const popliner_sweep *sweep, size_t i) {
+    const popliner_replicas *summary = sweep->replicas[i];
+    return summary->best < summary->num_candidates ? &summary->candidates[summary->best] : NULL;
+}
+
+static const popliner_plan *best_plan_at(const void *of, size_t i) {
+    const popliner_replicas_candidate *best = best_at(of, i);
+    return best == NULL ? NULL : best->plan;
+}
+
+static void add_best(const void *of, size_t i, const pl_certificate_input *names, pl_sheet *sheet) {
+    const popliner_sweep *sweep = of;
+    const popliner_replicas_candidate *best = sheet->is_naming ? NULL : best_at(sweep, i);
+    const bool is_tried = best != NULL || sheet->is_naming || !sweep->replicas[i]->is_stopped;
+    if (best == NULL)
+        best = &no_candidate;
+    PL_COLUMN(sheet, number, sweep->what, sweep->values[i]);
+    add_pipeline(best, tried_status(best, is_tried), NULL, names, sheet);
+}
+
+static void put_bests(const void *of, const pl_certificate_input *names, pl_json *json) {
+    const popliner_sweep *sweep = of;
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "sweep", sweep->what);
+    pl_put_text(json, "order", names->unit_order);
+    pl_put_text(json, "time_unit", names->time_unit);
+    pl_put_open(json, "results", '[');
+    for (size_t i = 0; i < sweep->num_values; i++) {
+        const popliner_replicas_candidate *best = best_at(sweep, i);
+        pl_put_open(json, NULL, '{');
+        pl_put_number(json, "value", sweep->values[i]);
+        pl_put_flag(json, "stopped", sweep->replicas[i]->is_stopped);
+        if (best != NULL)
+            put_candidate("best", best, names, json);
+        else
+            pl_put_text(json, "best", NULL);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+    pl_put_close(json);
+}
+
+popliner_status popliner_report_sweep(const popliner_sweep *sweep,
+                                      const popliner_certificate_input *names,
+                                      popliner_format format, char **result,
+                                      popliner_error *error) {
+    popliner_sweep own = POPLINER_SWEEP_INIT;
+    *result = NULL;
+    popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
+    const report r = own.replicas != NULL
+                         ? (report){&own, own.num_values, best_plan_at, add_best, put_bests}
+                         : (report){&own, own.num_values, sweep_plan_at, add_sweep_row, put_sweep};
+    return status == POPLINER_OK ? write_report(&r, names, format, result, error) : status;
 }

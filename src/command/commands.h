@@ -7,6 +7,7 @@
 #include "command/request.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
+#include "popliner/report.h"
 
 /* --diagnose */
 popliner_status diagnose_and_print(session *s, popliner_error *error);
@@ -89,6 +90,14 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
                             popliner_error *error);
 
+enum { HEADLINE_SIZE = 200 };
+
+/* Writes which value is the first that fits; `first` after the last value: none does. */
+void sweep_headline(const popliner_sweep *sweep, size_t first, char headline[HEADLINE_SIZE]);
+
+/* Warns of values that were not solved for. */
+void sweep_warn_stopped(session *s, size_t num_solved);
+
 /* ---- --pareto: all best compromises of two objectives ---- */
 
 /* Solves for the first two objectives of the request and prints a row for each point: status,
@@ -105,7 +114,8 @@ typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pi
                                          popliner_costs_file **file, popliner_error *error);
 
 /* Solves, and prints the candidates. A soft failure if no pipeline fits, of which the log tells
- * why. `names` tells how units and numbers are called. */
+ * why. With a range of memory prints the best candidate for each value instead. `names` tells how
+ * units and numbers are called. */
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error);

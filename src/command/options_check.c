@@ -161,7 +161,7 @@ const option_relation option_relations[] = {
     {RANGES " pareto total-ipus recompute=auto", NOT, "output=lp output=mps",
      "which already solves more than once"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "which already solves more than once"},
-    {"total-ipus", NOT, RANGES " pareto", "which already solves more than once"},
+    {"total-ipus", NOT, "num-ipus=range pareto", "which already solves more than once"},
     {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
     {"device-map=list", NOT, "total-ipus", "which is for one number of IPUs"},
     {"device-map=v", NOT, "total-ipus", "whose step is unknown"},
@@ -724,7 +724,7 @@ static void leave_out_unused(options *o) {
 static void imply_solve(options *o) {
     const char *word;
     size_t length;
-    if (o->actions != 0 || o->outputs.count != 0 ||
+    if ((o->actions & ~(unsigned)SOLVE) != 0 || o->outputs.count != 0 ||
         find_given(o, RANGES, true, &word, &length) == NULL)
         return;
     o->given.is[place_of(offsetof(options, solve))] = true;

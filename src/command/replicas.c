@@ -108,8 +108,6 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
     return replicas->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 
-enum { HEADLINE_SIZE = 200 };
-
 /* Returns how much more throughput than the best any pipeline might have; negative if unknown. */
 static double find_gap(const popliner_replicas *summary) {
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
@@ -147,6 +145,14 @@ static void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t
     snprintf(result + strlen(result), WORDS_NUMBER_SIZE - strlen(result), "%s", fraction + 1);
 }
 
+/* True if no other pipeline has more throughput than the best one, or any that is better within the
+ * slack. */
+static bool is_best(const session *s, const popliner_replicas *summary) {
+    const double gap = find_gap(summary);
+    return (summary->candidates[summary->best].is_proven && s->options.slack_percent > 0) ||
+           summary->is_proven || (gap >= 0 && gap < 1e-9);
+}
+
 /* Writes the throughput of the best number of stages and replicas. */
 static void write_headline(const session *s, const popliner_replicas *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
@@ -159,10 +165,9 @@ static void write_headline(const session *s, const popliner_replicas *summary,
     char end[64] = "";
     const double gap = find_gap(summary);
     words_time(time, best->step_cycles, names->cycles_per_time_unit);
-    if (best->is_proven && s->options.slack_percent > 0)
-        snprintf(end, sizeof end, ", which is the best within the slack");
-    else if (summary->is_proven || (gap >= 0 && gap < 1e-9))
-        snprintf(end, sizeof end, ", which is the best");
+    if (is_best(s, summary))
+        snprintf(end, sizeof end, ", which is the best%s",
+                 best->is_proven && s->options.slack_percent > 0 ? " within the slack" : "");
     else if (gap >= 0)
         snprintf(end, sizeof end, "; another has at most %.2g %% more throughput", 100 * gap);
     snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %s %s%s.",
@@ -205,11 +210,32 @@ typedef struct candidates {
 
 /* The texts of a row. */
 typedef struct candidate_texts {
+    char value[WORDS_NUMBER_SIZE]; /* of a range */
     char stages[WORDS_NUMBER_SIZE];
     char replicas[WORDS_NUMBER_SIZE];
     char micro_batches[WORDS_NUMBER_SIZE];
     char step[WORDS_NUMBER_SIZE];
 } candidate_texts;
+
+/* Fills the cells of a row from `first` on: stages, replicas, micro-batches if wanted, and step. */
+static void fill_cells(const popliner_replicas_candidate *c,
+                       const popliner_certificate_input *names, bool has_batches,
+                       candidate_texts *texts, const char **cells) {
+    words_number(texts->stages, c->num_ipus);
+    *cells++ = texts->stages;
+    if (c->num_replicas == 0)
+        return;
+    words_number(texts->replicas, c->num_replicas);
+    *cells++ = texts->replicas;
+    words_number(texts->micro_batches, c->micro_batches);
+    if (has_batches)
+        *cells++ = texts->micro_batches;
+    if (names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
+        words_time(texts->step, c->step_cycles, names->cycles_per_time_unit);
+    else
+        snprintf(texts->step, WORDS_NUMBER_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
+    *cells = texts->step;
+}
 
 static popliner_status show_candidates(session *s, const candidates *own, const char *headline,
                                        char **text, popliner_error *error) {
@@ -220,22 +246,8 @@ static popliner_status show_candidates(session *s, const candidates *own, const 
         texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++) {
         const popliner_replicas_candidate *c = &summary->candidates[i];
-        words_number(texts[i].stages, c->num_ipus);
-        rows[i] = (popliner_split_row){
-            .cells = {texts[i].stages},
-            .plan = c->best_effort != NULL ? c->best_effort : c->plan,
-        };
-        if (c->num_replicas > 0) {
-            words_number(texts[i].replicas, c->num_replicas);
-            words_number(texts[i].micro_batches, c->micro_batches);
-            if (own->names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
-                words_time(texts[i].step, c->step_cycles, own->names->cycles_per_time_unit);
-            else
-                snprintf(texts[i].step, WORDS_NUMBER_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
-            rows[i].cells[1] = texts[i].replicas;
-            rows[i].cells[2] = texts[i].micro_batches;
-            rows[i].cells[3] = texts[i].step;
-        }
+        rows[i].plan = c->best_effort != NULL ? c->best_effort : c->plan;
+        fill_cells(c, own->names, true, &texts[i], rows[i].cells);
         status = screen_verdict(s, own->r, (size_t)c->micro_batches, &rows[i], i, error);
     }
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
@@ -273,6 +285,145 @@ static popliner_status print(session *s, const request *r, popliner_replicas *re
     /* the reason why there is none is in the answer, and then told */
     popliner_status status = outputs_of_answer(s, &m, error);
     return status == POPLINER_OK ? tell(s, r, replicas, names, error) : status;
+}
+
+/* ---- what is solved ---- */
+
+/* A search, and where its costs come from. */
+typedef struct question {
+    session *s;
+    const request *r;
+    popliner_replicas_options asked;
+    const popliner_costs *costs; /* NULL: those of the profile */
+    const popliner_certificate_input *names;
+} question;
+
+static popliner_status solve(const question *q, const popliner_solver_options *o,
+                             popliner_replicas **replicas, popliner_error *error) {
+    popliner_replicas_options asked = q->asked;
+    popliner_request of_profile = q->r->asked;
+    asked.solver = o;
+    of_profile.solver = o;
+    return q->costs != NULL ? popliner_replicas_solve(q->costs, &asked, replicas, error)
+                            : popliner_analysis_solve_replicas(q->s->analysis, &of_profile, &asked,
+                                                               replicas, error);
+}
+
+/* ---- ranges of memory ---- */
+
+/* The answers for the values of a range. */
+typedef struct ranged {
+    const question *q;
+    popliner_sweep sweep;
+    size_t first; /* the first value that fits */
+} ranged;
+
+static popliner_status show_range(const ranged *own, char **text, popliner_error *error) {
+    session *s = own->q->s;
+    const popliner_sweep *sweep = &own->sweep;
+    static const popliner_plan nothing = {.num_stages = 0};
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    char headline[HEADLINE_SIZE];
+    candidate_texts *texts = calloc(sweep->num_values + 1, sizeof *texts);
+    popliner_split_row *rows = calloc(sweep->num_values + 1, sizeof *rows);
+    popliner_status status =
+        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
+        const popliner_replicas *summary = sweep->replicas[i];
+        popliner_split_row *row = &rows[i];
+        size_t micro_batches = 0;
+        words_number(texts[i].value, sweep->values[i]);
+        row->cells[0] = texts[i].value;
+        row->plan = summary->is_stopped ? NULL : &nothing;
+        if (summary->best != SIZE_MAX) {
+            const popliner_replicas_candidate *best = &summary->candidates[summary->best];
+            row->plan = best->plan;
+            micro_batches = (size_t)best->micro_batches;
+            fill_cells(best, own->q->names, false, &texts[i], row->cells + 1);
+        }
+        session_less_reserve(s, sweep->values[i], &row->limit_bytes, NULL);
+        status = screen_verdict(s, own->q->r, micro_batches, row, i, error);
+    }
+    sweep_headline(sweep, own->first, headline);
+    table.headline = headline;
+    table.names[0] = "limit";
+    table.names[1] = session_devices(s, 2);
+    table.names[2] = "pipelines";
+    table.names[3] = "step";
+    table.rows = rows;
+    table.num_rows = sweep->num_values;
+    table.marked_row = own->first < sweep->num_values ? own->first : SIZE_MAX;
+    if (status == POPLINER_OK)
+        status = screen_splits(s, &table, own->q->names, text, error);
+    free(texts);
+    free(rows);
+    return status;
+}
+
+static popliner_status make_range(session *s, const void *of, popliner_format format, char **text,
+                                  popliner_error *error) {
+    const ranged *own = of;
+    (void)s;
+    return format == POPLINER_FORMAT_TEXT
+               ? show_range(own, text, error)
+               : popliner_report_sweep(&own->sweep, own->q->names, format, text, error);
+}
+
+/* Prints the answers, and tells of what is not proven. */
+static popliner_status print_range(const question *q, const popliner_sweep *sweep,
+                                   popliner_error *error) {
+    session *s = q->s;
+    ranged own = {q, *sweep, sweep->num_values};
+    size_t num_open = 0;
+    for (size_t i = sweep->num_values; i-- > 0;) {
+        const popliner_replicas *summary = sweep->replicas[i];
+        if (summary->best != SIZE_MAX)
+            own.first = i;
+        num_open += summary->best == SIZE_MAX ? summary->is_stopped : !is_best(s, summary);
+    }
+    sweep_warn_stopped(s, sweep->num_values);
+    if (num_open > 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Not all is proven: for %zu of %zu values another pipeline may be better.",
+                    num_open, sweep->num_values);
+    s->failed_softly = s->failed_softly || own.first == sweep->num_values;
+    return outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_range, &own}}, error);
+}
+
+/* Solves for each value of the range, until the user wants it to stop. */
+static popliner_status answer_range(const question *q, popliner_error *error) {
+    session *s = q->s;
+    const value_range *range = s->options.sweep;
+    const size_t count = range_count(range);
+    popliner_solver_options o = q->r->solver;
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
+    uint64_t *values = calloc(count, sizeof *values);
+    popliner_replicas **replicas = calloc(count, sizeof *replicas);
+    popliner_status status =
+        values == NULL || replicas == NULL ? fail_memory(error, "the table") : POPLINER_OK;
+    bool is_stopped = false;
+    o.without_reasons = true;
+    s->interrupts.max_seconds = 0; /* the limit is that of each solve */
+    while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
+        values[sweep.num_values] = range->first + sweep.num_values * range->step;
+        status = session_less_reserve(s, values[sweep.num_values], &o.mem_per_tile, error);
+        interrupts_catch(&s->interrupts);
+        if (status == POPLINER_OK)
+            status = solve(q, &o, &replicas[sweep.num_values], error);
+        interrupts_release(&s->interrupts);
+        is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
+        sweep.num_values += status == POPLINER_OK;
+    }
+    sweep.what = "mem-per-tile";
+    sweep.values = values;
+    sweep.replicas = (const popliner_replicas *const *)replicas;
+    if (status == POPLINER_OK)
+        status = print_range(q, &sweep, error);
+    for (size_t i = 0; i < sweep.num_values; i++)
+        popliner_replicas_free(replicas[i]);
+    free(replicas);
+    free(values);
+    return status;
 }
 
 /* ---- of a file of costs ---- */
@@ -364,17 +515,22 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     const size_t most_ipus = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
     source own = {s, r, read, most_ipus, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
-    popliner_replicas_options asked = ask(s, r, &pipeline, info->cycles_per_time_unit);
+    question q = {s, r, ask(s, r, &pipeline, info->cycles_per_time_unit), info->costs, names};
     popliner_replicas *replicas = NULL;
-    asked.parameter_bytes = info->parameter_bytes;
+    q.asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r)) {
-        asked.costs = find_costs;
-        asked.costs_user = &own;
+        q.asked.costs = find_costs;
+        q.asked.costs_user = &own;
     }
     warn_without_parameters(s, info);
+    if (o->sweep != NULL) {
+        popliner_status status = answer_range(&q, error);
+        popliner_costs_file_free(own.file);
+        return status;
+    }
     double start = progress_seconds();
     interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_replicas_solve(info->costs, &asked, &replicas, error);
+    popliner_status status = solve(&q, &r->solver, &replicas, error);
     interrupts_release(&s->interrupts);
     popliner_costs_file_free(own.file);
     if (status != POPLINER_OK)
@@ -397,27 +553,28 @@ static bool has_parameters(const popliner_replicas *replicas) {
 
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error) {
     const popliner_pipeline pipeline = {.copies = POPLINER_COPIES_UNSET};
-    const popliner_replicas_options asked = ask(s, r, &pipeline, 1);
     popliner_replicas *replicas = NULL;
     popliner_costs *costs = NULL;
     /* reports ask them only how many units there are */
     popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
     popliner_certificate_input names = request_certificate_input(r, s, costs);
+    const question q = {s, r, ask(s, r, &pipeline, 1), NULL, &names};
     const popliner_pipeline asked_pipeline = {.schedule = names.schedule,
                                               .recompute = names.recompute,
                                               .max_stages = 1,
                                               .copies = names.copies};
     if (status == POPLINER_OK)
         status = popliner_costs_set_pipeline(costs, &asked_pipeline, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_solve_replicas(s->analysis, &r->asked, &asked, &replicas, error);
-    if (status == POPLINER_OK && s->options.bandwidth.replicas.bytes > 0 &&
-        !has_parameters(replicas))
+    names.cycles_per_time_unit = 1;
+    if (status == POPLINER_OK && s->options.sweep != NULL)
+        status = answer_range(&q, error);
+    else if (status == POPLINER_OK)
+        status = solve(&q, &r->solver, &replicas, error);
+    if (replicas != NULL && s->options.bandwidth.replicas.bytes > 0 && !has_parameters(replicas))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--bandwidth replicas: the profile trains no parameters, so the all-reduce "
                     "takes no time.");
-    names.cycles_per_time_unit = 1;
-    if (status == POPLINER_OK)
+    if (replicas != NULL)
         status = print(s, r, replicas, &names, error);
     popliner_replicas_free(replicas);
     popliner_costs_free(costs);

@@ -90,17 +90,23 @@ static popliner_status show_splits(session *s, const several *own, const char *h
     return status;
 }
 
+void sweep_headline(const popliner_sweep *sweep, size_t first, char headline[HEADLINE_SIZE]) {
+    if (first < sweep->num_values)
+        snprintf(headline, HEADLINE_SIZE, "The first that fits: --%s %llu.", sweep->what,
+                 (unsigned long long)sweep->values[first]);
+    else
+        snprintf(headline, HEADLINE_SIZE, "None of these fits.");
+}
+
 static popliner_status make_sweep(session *s, const void *of, popliner_format format, char **text,
                                   popliner_error *error) {
     const several *own = of;
     const size_t count = own->sweep->num_values;
-    char headline[100] = "None of these fits.";
+    char headline[HEADLINE_SIZE];
     size_t first = 0;
     while (first < count && own->sweep->plans[first]->status == POPLINER_PLAN_INFEASIBLE)
         first++;
-    if (first < count)
-        snprintf(headline, sizeof headline, "The first that fits: --%s %llu.", own->sweep->what,
-                 (unsigned long long)own->sweep->values[first]);
+    sweep_headline(own->sweep, first, headline);
     return format == POPLINER_FORMAT_TEXT
                ? show_splits(s, own, headline, first, text, error)
                : popliner_report_sweep(own->sweep, own->names, format, text, error);
@@ -153,6 +159,13 @@ static popliner_status solve_row(session *s, const request *r, const popliner_co
     return status;
 }
 
+void sweep_warn_stopped(session *s, size_t num_solved) {
+    const size_t count = range_count(s->options.sweep);
+    if (num_solved < count)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);
+}
+
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
                             popliner_error *error) {
     const value_range range = *s->options.sweep;
@@ -174,9 +187,8 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
         num_solved += status == POPLINER_OK;
     }
     interrupts_release(&s->interrupts);
-    if (status == POPLINER_OK && num_solved < count)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);
+    if (status == POPLINER_OK)
+        sweep_warn_stopped(s, num_solved);
     if (status == POPLINER_OK) {
         popliner_sweep sweep = POPLINER_SWEEP_INIT;
         sweep.what = range.of_ipus ? "num-ipus" : "mem-per-tile";
