@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "popliner/popliner.h"
 
 /* Reads and checks the struct_size of a caller's structure. */
 static popliner_status take_size(size_t own_size, const void *callers, const char *type,
@@ -43,4 +44,8 @@ popliner_status pl_struct_fill(void *callers, const void *own, size_t own_size, 
         memcpy(callers, &size, sizeof size);
     }
     return status;
+}
+
+const char *popliner_version(void) {
+    return PL_VERSION; /* from the build */
 }

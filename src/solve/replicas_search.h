@@ -6,7 +6,6 @@
 
 #include "popliner/replicas.h"
 #include "solve/objective.h"
-#include "solve/step_choices.h"
 #include "solve/step_search.h"
 
 /* How much work the simulations of all pipelines may take, in units of pl_step_search: some

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/step_choices.h"
+#include "solve/step_search.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,6 @@
 #include "solve/ipus.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
-#include "solve/step_choices.h"
 
 /* Larger tables of bounds would take too much memory. */
 enum { MAX_BOUNDS = 1 << 22 };
