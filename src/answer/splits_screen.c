@@ -160,7 +160,8 @@ static void write_table(const table *t, pl_layout *layout) {
     pl_text_add(&head, differs ? "of the limit" : limit == PL_NO_LIMIT ? "memory" : "of ");
     if (limit < PL_NO_LIMIT)
         pl_text_add_grouped(&head, limit);
-    if (limit < PL_NO_LIMIT && layout->screen.width >= NARROW)
+    if (limit < PL_NO_LIMIT && layout->screen.width >= NARROW &&
+        t->own.need == POPLINER_NEED_EXPECTED)
         pl_text_add(&head, " bytes");
     layout->text.failed = layout->text.failed || head.failed;
     for (size_t i = 0; i < POPLINER_SCREEN_CELLS; i++)
