@@ -416,8 +416,8 @@ static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_
                          pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST;
     if (status == POPLINER_OK && c->has_best && anneals)
         status = anneal(c, wish->num_steps);
-    for (size_t i = 0; status == POPLINER_OK && c->has_best && !anneals && i < wish->num_kicks;
-         ++i) {
+    /* annealing ignores limits of what it does not minimise */
+    for (size_t i = 0; status == POPLINER_OK && c->has_best && i < wish->num_kicks; ++i) {
         if (must_end(c))
             break;
         status = kick(c);

@@ -238,7 +238,7 @@ typedef struct pl_first_answer_wish {
     size_t num_hints;
     double seconds;   /* time limit */
     size_t num_kicks; /* how often the best split is changed at random and improved again */
-    /* how many random moves are tried instead, then twice as many and so on, where pl_anneal_can */
+    /* how many random moves are tried before, then twice as many and so on, where pl_anneal_can */
     size_t num_steps;
 } pl_first_answer_wish;
 
