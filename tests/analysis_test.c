@@ -19,6 +19,7 @@
 #include "model/layers.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
+#include "popliner/utilities.h"
 #include "profile/profile_data.h"
 #include "solve/plan.h"
 
@@ -609,6 +610,7 @@ static uint64_t missing_bytes(const popliner_missing_variable *missing, size_t c
     uint64_t last_bytes = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         assert_true(missing[i].size_bytes <= last_bytes && missing[i].num_reasons > 0);
+        assert_true(*popliner_name_of(POPLINER_NAMED_MISSING, missing[i].reasons[0]) != '\0');
         last_bytes = missing[i].size_bytes;
         bytes += missing[i].size_bytes;
     }
@@ -723,6 +725,7 @@ static void takes_shorter_options(void **state) {
     assert_true(count > 0);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(layers[i].unit, 0);
+    assert_int_equal(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL)->num_units, 1);
     popliner_analysis_free(analysis);
     const size_t bad_sizes[] = {0, sizeof(size_t) - 1, sizeof options + 1};
     for (size_t i = 0; i < 3; i++) {
