@@ -241,6 +241,13 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
     return status;
 }
 
+/* Returns the time to look for better splits: more of it if that takes no measurements. */
+static double seconds_to_look(const pl_search *search, popliner_objective objective, double usual) {
+    return pl_anneal_can(search->problem, pl_objective_is_of_cycles(objective, false))
+               ? SECONDS_TO_ANNEAL
+               : usual;
+}
+
 /* Where stages share IPUs: improves the best known split without proof, and finds a first bound. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
                                       uint64_t *bound, popliner_error *error) {
@@ -252,11 +259,10 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
     popliner_status status =
         pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
                              SECONDS_TO_BOUND, &found, error);
-    const bool anneals = pl_anneal_can(search->problem, objective == POPLINER_OBJECTIVE_CYCLES);
     pl_first_answer_wish wish = {.objective = objective,
                                  .hints = found.hints,
                                  .num_hints = found.num_hints,
-                                 .seconds = anneals ? SECONDS_TO_ANNEAL : SECONDS_TO_IMPROVE,
+                                 .seconds = seconds_to_look(search, objective, SECONDS_TO_IMPROVE),
                                  .num_kicks = 20,
                                  .num_steps = FEW_STEPS_TO_ANNEAL};
     if (status == POPLINER_OK && objective == POPLINER_OBJECTIVE_MEMORY)
@@ -347,10 +353,9 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         if (status != POPLINER_OK)
             return status;
         const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
-        const bool anneals = pl_anneal_can(search->problem, objective == POPLINER_OBJECTIVE_CYCLES);
         const pl_first_answer_wish wish = {.objective = objective,
                                            .seconds =
-                                               anneals ? SECONDS_TO_ANNEAL : SECONDS_FOR_HARD,
+                                               seconds_to_look(search, objective, SECONDS_FOR_HARD),
                                            .num_kicks = SIZE_MAX,
                                            .num_steps = STEPS_TO_ANNEAL};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);

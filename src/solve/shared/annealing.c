@@ -6,7 +6,6 @@
 #include "solve/shared/shared.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -33,8 +32,9 @@ typedef struct annealing {
     const pl_problem *problem;
     size_t num_stages;
     size_t triangle_size;
-    uint64_t *own;  /* [stages, or 1 if all are alike][triangle]: what adds up */
-    uint64_t *uses; /* [triangle]: a bit for each shared item */
+    size_t num_rows; /* of `own`: the stages, or 1 if all are alike */
+    uint64_t *own;   /* [rows][triangle]: what adds up */
+    uint64_t *uses;  /* [triangle]: a bit for each shared item */
     /* [tables][SETS]: the bytes of each set of eight items */
     uint64_t *bytes_of_sets;
     size_t num_tables;
@@ -47,18 +47,8 @@ typedef struct annealing {
     size_t *cuts;      /* [stages + 1] */
     size_t *best_cuts; /* [stages + 1]: those of the smallest largest load */
     double best_load;
+    pl_arrays arrays;
 } annealing;
-
-static void clear(annealing *a) {
-    free(a->own);
-    free(a->uses);
-    free(a->bytes_of_sets);
-    free(a->next_on_ipu);
-    free(a->loads);
-    free(a->moved_loads);
-    free(a->touched);
-    free(a->cuts);
-}
 
 /* ---- what IPUs hold ---- */
 
@@ -67,13 +57,12 @@ static size_t place_of(const annealing *a, size_t stage) {
 }
 
 static double load_of(const annealing *a, size_t first_stage) {
-    const bool is_by_stage = a->problem->depends_on_end || a->wish->is_of_cycles;
     uint64_t sum = 0;
     uint64_t items = 0;
     size_t stage = first_stage;
     do {
         const size_t place = place_of(a, stage);
-        sum += a->own[(is_by_stage ? stage * a->triangle_size : 0) + place];
+        sum += a->own[(a->num_rows > 1 ? stage * a->triangle_size : 0) + place];
         items |= a->uses[place];
         stage = a->next_on_ipu[stage];
     } while (stage != 0);
@@ -91,8 +80,7 @@ static double power_of(const annealing *a, double load) {
 static void fill_own(annealing *a) {
     const pl_problem *p = a->problem;
     uint64_t *own = a->own;
-    const size_t num_rows = p->depends_on_end || a->wish->is_of_cycles ? a->num_stages : 1;
-    for (size_t stage = 0; stage < num_rows; ++stage)
+    for (size_t stage = 0; stage < a->num_rows; ++stage)
         for (size_t first = 0; first < p->num_units; ++first)
             for (size_t last = first; last < p->num_units; ++last) {
                 const popliner_interval it = {first, last, a->num_stages - stage};
@@ -117,19 +105,18 @@ static void fill_items(annealing *a) {
 static popliner_status prepare(annealing *a, popliner_error *error) {
     const pl_problem *p = a->problem;
     const bool has_items = !a->wish->is_of_cycles && p->costs->shared_items.num_items > 0;
-    const bool is_by_stage = p->depends_on_end || a->wish->is_of_cycles;
     a->num_tables =
         has_items ? (p->costs->shared_items.num_items + ITEMS_PER_TABLE - 1) / ITEMS_PER_TABLE : 0;
-    a->own = pl_new_array((is_by_stage ? a->num_stages : 1) * a->triangle_size, sizeof *a->own);
-    a->uses = pl_new_array(a->triangle_size, sizeof *a->uses);
-    a->bytes_of_sets = pl_new_array(a->num_tables * SETS + 1, sizeof *a->bytes_of_sets);
-    a->next_on_ipu = pl_new_array(a->num_stages, sizeof *a->next_on_ipu);
-    a->loads = pl_new_array(a->num_stages, sizeof *a->loads);
-    a->moved_loads = pl_new_array(a->num_stages, sizeof *a->moved_loads);
-    a->touched = pl_new_array(a->num_stages, sizeof *a->touched);
-    a->cuts = pl_new_array(a->num_stages + 1, sizeof *a->cuts);
-    if (a->own == NULL || a->uses == NULL || a->bytes_of_sets == NULL || a->next_on_ipu == NULL ||
-        a->loads == NULL || a->moved_loads == NULL || a->touched == NULL || a->cuts == NULL)
+    a->own = pl_arrays_new(&a->arrays, a->num_rows * a->triangle_size, sizeof *a->own);
+    a->uses = pl_arrays_new(&a->arrays, a->triangle_size, sizeof *a->uses);
+    a->bytes_of_sets =
+        pl_arrays_new(&a->arrays, a->num_tables * SETS + 1, sizeof *a->bytes_of_sets);
+    a->next_on_ipu = pl_arrays_new(&a->arrays, a->num_stages, sizeof *a->next_on_ipu);
+    a->loads = pl_arrays_new(&a->arrays, a->num_stages, sizeof *a->loads);
+    a->moved_loads = pl_arrays_new(&a->arrays, a->num_stages, sizeof *a->moved_loads);
+    a->touched = pl_arrays_new(&a->arrays, a->num_stages, sizeof *a->touched);
+    a->cuts = pl_arrays_new(&a->arrays, a->num_stages + 1, sizeof *a->cuts);
+    if (a->arrays.failed)
         return pl_fail_memory(error, "the search for better splits");
     fill_own(a);
     if (has_items)
@@ -227,11 +214,14 @@ static void begin(annealing *a) {
     remember(a);
 }
 
+/* Stages are alike unless what they hold depends on their place, or on their IPU. */
+static size_t num_rows(const pl_problem *problem, bool is_of_cycles) {
+    return problem->depends_on_end || is_of_cycles ? problem->options->num_mapped_stages : 1;
+}
+
 bool pl_anneal_can(const pl_problem *problem, bool is_of_cycles) {
-    const size_t num_stages = problem->options->num_mapped_stages;
-    const size_t num_rows = problem->depends_on_end || is_of_cycles ? num_stages : 1;
     return problem->most_stages_of_ipu > 2 && pl_costs_shared_peak_is_quick(problem->costs) &&
-           pl_triangle_size(problem->num_units) <= MOST_NUMBERS / num_rows;
+           pl_triangle_size(problem->num_units) <= MOST_NUMBERS / num_rows(problem, is_of_cycles);
 }
 
 popliner_status pl_anneal(const pl_problem *problem, const pl_annealing_wish *wish, size_t *cuts,
@@ -240,6 +230,7 @@ popliner_status pl_anneal(const pl_problem *problem, const pl_annealing_wish *wi
                    .problem = problem,
                    .num_stages = problem->options->num_mapped_stages,
                    .triangle_size = pl_triangle_size(problem->num_units),
+                   .num_rows = num_rows(problem, wish->is_of_cycles),
                    .best_cuts = cuts,
                    .best_load = INFINITY};
     popliner_status status = prepare(&a, error);
@@ -256,6 +247,6 @@ popliner_status pl_anneal(const pl_problem *problem, const pl_annealing_wish *wi
         step(&a, heat);
     }
 done:
-    clear(&a);
+    pl_arrays_free(&a.arrays);
     return status;
 }
