@@ -145,22 +145,6 @@ static popliner_status write_report(const report *r, const popliner_certificate_
 
 /* ---- sweeps ---- */
 
-static void put_sweep(const void *of, const pl_certificate_input *names, pl_json *json) {
-    const popliner_sweep *sweep = of;
-    pl_put_open(json, NULL, '{');
-    pl_put_text(json, "sweep", sweep->what);
-    pl_put_text(json, "order", names->unit_order);
-    pl_put_open(json, "results", '[');
-    for (size_t i = 0; i < sweep->num_values; i++) {
-        pl_put_open(json, NULL, '{');
-        pl_put_number(json, "value", sweep->values[i]);
-        put_plan(names, sweep->plans[i], json);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
-    pl_put_close(json);
-}
-
 static const popliner_plan *sweep_plan_at(const void *of, size_t i) {
     const popliner_sweep *sweep = of;
     return sweep->plans[i];
@@ -365,22 +349,31 @@ static void add_best(const void *of, size_t i, const pl_certificate_input *names
     add_pipeline(best, tried_status(best, is_tried), NULL, names, sheet);
 }
 
-static void put_bests(const void *of, const pl_certificate_input *names, pl_json *json) {
+static void put_best(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names,
+                     pl_json *json) {
+    const popliner_replicas_candidate *best = best_at(sweep, i);
+    pl_put_flag(json, "stopped", sweep->replicas[i]->is_stopped);
+    if (best != NULL)
+        put_candidate("best", best, names, json);
+    else
+        pl_put_text(json, "best", NULL);
+}
+
+static void put_sweep(const void *of, const pl_certificate_input *names, pl_json *json) {
     const popliner_sweep *sweep = of;
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "sweep", sweep->what);
     pl_put_text(json, "order", names->unit_order);
-    pl_put_text(json, "time_unit", names->time_unit);
+    if (sweep->replicas != NULL)
+        pl_put_text(json, "time_unit", names->time_unit);
     pl_put_open(json, "results", '[');
     for (size_t i = 0; i < sweep->num_values; i++) {
-        const popliner_replicas_candidate *best = best_at(sweep, i);
         pl_put_open(json, NULL, '{');
         pl_put_number(json, "value", sweep->values[i]);
-        pl_put_flag(json, "stopped", sweep->replicas[i]->is_stopped);
-        if (best != NULL)
-            put_candidate("best", best, names, json);
+        if (sweep->replicas != NULL)
+            put_best(sweep, i, names, json);
         else
-            pl_put_text(json, "best", NULL);
+            put_plan(names, sweep->plans[i], json);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -395,7 +388,7 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
     *result = NULL;
     popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
     const report r = own.replicas != NULL
-                         ? (report){&own, own.num_values, best_plan_at, add_best, put_bests}
+                         ? (report){&own, own.num_values, best_plan_at, add_best, put_sweep}
                          : (report){&own, own.num_values, sweep_plan_at, add_sweep_row, put_sweep};
     return status == POPLINER_OK ? write_report(&r, names, format, result, error) : status;
 }

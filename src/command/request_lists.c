@@ -225,8 +225,8 @@ static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t 
 
 /* How many IPUs there are without a map, at most. */
 static size_t most_ipus(const request *r, const options *asked) {
-    return asked->sweep != NULL && asked->sweep->of_ipus ? (size_t)asked->sweep->last
-                                                         : r->solver.num_ipus;
+    const size_t told = options_num_ipus(asked);
+    return told > 0 ? told : r->solver.num_ipus;
 }
 
 bool request_has_ipu(const request *r, const options *asked, size_t ipu) {
