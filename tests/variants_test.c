@@ -83,11 +83,17 @@ static void draw_file(made_file *m, uint64_t *random) {
     put(m, "{\"format\": \"popliner-costs\", \"version\": 1, ");
     if (m->capacity != UINT64_MAX)
         put(m, "\"regions\": [{\"name\": \"r\", \"capacity\": %u}], ", (unsigned)m->capacity);
+    /* the last units may be alike, with their cuts */
+    const size_t tail = test_below(random, 2) == 0 ? test_below(random, n) : n;
+    uint64_t of_tail = *random;
     put(m, "\"units\": [");
     for (size_t u = 0; u < n; u++) {
+        uint64_t again = of_tail;
         put(m, "%s{\"name\": \"u%zu\"%s", u > 0 ? ", " : "", u, m->is_listed ? "}" : ", ");
         if (!m->is_listed)
-            draw_owner(m, random, u, u);
+            draw_owner(m, u > tail ? &again : random, u, u);
+        if (u < tail)
+            of_tail = *random;
     }
     put(m, "], \"cuts\": [");
     for (size_t u = 1; u < n; u++) {
@@ -112,12 +118,15 @@ static void draw_file(made_file *m, uint64_t *random) {
     } else if (n > 1) {
         put(m, ", \"cut_cycles\": [");
         for (size_t u = 1; u < n; u++) {
-            m->cut_cycles[u] = test_below(random, 3);
+            m->cut_cycles[u] = u > tail ? m->cut_cycles[u - 1] : test_below(random, 3);
             put(m, "%s%u", u > 1 ? ", " : "", (unsigned)m->cut_cycles[u]);
         }
+        put(m, "]");
+    }
+    if (!m->is_listed && n > 1 && tail == n) {
         m->shared_units = 1 + (unsigned)test_below(random, (1u << n) - 1);
         m->shared_bytes = test_below(random, 5);
-        put(m, "], \"shared\": [{\"memory\": %u, \"units\": [", (unsigned)m->shared_bytes);
+        put(m, ", \"shared\": [{\"memory\": %u, \"units\": [", (unsigned)m->shared_bytes);
         bool is_first = true;
         for (size_t u = 0; u < n; u++)
             if ((m->shared_units >> u & 1) != 0) {

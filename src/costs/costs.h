@@ -191,6 +191,11 @@ void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_u
 void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                        size_t stages_to_end, uint64_t peak_bytes);
 
+/* Gives the intervals of own_first the peaks of first_unit's, which comes before it, by their
+ * length. O(n). */
+void pl_costs_repeat_peaks(popliner_costs *costs, size_t first_unit, size_t own_first,
+                           size_t stages_to_end);
+
 /* Forbids the intervals of a unit that end with last_unit or later, at stages_to_end. O(n). */
 void pl_costs_forbid_from(popliner_costs *costs, size_t first_unit, size_t last_unit,
                           size_t stages_to_end);

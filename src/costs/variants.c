@@ -453,44 +453,111 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
 
 /* ---- tables ---- */
 
+/* True if units have the same numbers. */
+static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
+    const size_t count = v->first[unit + 1] - v->first[unit];
+    bool is_so = v->first[other + 1] - v->first[other] == count &&
+                 (!v->has_full || (v->inputs_bytes[unit] == v->inputs_bytes[other] &&
+                                   v->recompute_cycles[unit] == v->recompute_cycles[other]));
+    for (size_t i = 0; is_so && i < count; ++i) {
+        const pl_variant *a = &v->items[v->first[unit] + i];
+        const pl_variant *b = &v->items[v->first[other] + i];
+        is_so = a->memory_bytes == b->memory_bytes && a->stash_bytes == b->stash_bytes &&
+                a->cycles == b->cycles;
+    }
+    return is_so;
+}
+
+/* Returns a lower bound of the smallest peak of the units of a frame, which take at least the cycles
+ * and bytes of `fast`; POPLINER_PEAK_FORBIDDEN if they are not within the limits. */
+static uint64_t bound_of(const relaxation *x, const frame *f, const amount *fast,
+                         uint64_t most_cycles, uint64_t max_bytes) {
+    const uint64_t most = pl_smaller(max_bytes, f->variants->capacity_bytes);
+    const pl_variant_choice full = full_choice(f, most_cycles, max_bytes);
+    const uint64_t cycles = fast->cycles + cut_cycles(f);
+    const uint64_t bytes =
+        cycles > most_cycles ? UINT64_MAX
+                             : f->shared_bytes + fast->bytes - most_saved(x, most_cycles - cycles);
+    const uint64_t least = full.exists ? full.peak_bytes : POPLINER_PEAK_FORBIDDEN;
+    return bytes <= most ? pl_smaller(bytes, least) : least;
+}
+
+/* Lets a unit count. */
+static void take_unit(relaxation *x, size_t copies, size_t unit, amount *fast) {
+    const pl_variant *own = x->fastest[unit - x->first_unit];
+    fast->cycles += own->cycles;
+    fast->bytes += bytes_of(own, copies);
+    count_unit(x, unit);
+}
+
+/* Lets no unit count. */
+static void take_none(relaxation *x) {
+    memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
+    memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
+}
+
 /* Fills the peaks of the intervals that begin with a unit, in one place of the pipeline, with
  * bounds. From the first interval on whose longer ones also need too much, they are forbidden. */
 static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t place,
                         const pl_variant_limits *limits, popliner_costs *costs) {
     const size_t first = f.first_unit;
     const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
-    amount fast = {v->cut_cycles[first], 0, 0};
+    amount fast = {0};
     uint64_t most_cycles; /* whatever the end */
     uint64_t own_cycles;
     bool is_over = !limit_cycles(limits, place, first, v->num_units, &most_cycles);
-    memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
-    memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
+    most_cycles -= pl_smaller(most_cycles, v->cut_cycles[first]);
+    take_none(x);
     size_t last = first;
     for (; last < v->num_units && !is_over; ++last) {
-        uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
         extend_frame(&f);
-        fast.cycles += x->fastest[last]->cycles;
-        fast.bytes += bytes_of(x->fastest[last], f.copies);
-        count_unit(x, last);
-        const bool can = limit_cycles(limits, place, first, f.end, &own_cycles);
-        const pl_variant_choice full = full_choice(&f, own_cycles, limits->max_bytes);
-        const uint64_t cycles = fast.cycles + v->cut_cycles[f.end];
-        const uint64_t bytes =
-            cycles > own_cycles ? UINT64_MAX
-                                : f.shared_bytes + fast.bytes - most_saved(x, own_cycles - cycles);
-        if (can && bytes <= most)
-            least_bytes = bytes;
-        if (can && full.exists && full.peak_bytes < least_bytes)
-            least_bytes = full.peak_bytes;
-        is_over = least_bytes == POPLINER_PEAK_FORBIDDEN &&
-                  (fast.cycles > most_cycles ||
-                   f.shared_bytes + fast.bytes - most_saved(x, most_cycles - fast.cycles) > most) &&
-                  (!v->has_full || f.full_bytes + f.shared_bytes > most ||
-                   f.full_cycles + v->cut_cycles[first] > most_cycles);
+        take_unit(x, f.copies, last, &fast);
+        const uint64_t least_bytes = limit_cycles(limits, place, first, f.end, &own_cycles)
+                                         ? bound_of(x, &f, &fast, own_cycles, limits->max_bytes)
+                                         : POPLINER_PEAK_FORBIDDEN;
+        is_over =
+            least_bytes == POPLINER_PEAK_FORBIDDEN &&
+            (fast.cycles > most_cycles ||
+             f.shared_bytes + fast.bytes - most_saved(x, most_cycles - fast.cycles) > most) &&
+            (!v->has_full || f.full_bytes + f.shared_bytes > most || f.full_cycles > most_cycles);
         pl_costs_set_peak(costs, first, last, place, least_bytes);
     }
     if (last < v->num_units)
         pl_costs_forbid_from(costs, first, last, place);
+}
+
+/* Returns the first of the units at the end of the chain that are alike, with their cuts. */
+static size_t find_tail(const pl_variants *v, const pl_variant_limits *limits) {
+    size_t first = v->num_units - 1;
+    if (v->num_arrivals > 0 || limits->kinds != NULL)
+        return first;
+    while (first > 0 && v->cut_cycles[first - 1] == v->cut_cycles[first] &&
+           are_alike(v, first - 1, first))
+        --first;
+    return first;
+}
+
+/* Fills the peaks of the intervals that begin after the first unit of the tail: like those of the
+ * first one, but for the last interval, which no cut ends. */
+static void fill_tail(const pl_variants *v, relaxation *x, size_t tail, size_t copies, size_t place,
+                      const pl_variant_limits *limits, popliner_costs *costs) {
+    amount fast = {0};
+    uint64_t full_bytes = 0;
+    uint64_t full_cycles = 0;
+    take_none(x);
+    for (size_t first = v->num_units - 1; first > tail; --first) {
+        const pl_variant *own = &v->items[v->first[first]];
+        frame f = begin_frame(v, copies, first);
+        take_unit(x, copies, first, &fast);
+        full_bytes += own->memory_bytes;
+        full_cycles += own->cycles + v->recompute_cycles[first];
+        f.full_bytes += full_bytes;
+        f.full_cycles = full_cycles;
+        f.end = v->num_units;
+        pl_costs_repeat_peaks(costs, tail, first, place);
+        pl_costs_set_peak(costs, first, v->num_units - 1, place,
+                          bound_of(x, &f, &fast, limits->max_cycles, limits->max_bytes));
+    }
 }
 
 /* Returns the place in the pipeline of a place of a table. */
@@ -506,7 +573,8 @@ static popliner_status fill_place(const pl_variants *v, size_t place,
     relaxation x = {0};
     popliner_status status =
         v->is_listed ? POPLINER_OK : relax(&x, v, copies, 0, v->num_units, error);
-    for (size_t first = 0; status == POPLINER_OK && first < v->num_units; ++first) {
+    const size_t tail = v->is_listed ? v->num_units - 1 : find_tail(v, limits);
+    for (size_t first = 0; status == POPLINER_OK && first <= tail; ++first) {
         *is_stopped =
             *is_stopped || (limits->should_stop != NULL && limits->should_stop(limits->user));
         if (*is_stopped)
@@ -524,6 +592,8 @@ static popliner_status fill_place(const pl_variants *v, size_t place,
                               can && choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
         }
     }
+    if (status == POPLINER_OK && !*is_stopped && tail + 1 < v->num_units)
+        fill_tail(v, &x, tail, copies, place, limits, costs);
     pl_arrays_free(&x.arrays);
     return status;
 }
@@ -690,21 +760,6 @@ uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_stages
         all = pl_add_or_never(all, least);
     }
     return pl_larger(largest, all / num_stages + (all % num_stages > 0));
-}
-
-/* True if units have the same numbers. */
-static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
-    const size_t count = v->first[unit + 1] - v->first[unit];
-    bool is_so = v->first[other + 1] - v->first[other] == count &&
-                 (!v->has_full || (v->inputs_bytes[unit] == v->inputs_bytes[other] &&
-                                   v->recompute_cycles[unit] == v->recompute_cycles[other]));
-    for (size_t i = 0; is_so && i < count; ++i) {
-        const pl_variant *a = &v->items[v->first[unit] + i];
-        const pl_variant *b = &v->items[v->first[other] + i];
-        is_so = a->memory_bytes == b->memory_bytes && a->stash_bytes == b->stash_bytes &&
-                a->cycles == b->cycles;
-    }
-    return is_so;
 }
 
 /* True if stages of `count` units, with their cuts, have the same numbers. */
