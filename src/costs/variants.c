@@ -538,7 +538,7 @@ static size_t find_tail(const pl_variants *v, const pl_variant_limits *limits) {
 }
 
 /* Fills the peaks of the intervals that begin after the first unit of the tail: like those of the
- * first one, but for the last interval, which no cut ends. */
+ * first one, except for the last interval, which no cut ends. */
 static void fill_tail(const pl_variants *v, relaxation *x, size_t tail, size_t copies, size_t place,
                       const pl_variant_limits *limits, popliner_costs *costs) {
     amount fast = {0};

@@ -498,6 +498,7 @@ class PlanView {
         const each = (width - left - 8) / Math.max(1, possible.length);
         const y = (value) => 14 + (height - 14 - bottom) * (1 - value / most);
         const isFree = this.model.wishes.device_map === null;
+        const isOwnLate = possible.findIndex((it) => it.count === numIpus) >= possible.length / 2;
         const columns = possible.map((point, i) => {
             const x = left + i * each;
             const isOwn = point.count === numIpus;
@@ -521,7 +522,8 @@ class PlanView {
         replace(this.parts.curve, el('h3', {}, title), smallChart(caption,
             yAxis(ticks(most, 4), y, left, width - 8, tickText), columns,
             !hasLimit ? null : [svgLine(left, y(limit), width - 8, y(limit), 'limit'),
-                svgText(width - 10, y(limit) - 4, 'limit-name', `limit ${kib(limit)}`)],
+                svgText(isOwnLate ? left + 88 : width - 10, y(limit) - 4, 'limit-name',
+                    `limit ${kib(limit)}`)],
             svgText((left + width) / 2, height - 2, 'tick middle', named('IPUs'))),
         saveButtons(title, () => this.parts.curve.querySelector('svg'),
             () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])]),
