@@ -640,7 +640,7 @@ async function main() {
     ];
     if (fs.existsSync(real))
         pages.push(make('real', real, '--layer-name-regex', 'cs(\\d+)_', '--solve',
-            '--num-ipus', '3'));
+            '--num-ipus', '3', '--require', 'layers:..4')); // it is best on one IPU
     else
         console.log(`Without the real profile: there is no ${real}`);
     const ofCosts = [
