@@ -124,6 +124,11 @@ popliner_replicas_candidate pl_replicas_take(const pl_replicas_reduction *reduce
 popliner_status pl_replicas_set_parameters(const pl_replicas_search *s,
                                            popliner_replicas_candidate *c, popliner_error *error);
 
+/* Finds the best pipelines of num_ipus IPUs. The caller frees what the candidate has. Errors: those
+ * of popliner_replicas_solve. */
+popliner_status pl_replicas_find(pl_replicas_search *s, size_t num_ipus,
+                                 popliner_replicas_candidate *best, popliner_error *error);
+
 /* ---- all pipelines ---- */
 
 /* Gives a candidate of simulated steps whose stages choose the best plan in the other objectives,

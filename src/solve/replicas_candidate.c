@@ -1,0 +1,563 @@
+/* The best pipelines of one number of IPUs.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/replicas_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/numbers.h"
+#include "solve/options.h"
+#include "solve/plan.h"
+
+/* ---- the formulas ---- */
+
+static uint64_t pipeline_cycles(const pl_replicas_search *s, const pl_replicas_walk *w,
+                                uint64_t micro_batches, uint64_t cycles) {
+    uint64_t chunks = s->options.chunks;
+    const uint64_t above[] = {chunks * micro_batches + w->num_ipus - 1, cycles};
+    return pl_ratio_up(above, 2, &chunks, 1);
+}
+
+uint64_t pl_replicas_reduce_cycles(const pl_replicas_search *s, size_t num_replicas,
+                                   uint64_t parameter_bytes) {
+    const popliner_replicas_options *o = &s->options;
+    return pl_reduce_cycles((popliner_bandwidth){o->bandwidth_bytes, o->bandwidth_cycles},
+                            num_replicas, parameter_bytes);
+}
+
+popliner_replicas_candidate pl_replicas_candidate_of(const pl_replicas_search *s,
+                                                     const pl_replicas_walk *w, size_t num_replicas,
+                                                     uint64_t micro_batches, pl_replicas_point p) {
+    popliner_replicas_candidate c = {
+        .num_ipus = w->num_ipus,
+        .num_replicas = num_replicas,
+        .micro_batches = micro_batches,
+        .cycles = p.cycles,
+        .parameter_bytes = p.parameter_bytes,
+        .pipeline_cycles = pipeline_cycles(s, w, micro_batches, p.cycles),
+        .reduce_cycles = pl_replicas_reduce_cycles(s, num_replicas, p.parameter_bytes),
+        .is_proven = !w->is_stopped,
+    };
+    c.step_cycles = pl_add_or_never(c.pipeline_cycles, c.reduce_cycles);
+    return c;
+}
+
+int pl_replicas_compare(const popliner_replicas_candidate *a,
+                        const popliner_replicas_candidate *b) {
+    const uint64_t of_a[] = {a->num_replicas, a->micro_batches, b->step_cycles};
+    const uint64_t of_b[] = {b->num_replicas, b->micro_batches, a->step_cycles};
+    if (a->num_replicas == 0 || b->num_replicas == 0)
+        return (a->num_replicas > 0) - (b->num_replicas > 0);
+    pl_product left = pl_product_of(of_a, 3);
+    pl_product right = pl_product_of(of_b, 3);
+    return pl_product_compare(&left, &right);
+}
+
+/* ---- solving for one pipeline ---- */
+
+/* Returns the parameters of a stage, or of all stages on its IPU. `together` has room for all
+ * stages. */
+static uint64_t parameters_of(const pl_replicas_search *s, const popliner_plan *plan,
+                              size_t first_stage, size_t step, popliner_interval *together) {
+    size_t count = 0;
+    for (size_t i = first_stage; i < plan->num_stages; i += step)
+        together[count++] = (popliner_interval){plan->stages[i].first_unit,
+                                                plan->stages[i].last_unit, plan->num_stages - i};
+    return s->parameters(s->parameters_user, together, count);
+}
+
+uint64_t pl_replicas_most_parameters(const pl_replicas_search *s, const pl_replicas_walk *w,
+                                     const popliner_plan *plan) {
+    uint64_t most = 0;
+    for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
+        uint64_t own = parameters_of(s, plan, ipu, w->num_ipus, s->together);
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+popliner_status pl_replicas_set_parameters(const pl_replicas_search *s,
+                                           popliner_replicas_candidate *c, popliner_error *error) {
+    size_t num_stages = c->plan->num_stages;
+    if (s->parameters == NULL)
+        return POPLINER_OK;
+    uint64_t *bytes = pl_new_array(num_stages, sizeof *bytes);
+    c->stage_parameter_bytes = bytes;
+    if (bytes == NULL)
+        return pl_fail_memory(error, "the numbers of replicas");
+    for (size_t i = 0; i < num_stages; ++i)
+        bytes[i] = parameters_of(s, c->plan, i, num_stages, s->together);
+    return POPLINER_OK;
+}
+
+popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_replicas_walk *w) {
+    popliner_solver_options o = s->solver;
+    size_t num_stages = w->num_ipus * s->options.chunks;
+    o.without_reasons = true;
+    o.without_second_proof = true;
+    o.slack_percent = 0.0;
+    o.device_map = s->device_map;
+    o.num_mapped_stages = num_stages;
+    for (size_t i = 0; i < num_stages; ++i)
+        s->device_map[i] = i % w->num_ipus;
+    return o;
+}
+
+popliner_status pl_replicas_solve_within(pl_replicas_search *s, popliner_solver_options *o,
+                                         const pl_filter *filter, popliner_plan **plan,
+                                         popliner_error *error) {
+    double left = s->deadline_seconds - pl_clock_seconds();
+    *plan = NULL;
+    if (isfinite(left))
+        o->time_limit_seconds = left;
+    s->is_stopped = s->is_stopped || left <= 0.0 ||
+                    (o->should_stop != NULL && o->should_stop(o->should_stop_user));
+    if (s->is_stopped)
+        return POPLINER_OK;
+    if (filter == NULL)
+        return popliner_solve(s->costs, o, plan, error);
+    pl_filter own = *filter;
+    popliner_status status = pl_plan_create_empty(false, plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_plan_clear(*plan);
+    (*plan)->num_units = s->num_units;
+    return s->costs->choices != NULL
+               ? pl_choices_solve(s->costs, s->costs->choices, o, filter, *plan, error)
+               : pl_solve_within(s->costs, o, &own, *plan, error);
+}
+
+/* Solves for the first objectives, with at most most_bytes of parameters on an IPU. *plan is NULL
+ * if no time was left. */
+static popliner_status solve(pl_replicas_search *s, const pl_replicas_walk *w,
+                             size_t num_objectives, uint64_t most_bytes, popliner_plan **plan,
+                             popliner_error *error) {
+    popliner_solver_options o = pl_replicas_options_of(s, w);
+    o.objectives = s->objectives;
+    o.num_objectives = num_objectives;
+    o.ipu_weight = s->parameters;
+    o.ipu_weight_user = s->parameters_user;
+    o.max_ipu_weight = most_bytes;
+    return pl_replicas_solve_within(s, &o, NULL, plan, error);
+}
+
+/* Adds the next point, if there is one. */
+static popliner_status extend(pl_replicas_search *s, pl_replicas_walk *w, popliner_error *error) {
+    popliner_plan *plan = NULL;
+    uint64_t most_bytes = w->count == 0 ? UINT64_MAX : w->points[w->count - 1].parameter_bytes;
+    w->is_at_end = w->count > 0 && (s->parameters == NULL || s->options.bandwidth_bytes == 0 ||
+                                    most_bytes <= w->least_bytes);
+    if (w->is_at_end)
+        return POPLINER_OK;
+    popliner_status status =
+        solve(s, w, 1, w->count == 0 ? UINT64_MAX : most_bytes - 1, &plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    w->is_stopped = w->is_stopped || plan == NULL || plan->is_stopped;
+    s->is_stopped = s->is_stopped || w->is_stopped;
+    w->is_at_end = plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || plan->is_stopped;
+    if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
+        if (pl_grow(&w->points, &w->capacity, w->count + 1, sizeof *w->points))
+            w->points[w->count++] =
+                (pl_replicas_point){plan->cycles, pl_replicas_most_parameters(s, w, plan)};
+        else
+            status = pl_fail_memory(error, "the numbers of replicas");
+    }
+    if (w->count == 1 && w->first == NULL) {
+        w->first = plan;
+        return status;
+    }
+    popliner_plan_free(plan);
+    return status;
+}
+
+/* Extends the walk to the i-th point, if there is one; earlier points must have been reached. */
+static popliner_status reach(pl_replicas_search *s, pl_replicas_walk *w, size_t i,
+                             popliner_error *error) {
+    return i == w->count && !w->is_at_end ? extend(s, w, error) : POPLINER_OK;
+}
+
+void pl_replicas_begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
+    popliner_plan_free(w->first);
+    w->first = NULL;
+    w->count = 0;
+    w->is_at_end = w->is_stopped = false;
+    w->least_bytes = 0;
+    if (s->parameters == NULL)
+        return;
+    for (size_t u = 0; u < s->num_units; ++u) {
+        const popliner_interval unit = {u, u, 1};
+        uint64_t bytes = s->parameters(s->parameters_user, &unit, 1);
+        w->least_bytes = bytes > w->least_bytes ? bytes : w->least_bytes;
+    }
+    const popliner_interval all = {0, s->num_units - 1, 1};
+    uint64_t sum = s->parameters(s->parameters_user, &all, 1);
+    uint64_t share = sum / w->num_ipus + (sum % w->num_ipus > 0);
+    w->least_bytes = share > w->least_bytes ? share : w->least_bytes;
+}
+
+/* Finds the best split for a number of replicas among the points. */
+static popliner_status try_replicas(pl_replicas_search *s, pl_replicas_walk *w, size_t num_replicas,
+                                    uint64_t micro_batches, popliner_replicas_candidate *best,
+                                    popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *best = (popliner_replicas_candidate){.num_ipus = w->num_ipus};
+    for (size_t i = 0; status == POPLINER_OK; ++i) {
+        status = reach(s, w, i, error);
+        if (status != POPLINER_OK || i >= w->count)
+            break;
+        popliner_replicas_candidate own =
+            pl_replicas_candidate_of(s, w, num_replicas, micro_batches, w->points[i]);
+        if (best->num_replicas == 0 || own.step_cycles < best->step_cycles)
+            *best = own;
+        /* no later point beats this one if it had the fewest parameters possible */
+        const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
+        if (pl_replicas_candidate_of(s, w, num_replicas, micro_batches, bound).step_cycles >=
+            best->step_cycles)
+            break;
+    }
+    best->is_proven = !w->is_stopped;
+    return status;
+}
+
+popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *w,
+                                       uint64_t micro_batches, const char **obstacle,
+                                       popliner_error *error) {
+    const size_t num_stages = w->num_ipus * s->options.chunks;
+    popliner_error told = {.message = ""};
+    popliner_status status = POPLINER_OK;
+    *obstacle = NULL;
+    const bool is_new = w->micro_batches != micro_batches;
+    w->micro_batches = micro_batches;
+    if (s->options.costs != NULL && is_new) {
+        pl_replicas_begin_walk(s, w);
+        status =
+            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->given, &told);
+        status = pl_fail_callback(error, "costs", status, &told);
+    }
+    if (status == POPLINER_OK && popliner_costs_num_units(s->given) != s->num_units)
+        status =
+            pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
+                    popliner_costs_num_units(s->given), s->num_units);
+    if (status == POPLINER_OK && is_new && s->way > 0) {
+        pl_step_fixed_free(&s->fixed);
+        status = pl_step_fixed_create(&s->fixed, s->given, num_stages, error);
+    }
+    s->costs = s->way > 0 ? s->fixed.tables[s->way - 1] : s->given;
+    if (status == POPLINER_OK && s->options.pipeline != NULL) {
+        s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
+        *obstacle = pl_step_obstacle(&s->pipeline, num_stages, w->num_ipus);
+    }
+    return status;
+}
+
+uint64_t pl_replicas_share(const pl_replicas_search *s, size_t num_replicas) {
+    const popliner_replicas_options *o = &s->options;
+    if (o->micro_batches > 0)
+        return o->micro_batches;
+    return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
+}
+
+uint64_t pl_replicas_most_reduced(const pl_replicas_search *s, size_t num_replicas,
+                                  uint64_t reduce_cycles) {
+    uint64_t most = UINT64_MAX;
+    for (uint64_t least = 0; least < most;) {
+        uint64_t middle = most - (most - least) / 2;
+        if (pl_replicas_reduce_cycles(s, num_replicas, middle) <= reduce_cycles)
+            least = middle;
+        else
+            most = middle - 1;
+    }
+    return most;
+}
+
+/* True if a plan is better in the objectives after the cycles. */
+static bool is_better_after(const popliner_plan *plan, const popliner_plan *other) {
+    for (size_t i = 1; i < plan->num_values; ++i)
+        if (plan->values[i].value != other->values[i].value)
+            return plan->values[i].value < other->values[i].value;
+    return false;
+}
+
+/* Gives the candidate the best plan of a point with its throughput, if it is better than its
+ * current plan. */
+static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk *w,
+                                  popliner_replicas_candidate own, popliner_replicas_candidate *c,
+                                  popliner_error *error) {
+    popliner_plan *plan = NULL;
+    popliner_status status =
+        solve(s, w, s->num_objectives,
+              pl_replicas_most_reduced(s, own.num_replicas, own.reduce_cycles), &plan, error);
+    if (status != POPLINER_OK || plan == NULL)
+        return status;
+    s->is_stopped = s->is_stopped || plan->is_stopped;
+    c->is_proven = c->is_proven && plan->status == POPLINER_PLAN_OPTIMAL;
+    bool exists = plan->status != POPLINER_PLAN_INFEASIBLE;
+    if (!exists || (c->plan != NULL && !is_better_after(plan, c->plan))) {
+        popliner_plan_free(plan);
+        return POPLINER_OK;
+    }
+    const pl_replicas_point p = {plan->cycles, pl_replicas_most_parameters(s, w, plan)};
+    bool is_proven = c->is_proven;
+    popliner_plan_free((popliner_plan *)c->plan);
+    *c = pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, p);
+    c->is_proven = is_proven;
+    c->plan = plan;
+    return POPLINER_OK;
+}
+
+/* Solves for the further objectives and gives the candidate its plan. A split with the same
+ * throughput has the cycles of one of the points, since more cycles make the pipeline slower, and
+ * parameters whose all-reduce takes as long as that point's. */
+static popliner_status complete(pl_replicas_search *s, pl_replicas_walk *w,
+                                popliner_replicas_candidate *c, popliner_error *error) {
+    const char *obstacle;
+    popliner_status status = pl_replicas_find_costs(s, w, c->micro_batches, &obstacle, error);
+    const uint64_t step_cycles = c->step_cycles;
+    for (size_t i = 0; status == POPLINER_OK; ++i) {
+        status = reach(s, w, i, error);
+        if (status != POPLINER_OK || i >= w->count)
+            break;
+        popliner_replicas_candidate own =
+            pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, w->points[i]);
+        if (own.step_cycles == step_cycles)
+            status = take_point(s, w, own, c, error);
+        const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
+        own = pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, bound);
+        if (s->is_stopped || own.step_cycles > step_cycles)
+            break;
+    }
+    c->is_proven = c->is_proven && !s->is_stopped;
+    if (status == POPLINER_OK && c->plan != NULL)
+        return pl_replicas_set_parameters(s, c, error);
+    if (c->plan == NULL)
+        *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
+    return status;
+}
+
+/* ---- simulated steps ---- */
+
+/* Returns the all-reduce of an IPU with these stages. */
+static uint64_t reduce_stages(void *user, const popliner_interval *stages, size_t num_stages) {
+    const pl_replicas_reduction *r = user;
+    return pl_replicas_reduce_cycles(r->s, r->num_replicas,
+                                     r->s->parameters(r->s->parameters_user, stages, num_stages));
+}
+
+pl_stop pl_replicas_stop(const pl_replicas_search *s) {
+    return (pl_stop){s->deadline_seconds, s->solver.should_stop, s->solver.should_stop_user, NULL};
+}
+
+pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
+                                      const pl_replicas_walk *w, const popliner_solver_options *o,
+                                      const pl_stop *stop) {
+    const pl_replicas_search *s = reduced->s;
+    const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
+    return (pl_step_question){
+        .costs = s->costs,
+        .options = o,
+        .pipeline = &s->pipeline,
+        .after = reduces ? reduce_stages : NULL,
+        .user = (void *)reduced,
+        .least_after = pl_replicas_reduce_cycles(s, reduced->num_replicas, w->least_bytes),
+        .max_cycles = UINT64_MAX,
+        .stop = stop,
+    };
+}
+
+popliner_replicas_candidate pl_replicas_take(const pl_replicas_reduction *reduced,
+                                             const pl_replicas_walk *w,
+                                             const pl_step_answer *found) {
+    const pl_replicas_search *s = reduced->s;
+    const pl_replicas_point p = {found->plan->cycles,
+                                 pl_replicas_most_parameters(s, w, found->plan)};
+    popliner_replicas_candidate c = pl_replicas_candidate_of(
+        s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches, p);
+    c.step = found->step;
+    c.pipeline_cycles = found->step.cycles;
+    c.step_cycles = found->cycles;
+    c.is_proven = found->is_proven;
+    c.plan = found->plan;
+    return c;
+}
+
+/* Returns a candidate without a split that has as much throughput as `cycles` give. */
+static popliner_replicas_candidate bound_of(size_t num_replicas, uint64_t micro_batches,
+                                            uint64_t cycles) {
+    return (popliner_replicas_candidate){
+        .num_replicas = num_replicas, .micro_batches = micro_batches, .step_cycles = cycles};
+}
+
+/* Finds the best split for a number of replicas by simulations, if it has at least the throughput
+ * of `best`. Its step is at least M times the slowest stage: most numbers of replicas need no more.
+ * Raises *open to a bound of what was not ruled out. */
+static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
+                                popliner_replicas_candidate *own,
+                                const popliner_replicas_candidate *best,
+                                popliner_replicas_candidate *open, popliner_error *error) {
+    const size_t r = own->num_replicas;
+    const uint64_t m = own->micro_batches;
+    own->num_replicas = 0;
+    popliner_status status = reach(s, w, 0, error);
+    if (status != POPLINER_OK || w->count == 0)
+        return status;
+    const uint64_t passes[] = {m, w->points[0].cycles};
+    popliner_replicas_candidate bound =
+        bound_of(r, m,
+                 pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0),
+                                 pl_replicas_reduce_cycles(s, r, w->least_bytes)));
+    if (w->is_stopped)
+        bound.step_cycles = 1;
+    if (pl_replicas_compare(&bound, best) < 0)
+        return POPLINER_OK;
+    const pl_replicas_reduction reduced = {s, r};
+    popliner_solver_options o = pl_replicas_options_of(s, w);
+    o.objectives = pl_objectives_of(&s->solver, &o.num_objectives);
+    const uint64_t above[] = {r, m, best->step_cycles};
+    const uint64_t below[] = {best->num_replicas, best->micro_batches};
+    const pl_stop stop = pl_replicas_stop(s);
+    const popliner_plan *starts[1 + PL_MOST_FIXED] = {w->first};
+    for (size_t i = 0; i < PL_MOST_FIXED && s->way == 0; ++i)
+        starts[i + 1] = s->starts[i];
+    pl_step_question question = pl_replicas_question(&reduced, w, &o, &stop);
+    question.starts = starts;
+    question.num_starts = sizeof starts / sizeof *starts;
+    if (best->num_replicas > 0)
+        question.max_cycles = pl_ratio_up(above, 3, below, 2);
+    pl_step_answer found;
+    status = pl_step_search(&question, &s->work, &found, error);
+    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&stop);
+    bound.step_cycles = pl_larger(found.bound_cycles, bound.step_cycles);
+    if (status == POPLINER_OK && !found.is_proven && pl_replicas_compare(&bound, open) > 0)
+        *open = bound;
+    if (status == POPLINER_OK && found.plan != NULL)
+        *own = pl_replicas_take(&reduced, w, &found);
+    return status;
+}
+
+/* Finds the best split for a number of replicas, by simulated steps or else by the formula. */
+static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
+                                  popliner_replicas_candidate *own,
+                                  const popliner_replicas_candidate *best,
+                                  popliner_replicas_candidate *open, popliner_error *error) {
+    const char *obstacle;
+    popliner_status status = pl_replicas_find_costs(s, w, own->micro_batches, &obstacle, error);
+    if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
+        return simulate(s, w, own, best, open, error);
+    if (status == POPLINER_OK)
+        status = try_replicas(s, w, own->num_replicas, own->micro_batches, own, error);
+    own->step.obstacle = obstacle;
+    own->step.num_micro_batches = obstacle != NULL ? s->pipeline.copies.num_micro_batches : 0;
+    return status;
+}
+
+/* Finds out how much better than the best candidate the best one that is left open might be. */
+static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_candidate *open) {
+    const int order = pl_replicas_compare(open, best);
+    best->is_proven = best->is_proven && order < 0;
+    if (order > 0 && best->step_cycles < UINT64_MAX && open->step_cycles > 0)
+        best->gap = (double)open->num_replicas * (double)open->micro_batches *
+                        (double)best->step_cycles /
+                        ((double)best->num_replicas * (double)best->micro_batches *
+                         (double)open->step_cycles) -
+                    1;
+}
+
+/* Gives the best candidate its plan, if it does not have it, and all that belongs to it. */
+static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
+                              popliner_replicas_candidate *best,
+                              const popliner_replicas_candidate *open, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    if (best->num_replicas > 0 && best->plan != NULL) {
+        find_gap(best, open);
+        if (best->plan->choices != NULL && !s->is_stopped)
+            status = pl_replicas_refine(s, best, error);
+        if (status == POPLINER_OK)
+            status = pl_replicas_set_parameters(s, best, error);
+    } else if (best->num_replicas > 0) {
+        const popliner_pipeline_step step = best->step;
+        status = complete(s, w, best, error);
+        best->step = step;
+        find_gap(best, open);
+    } else if (!s->is_stopped) {
+        popliner_plan *none = NULL; /* no such pipeline exists */
+        status = pl_plan_create_empty(false, &none, error);
+        best->plan = none;
+        best->is_proven = status == POPLINER_OK;
+    }
+    return status;
+}
+
+/* Finds the best number of replicas. Many come first, because they have the highest throughput most
+ * often. */
+static popliner_status try_numbers(pl_replicas_search *s, pl_replicas_walk *w,
+                                   popliner_replicas_candidate *best,
+                                   popliner_replicas_candidate *open, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    pl_replicas_begin_walk(s, w);
+    for (size_t r = s->options.total_ipus / w->num_ipus;
+         status == POPLINER_OK && r > 0 && !s->is_stopped; --r) {
+        popliner_replicas_candidate own = {.num_replicas = r,
+                                           .micro_batches = pl_replicas_share(s, r)};
+        if (own.micro_batches == 0)
+            continue;
+        status = try_number(s, w, &own, best, open, error);
+        if (status == POPLINER_OK && own.num_replicas > 0 && pl_replicas_compare(&own, best) >= 0) {
+            popliner_plan_free((popliner_plan *)best->plan);
+            *best = own;
+        } else {
+            popliner_plan_free((popliner_plan *)own.plan);
+        }
+    }
+    return status;
+}
+
+static void end_walk(pl_replicas_walk *w) {
+    popliner_plan_free(w->first);
+    free(w->points);
+}
+
+/* Finds the best plans of stages that recompute alike: with the same cuts, no choice is slower. */
+static popliner_status find_starts(pl_replicas_search *s, size_t num_ipus, popliner_error *error) {
+    const uint64_t work = s->work;
+    popliner_status status = POPLINER_OK;
+    const size_t count = s->options.pipeline == NULL ? 0 : pl_step_num_fixed(s->given);
+    for (size_t i = 0; status == POPLINER_OK && i < count && !s->is_stopped; ++i) {
+        pl_replicas_walk w = {.num_ipus = num_ipus};
+        popliner_replicas_candidate best = {.num_ipus = num_ipus};
+        popliner_replicas_candidate open = {.num_replicas = 0};
+        s->way = i + 1;
+        s->work = s->fixed_work[i];
+        status = try_numbers(s, &w, &best, &open, error);
+        s->fixed_work[i] = s->work;
+        s->starts[i] = best.plan;
+        end_walk(&w);
+    }
+    s->way = 0;
+    s->work = work;
+    return status;
+}
+
+popliner_status pl_replicas_find(pl_replicas_search *s, size_t num_ipus,
+                                 popliner_replicas_candidate *best, popliner_error *error) {
+    pl_replicas_walk w = {.num_ipus = num_ipus};
+    popliner_replicas_candidate open = {.num_replicas = 0};
+    popliner_status status = POPLINER_OK;
+    const bool fits = num_ipus <= s->num_units / s->options.chunks;
+    *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
+    if (fits)
+        status = find_starts(s, num_ipus, error);
+    if (fits && status == POPLINER_OK)
+        status = try_numbers(s, &w, best, &open, error);
+    if (status == POPLINER_OK)
+        status = finish(s, &w, best, &open, error);
+    end_walk(&w);
+    for (size_t i = 0; i < PL_MOST_FIXED; ++i) {
+        popliner_plan_free((popliner_plan *)s->starts[i]);
+        s->starts[i] = NULL;
+    }
+    return status;
+}
