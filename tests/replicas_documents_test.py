@@ -95,13 +95,15 @@ def request_of(asked):
 
 
 def ask(popliner, costs, asked, directory, memories=None):
-    """The answer; with memories, bytes "A..B:STEP", that of a range."""
+    """The answer; with memories, bytes "A..B:STEP", that of a range; or that of a front."""
     path = os.path.join(directory, "costs.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(costs, file)
     command = [popliner, "-q", path, "--solve", "--format", "json",
                "--total-ipus", str(asked["total"]), "--device-map", f"interleaved:{asked['chunks']}"]
-    if asked["objectives"][1] != "memory":  # else the default
+    if asked.get("is_front"):
+        command[-2:-2] = ["--pareto", ",".join(asked["objectives"])]
+    elif asked["objectives"][1] != "memory":  # else the default
         command[-2:-2] = ["--objective", ",".join(asked["objectives"])]
     if asked["chunks"] == 1:
         command = command[:-2]
@@ -149,6 +151,30 @@ def check_choices(question, names, own, expected):
         assert best in [(f[4].stages[k].plain, f[4].stages[k].memory) for f in same], (own, k)
 
 
+def check_candidate(question, names, own, expected):
+    """A candidate has the values of the expected one, and those of its own cuts."""
+    assert (own["status"], own["gap"]) == ("optimal", 0), own
+    if question[1].recompute == "auto":
+        check_choices(question, names, own, expected)
+        return
+    # of splits that are as good in all, with other cycles and parameters, no document says which
+    # one it is
+    cuts = tuple(names.index(stage["from"]) for stage in own["split"][1:])
+    told = min((f for f in plain_solver.pipelines_of(*question, own["stages"], cuts)
+                if f[2] == own["replicas"]), key=lambda f: f[0], default=None)
+    assert told is not None and told[0][:3] == expected[0][:3], (expected, told, own)
+    _, step, replicas, batches, split = told
+    assert replicas == expected[2] and own["micro_batches"] == batches, (expected, own)
+    assert own["step_cycles"] == own["pipeline_cycles"] + own["all_reduce_cycles"] == step
+    assert own["memory"] == split.value("memory"), own
+    parameters = max(split.by_device(lambda stage: stage.parameters).values())
+    assert (own["cycles"], own["parameter_bytes"]) == (split.value("cycles"), parameters), own
+    for told, stage in zip(own["split"], split.stages, strict=True):
+        assert told["from"] == names[stage.first] and told["to"] == names[stage.end - 1], own
+        assert (told["max_tile_mem"], told["parameter_bytes"]) == \
+            (stage.memory, stage.parameters), own
+
+
 def check_slack(costs, question, names, answer):
     """Each row is one of those that it may be, to the last number."""
     at, rows = plain_solver.slack_of(*question)
@@ -167,10 +193,29 @@ def check_slack(costs, question, names, answer):
     return at is not None
 
 
+def question_of(costs, asked):
+    return (plain_solver.Costs(costs), request_of(asked), asked["total"], asked["chunks"],
+            asked.get("batch"), 1, asked["bandwidth"])
+
+
+def check_front(popliner, costs, asked, directory):
+    """The points of --pareto throughput,memory are all that there are."""
+    more = [name for name in asked["objectives"][1:] if name != "memory"]
+    asked = {**asked, "slack": 0, "objectives": ("throughput", "memory", *more), "is_front": True}
+    answer = ask(popliner, costs, asked, directory)
+    names = [unit["name"] for unit in costs["units"]]
+    question = question_of(copy.deepcopy(costs), asked)
+    points = plain_solver.front_of_replicas(*question)
+    assert (answer["pareto"], answer["complete"]) == (["throughput", "memory"], True), answer
+    for own, expected in zip(answer["results"], points, strict=True):
+        assert own["stages"] == len(set(s.device for s in expected[4].stages)), (own, expected)
+        check_candidate(question, names, own, expected)
+    return len(points)
+
+
 def check(costs, asked, answer):
     candidates = answer["candidates"]
-    question = (plain_solver.Costs(costs), request_of(asked), asked["total"], asked["chunks"],
-                asked.get("batch"), 1, asked["bandwidth"])
+    question = question_of(costs, asked)
     if asked["slack"] > 0:
         return check_slack(costs, question, [unit["name"] for unit in costs["units"]], answer)
     bests = plain_solver.candidates_of(*question)
@@ -178,26 +223,8 @@ def check(costs, asked, answer):
     names = [unit["name"] for unit in costs["units"]]
     for own, expected in zip(candidates, bests):
         assert (expected is None) == (own["replicas"] == 0), (expected, own)
-        if expected is None:
-            continue
-        assert (own["status"], own["gap"]) == ("optimal", 0), own
-        if asked.get("recompute") == "auto":
-            check_choices(question, names, own, expected)
-            continue
-        # of splits that are as good in all, with other cycles and parameters, no document says
-        # which one it is
-        cuts = tuple(names.index(stage["from"]) for stage in own["split"][1:])
-        told = plain_solver.candidate_of(*question, own["stages"], cuts)
-        assert told is not None and told[0][:3] == expected[0][:3], (expected, told, own)
-        _, step, replicas, batches, split = told
-        assert (own["replicas"], own["micro_batches"]) == (replicas, batches), (expected, own)
-        assert own["step_cycles"] == own["pipeline_cycles"] + own["all_reduce_cycles"] == step
-        parameters = max(split.by_device(lambda stage: stage.parameters).values())
-        assert (own["cycles"], own["parameter_bytes"]) == (split.value("cycles"), parameters), own
-        for told, stage in zip(own["split"], split.stages, strict=True):
-            assert told["from"] == names[stage.first] and told["to"] == names[stage.end - 1], own
-            assert (told["max_tile_mem"], told["parameter_bytes"]) == \
-                (stage.memory, stage.parameters), own
+        if expected is not None:
+            check_candidate(question, names, own, expected)
     fitting = [i for i, best in enumerate(bests) if best is not None]
     expected = min(fitting, key=lambda i: (bests[i][0][:2], i), default=None)
     assert answer["best"] == expected, (answer["best"], expected, bests)
@@ -220,6 +247,7 @@ def check_range(popliner, costs, asked, directory):
 def check_all(popliner, costs, asked, directory):
     if asked["memory"] is not None:
         check_range(popliner, costs, asked, directory)
+    check_front(popliner, costs, asked, directory)
     return check(costs, asked, ask(popliner, costs, asked, directory))
 
 

@@ -79,12 +79,14 @@ typedef struct popliner_replicas_options {
      * are ignored. popliner_analysis_solve_replicas uses those of its request instead. NULL: no
      * step is simulated, the formula counts. */
     const popliner_pipeline *pipeline;
+    /* The answer is the Pareto front of throughput and memory. Not with slack_percent. */
+    bool is_front;
 } popliner_replicas_options;
 
 #define POPLINER_REPLICAS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL,   \
-            NULL                                                                                   \
+            NULL, false                                                                            \
     }
 
 /* The best number of replicas for pipelines of one number of IPUs. */
@@ -134,6 +136,13 @@ typedef struct popliner_replicas {
      * bytes are those of one pipeline. NULL if something fits, the search was stopped, or the
      * solver's options have without_reasons. The caller may take it and leave NULL here. */
     popliner_plan *reason;
+    /* That of the options. If true and something fits, the candidates are the points of the front,
+     * from the best on: each has the largest throughput of all pipelines with less memory
+     * than those before it, the least memory for that, then the fewest IPUs, then the fewest stages,
+     * and is the best of these in the other objectives. is_proven and gap of each are those of
+     * pipelines of any number of IPUs; one that is not proven may have too little throughput, or too
+     * much memory. is_proven of the answer is true if the front is complete, and all are. */
+    bool is_front;
 } popliner_replicas;
 
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
@@ -144,7 +153,8 @@ typedef struct popliner_replicas {
  * one solve for cycles for each split that has fewer parameters on its fullest IPU and might be
  * better (usually one or two), and one solve for the other objectives for each of these with the
  * best throughput (usually one). If nothing fits, another solve each for peak memory, and one with
- * reasons. */
+ * reasons. A front takes further solves, with as much work, for each point: those of numbers of
+ * stages that might be the best within less memory. */
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);

@@ -169,16 +169,22 @@ static void add_pareto_row(const void *of, size_t i, const pl_certificate_input 
     add_plan(names, sheet->is_naming ? NULL : pareto_plan_at(of, i), sheet);
 }
 
+/* Writes what the objects of fronts begin with. */
+static void open_front(const char *const objectives[2], bool is_complete,
+                       const pl_certificate_input *names, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_texts(json, "pareto", objectives, 2);
+    pl_put_flag(json, "complete", is_complete);
+    pl_put_text(json, "order", names->unit_order);
+    pl_put_text(json, "time_unit", names->time_unit);
+    pl_put_open(json, "results", '[');
+}
+
 static void put_pareto(const void *of, const pl_certificate_input *names, pl_json *json) {
     const popliner_pareto *summary = of;
     const char *const objectives[] = {pl_objective_name(summary->objectives[0]),
                                       pl_objective_name(summary->objectives[1])};
-    pl_put_open(json, NULL, '{');
-    pl_put_texts(json, "pareto", objectives, 2);
-    pl_put_flag(json, "complete", summary->is_complete);
-    pl_put_text(json, "order", names->unit_order);
-    pl_put_text(json, "time_unit", names->time_unit);
-    pl_put_open(json, "results", '[');
+    open_front(objectives, summary->is_complete, names, json);
     for (size_t i = 0; i < summary->num_points; i++) {
         pl_put_open(json, NULL, '{');
         put_plan(names, summary->plans[i], json);
@@ -245,6 +251,7 @@ static void add_pipeline(const popliner_replicas_candidate *c, const char *statu
     if (best != NULL)
         PL_COLUMN(sheet, text, "best", best);
     PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
+    PL_COLUMN(sheet, known, "memory", is_had, is_had ? c->plan->peak_bytes : 0);
     PL_COLUMN(sheet, known, "parameters", is_had, c->parameter_bytes);
     PL_COLUMN(sheet, known_ratio, "cycles", is_had, c->cycles, divisor);
     PL_COLUMN(sheet, known_ratio, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
@@ -261,8 +268,8 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     const popliner_replicas *summary = of;
     const popliner_replicas_candidate *c =
         sheet->is_naming ? &no_candidate : &summary->candidates[i];
-    add_pipeline(c, tried_status(c, c->plan != NULL), i == summary->best ? "yes" : "no", names,
-                 sheet);
+    const char *best = summary->is_front ? NULL : i == summary->best ? "yes" : "no";
+    add_pipeline(c, tried_status(c, c->plan != NULL), best, names, sheet);
 }
 
 static void put_candidate(const char *name, const popliner_replicas_candidate *c,
@@ -274,6 +281,7 @@ static void put_candidate(const char *name, const popliner_replicas_candidate *c
     pl_put_number(json, "replicas", c->num_replicas);
     pl_put_text(json, "status", tried_status(c, c->plan != NULL));
     pl_put_number(json, "micro_batches", c->micro_batches);
+    pl_put_number(json, "memory", c->num_replicas == 0 ? 0 : c->plan->peak_bytes);
     pl_put_number(json, "parameter_bytes", c->parameter_bytes);
     pl_certificate_number_json(json, "cycles", c->cycles, divisor);
     pl_certificate_number_json(json, "pipeline_cycles", c->pipeline_cycles, divisor);
@@ -317,12 +325,23 @@ static void put_replicas(const void *of, const pl_certificate_input *names, pl_j
     pl_put_close(json);
 }
 
+static void put_points(const void *of, const pl_certificate_input *names, pl_json *json) {
+    static const char *const objectives[] = {"throughput", "memory"};
+    const popliner_replicas *summary = of;
+    open_front(objectives, summary->is_proven, names, json);
+    for (size_t i = 0; summary->best < SIZE_MAX && i < summary->num_candidates; i++)
+        put_candidate(NULL, &summary->candidates[i], names, json);
+    pl_put_close(json);
+    pl_put_close(json);
+}
+
 popliner_status popliner_report_replicas(const popliner_replicas *replicas,
                                          const popliner_certificate_input *names,
                                          popliner_format format, char **result,
                                          popliner_error *error) {
-    const report r = {replicas, replicas->num_candidates, candidate_plan_at, add_candidate,
-                      put_replicas};
+    const bool is_empty = replicas->is_front && replicas->best == SIZE_MAX;
+    const report r = {replicas, is_empty ? 0 : replicas->num_candidates, candidate_plan_at,
+                      add_candidate, replicas->is_front ? put_points : put_replicas};
     return write_report(&r, names, format, result, error);
 }
 

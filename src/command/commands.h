@@ -107,6 +107,18 @@ void sweep_warn_stopped(session *s, size_t num_solved);
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
                              popliner_error *error);
 
+/* A front in words: how many points of which values, and whether there may be more. */
+typedef struct front_words {
+    size_t num_points;
+    const char *first;
+    const char *second;
+    bool is_complete;
+    bool is_stopped;
+} front_words;
+
+void front_headline(const front_words *words, char headline[HEADLINE_SIZE]);
+void front_tell(session *s, const front_words *words);
+
 /* ---- --total-ipus: how many stages, and how many replicas ---- */
 
 /* Reads the file of costs again for a pipeline. */
@@ -114,7 +126,8 @@ typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pi
                                          popliner_costs_file **file, popliner_error *error);
 
 /* Solves, and prints the candidates. A soft failure if no pipeline fits, of which the log tells
- * why. With a range of memory prints the best candidate for each value instead. `names` tells how
+ * why. With a range of memory prints the best candidate for each value instead, with --pareto the
+ * points of the front. `names` tells how
  * units and numbers are called. */
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
                                const popliner_certificate_input *names, replicas_read read,

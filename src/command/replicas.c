@@ -27,6 +27,7 @@ static popliner_replicas_options ask(const session *s, const request *r,
         o->batch.of_micro_batch > 0 ? o->batch.samples / o->batch.of_micro_batch : o->batch.samples;
     asked.chunks = options_chunks(o);
     asked.bandwidth_bytes = o->bandwidth.replicas.bytes;
+    asked.is_front = o->pareto != NULL;
     if (asked.bandwidth_bytes > 0)
         asked.bandwidth_cycles = o->bandwidth.replicas.cycles * cycles_per_time_unit;
     return asked;
@@ -153,11 +154,21 @@ static bool is_best(const session *s, const popliner_replicas *summary) {
            summary->is_proven || (gap >= 0 && gap < 1e-9);
 }
 
-/* Writes the throughput of the best number of stages and replicas. */
+static front_words words_of(const popliner_replicas *summary) {
+    return (front_words){summary->num_candidates, "throughput", "memory", summary->is_proven,
+                         summary->is_stopped};
+}
+
+/* Writes the throughput of the best number of stages and replicas, or how many points there are. */
 static void write_headline(const session *s, const popliner_replicas *summary,
                            const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
     if (summary->best == SIZE_MAX) {
         snprintf(text, HEADLINE_SIZE, "No pipeline was found.");
+        return;
+    }
+    if (summary->is_front) {
+        const front_words words = words_of(summary);
+        front_headline(&words, text);
         return;
     }
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
@@ -181,6 +192,11 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
                             const popliner_certificate_input *names, popliner_error *error) {
     const popliner_replicas_candidate *best =
         replicas->best == SIZE_MAX ? NULL : &replicas->candidates[replicas->best];
+    if (replicas->is_front && best != NULL) {
+        const front_words words = words_of(replicas);
+        front_tell(s, &words);
+        return POPLINER_OK;
+    }
     if (replicas->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: another number of stages or replicas may be better.");

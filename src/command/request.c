@@ -258,12 +258,11 @@ static popliner_status no_objective(const char *option, const char *list, const 
         nearest_offer(&n, meant, strlen(meant));
     }
     static const char throughput[] = "throughput";
-    if (strcmp(option, "objective") == 0 && length == strlen(throughput) &&
-        memcmp(name, throughput, length) == 0)
+    if (length == strlen(throughput) && memcmp(name, throughput, length) == 0)
         return fail_usage(error,
-                          "--objective %s: the throughput is that of all pipelines on a number "
-                          "of IPUs; give --total-ipus, and the throughput first",
-                          list);
+                          "--%s %s: the throughput is that of all pipelines on a number of IPUs; "
+                          "give --total-ipus, and the throughput first",
+                          option, list);
     return fail_usage(error, "--%s %s: expected some of %seach once, separated by commas%s", option,
                       list, all, nearest_hint(&n, "", "", hint));
 }
@@ -292,23 +291,31 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
 }
 
 /* With --total-ipus: the objectives after the throughput. */
-static popliner_status parse_behind_throughput(request *r, const char *text,
+static popliner_status parse_behind_throughput(request *r, const options *o,
                                                popliner_error *error) {
-    static const char first[] = "throughput";
-    size_t length = strlen(first);
+    const char *text = o->pareto != NULL ? o->pareto : o->objective;
+    const char *option = o->pareto != NULL ? "pareto" : "objective";
+    const char *first = o->pareto != NULL ? "throughput,memory" : "throughput";
+    const size_t length = strlen(first);
     if (text == NULL)
         return parse_objectives(r, "objective", "memory,traffic", error);
     if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
-        return fail_usage(error, "--objective %s: with --total-ipus the first one is throughput",
-                          text);
-    return text[length] == '\0' ? POPLINER_OK
-                                : parse_objectives(r, "objective", text + length + 1, error);
+        return o->pareto != NULL
+                   ? fail_usage(error,
+                                "--pareto %s: with --total-ipus a front is of throughput,memory; "
+                                "further names break ties",
+                                text)
+                   : fail_usage(error,
+                                "--objective %s: with --total-ipus the first one is throughput",
+                                text);
+    const char *rest = strchr(text, ',');
+    return rest == NULL ? POPLINER_OK : parse_objectives(r, option, rest + 1, error);
 }
 
 /* Takes the requested objectives, if there are any. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
     if (o->total_ipus > 0)
-        return parse_behind_throughput(r, o->objective, error);
+        return parse_behind_throughput(r, o, error);
     if (o->objective != NULL)
         return parse_objectives(r, "objective", o->objective, error);
     if (o->pareto == NULL)

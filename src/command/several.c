@@ -227,38 +227,43 @@ static popliner_status tell_why(session *s, const request *r,
     return status;
 }
 
-static const char *all_of(const popliner_pareto *summary) {
-    return summary->num_points == 1 ? "there is no other" : "these are all";
+static const char *all_of(const front_words *words) {
+    return words->num_points == 1 ? "there is no other" : "these are all";
 }
 
-/* Tells how many points there are, and whether there may be more. */
-static void tell_points(session *s, const popliner_pareto *summary) {
-    const char *first = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]);
-    const char *second = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]);
-    if (summary->is_complete)
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "SUCCESS: %zu Pareto-optimal split%s of %s and %s. Proven: %s.",
-                    summary->num_points, summary->num_points == 1 ? "" : "s", first, second,
-                    all_of(summary));
+void front_headline(const front_words *words, char headline[HEADLINE_SIZE]) {
+    snprintf(headline, HEADLINE_SIZE, "%zu Pareto-optimal split%s of %s and %s. %s%s.",
+             words->num_points, words->num_points == 1 ? "" : "s", words->first, words->second,
+             words->is_complete ? "Proven: " : "",
+             words->is_complete ? all_of(words) : "There may be more");
+}
+
+void front_tell(session *s, const front_words *words) {
+    char headline[HEADLINE_SIZE];
+    front_headline(words, headline);
+    if (words->is_complete)
+        log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
     else
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
                     "that is only feasible may not be Pareto-optimal.",
-                    summary->is_stopped ? "Stopped" : "Not all is proven", summary->num_points,
-                    first, second);
+                    words->is_stopped ? "Stopped" : "Not all is proven", words->num_points,
+                    words->first, words->second);
+}
+
+static front_words words_of(const popliner_pareto *summary) {
+    return (front_words){summary->num_points,
+                         popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
+                         popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
+                         summary->is_complete, summary->is_stopped};
 }
 
 static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const several *own = of;
-    const popliner_pareto *summary = own->pareto;
-    char headline[160];
-    snprintf(headline, sizeof headline, "%zu Pareto-optimal split%s of %s and %s. %s%s.",
-             summary->num_points, summary->num_points == 1 ? "" : "s",
-             popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
-             popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
-             summary->is_complete ? "Proven: " : "",
-             summary->is_complete ? all_of(summary) : "There may be more");
+    const front_words words = words_of(own->pareto);
+    char headline[HEADLINE_SIZE];
+    front_headline(&words, headline);
     return format == POPLINER_FORMAT_TEXT
                ? show_splits(s, own, headline, 0, text, error)
                : popliner_report_pareto(own->pareto, own->names, format, text, error);
@@ -276,8 +281,9 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
     log_step(&s->log, "Solving", start);
     const popliner_pareto *summary = pareto;
     s->failed_softly = s->failed_softly || summary->num_points == 0;
+    const front_words words = words_of(summary);
     if (summary->num_points > 0)
-        tell_points(s, summary);
+        front_tell(s, &words);
     else if (summary->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     "STOPPED: no split was found yet, and none is ruled out.");

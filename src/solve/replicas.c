@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/structs.h"
 #include "costs/costs.h"
 #include "solve/ipus.h"
@@ -52,6 +54,10 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "slack_percent: not for replicas with the balance, or with constraints that "
                        "are left out; set it to 0");
+    if (s->solver.slack_percent > 0.0 && o->is_front)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "slack_percent: %g; expected 0, because a Pareto front is exact",
+                       s->solver.slack_percent);
     popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
     if (status == POPLINER_OK && pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_HEADROOM))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
@@ -113,6 +119,7 @@ static void end_search(pl_replicas_search *s) {
     free(s->device_map);
     free(s->together);
     free(s->parameters_before);
+    free(s->ipu_limits);
     pl_step_fixed_free(&s->fixed);
 }
 
@@ -125,7 +132,7 @@ static void summarise(popliner_replicas *answer, const pl_replicas_search *s) {
         const popliner_replicas_candidate *best =
             answer->best == SIZE_MAX ? NULL : &answer->candidates[answer->best];
         answer->is_proven = answer->is_proven && own->is_proven;
-        if (own->num_replicas == 0)
+        if (own->num_replicas == 0 || own->plan == NULL)
             continue;
         int order = best == NULL ? 1 : pl_replicas_compare(own, best);
         if (order > 0 ||
@@ -223,6 +230,179 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
     return status;
 }
 
+/* ---- work ---- */
+
+/* How much work simulations may still do. */
+typedef struct work_left {
+    uint64_t own;
+    uint64_t fixed[PL_MOST_FIXED]; /* of each way that all stages recompute */
+} work_left;
+
+static work_left all_work(void) {
+    work_left left = {.own = PL_REPLICAS_MAX_WORK};
+    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
+        left.fixed[k] = PL_REPLICAS_MAX_WORK;
+    return left;
+}
+
+/* Finds the best pipelines of num_ipus IPUs with one of num_shares shares of the work. */
+static popliner_status find_with(pl_replicas_search *s, work_left *left, size_t num_shares,
+                                 size_t num_ipus, popliner_replicas_candidate *own,
+                                 popliner_error *error) {
+    const uint64_t share = s->work = left->own / num_shares;
+    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
+        s->fixed_work[k] = left->fixed[k] / num_shares;
+    popliner_status status = pl_replicas_find(s, num_ipus, own, error);
+    left->own -= share - s->work;
+    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
+        left->fixed[k] -= left->fixed[k] / num_shares - s->fixed_work[k];
+    return status;
+}
+
+/* ---- the Pareto front ---- */
+
+static void free_candidate(popliner_replicas_candidate *c) {
+    popliner_plan_free((popliner_plan *)c->plan);
+    popliner_plan_free((popliner_plan *)c->best_effort);
+    free((uint64_t *)c->stage_parameter_bytes);
+    c->plan = c->best_effort = NULL;
+    c->stage_parameter_bytes = NULL;
+}
+
+/* Limits the memory of each IPU, and drops the plans that exceed it: the throughput of each remains
+ * as a bound. */
+static popliner_status limit_memory(pl_replicas_search *s, popliner_replicas *answer,
+                                    uint64_t most_bytes, popliner_error *error) {
+    popliner_solver_options *o = &s->solver;
+    if (s->ipu_limits == NULL && o->num_ipu_limits > 0) {
+        s->ipu_limits = pl_new_array(o->num_ipu_limits, sizeof *s->ipu_limits);
+        if (s->ipu_limits == NULL)
+            return pl_fail_memory(error, "the Pareto front");
+        memcpy(s->ipu_limits, o->ipu_limits, o->num_ipu_limits * sizeof *s->ipu_limits);
+        o->ipu_limits = s->ipu_limits;
+    }
+    o->mem_per_tile = pl_smaller(o->mem_per_tile, most_bytes);
+    for (size_t i = 0; i < o->num_ipu_limits; ++i)
+        s->ipu_limits[i].bytes = pl_smaller(s->ipu_limits[i].bytes, most_bytes);
+    for (size_t i = 0; i < answer->num_candidates; ++i)
+        if (answer->candidates[i].num_replicas > 0 && answer->candidates[i].plan != NULL &&
+            answer->candidates[i].plan->peak_bytes > most_bytes)
+            free_candidate(&answer->candidates[i]);
+    return POPLINER_OK;
+}
+
+/* Solves again for the bounds that are at least the throughput of the best candidate. */
+static popliner_status find_next(pl_replicas_search *s, popliner_replicas *answer,
+                                 popliner_error *error) {
+    work_left left = all_work();
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && !s->is_stopped) {
+        popliner_replicas_candidate *next = NULL;
+        size_t count = 0;
+        summarise(answer, s);
+        for (size_t i = 0; i < answer->num_candidates; ++i) {
+            popliner_replicas_candidate *own = &answer->candidates[i];
+            const popliner_replicas_candidate *best =
+                answer->best == SIZE_MAX ? NULL : &answer->candidates[answer->best];
+            if (own->plan != NULL || own->num_replicas == 0 ||
+                (best != NULL && pl_replicas_compare(own, best) < 0 &&
+                 pl_replicas_gap(own, best) <= 0.0))
+                continue;
+            ++count;
+            if (next == NULL || pl_replicas_compare(own, next) > 0)
+                next = own;
+        }
+        if (next == NULL)
+            return POPLINER_OK;
+        const popliner_replicas_candidate bound = *next;
+        status = find_with(s, &left, count, bound.num_ipus, next, error);
+        if (next->num_replicas > 0 && pl_replicas_gap(&bound, next) < next->gap)
+            next->gap = pl_replicas_gap(&bound, next);
+    }
+    return status;
+}
+
+/* Moves the plan of the best candidate into a point, which no candidate beats by more than its
+ * gap. */
+static popliner_replicas_candidate take_best(popliner_replicas *answer) {
+    popliner_replicas_candidate *best = &answer->candidates[answer->best];
+    popliner_replicas_candidate point = *best;
+    for (size_t i = 0; i < answer->num_candidates; ++i) {
+        const popliner_replicas_candidate *own = &answer->candidates[i];
+        const double gap = own->num_replicas == 0 ? 0.0 : pl_replicas_gap(own, best);
+        point.gap = gap > point.gap ? gap : point.gap;
+    }
+    best->plan = NULL;
+    best->stage_parameter_bytes = NULL;
+    return point;
+}
+
+/* Replaces the candidates by the points of the front. Each is the best pipeline within less memory
+ * than that before it. If it has no less throughput, it takes that one's place. */
+static popliner_status find_front(pl_replicas_search *s, popliner_replicas *answer,
+                                  popliner_error *error) {
+    popliner_replicas front = {.best = 0, .closest = SIZE_MAX, .is_proven = true};
+    size_t capacity = 0;
+    popliner_replicas_candidate last = {.num_replicas = 0};
+    popliner_status status = POPLINER_OK;
+    for (bool goes_on = true; status == POPLINER_OK && goes_on;) {
+        popliner_replicas_candidate point = take_best(answer);
+        const uint64_t bytes = point.plan->peak_bytes;
+        size_t *count = &front.num_candidates;
+        if (last.num_replicas > 0 && pl_replicas_gap(&last, &point) < point.gap)
+            point.gap = pl_replicas_gap(&last, &point);
+        if (point.gap < 1e-9)
+            point.gap = 0.0;
+        point.is_proven = point.is_proven && point.gap <= 0.0 && !s->is_stopped;
+        front.is_proven = front.is_proven && point.is_proven;
+        last = point;
+        while (*count > 0 && pl_replicas_compare(&front.candidates[*count - 1], &point) <= 0)
+            free_candidate(&front.candidates[--*count]);
+        if (!pl_grow(&front.candidates, &capacity, *count + 1, sizeof *front.candidates)) {
+            free_candidate(&point);
+            status = pl_fail_memory(error, "the Pareto front");
+            break;
+        }
+        front.candidates[(*count)++] = point;
+        goes_on = bytes > 0 && !s->is_stopped;
+        if (goes_on)
+            status = limit_memory(s, answer, bytes - 1, error);
+        if (status == POPLINER_OK && goes_on)
+            status = find_next(s, answer, error);
+        goes_on = goes_on && answer->best < SIZE_MAX && !s->is_stopped;
+    }
+    for (size_t i = 0; i < answer->num_candidates; ++i)
+        free_candidate(&answer->candidates[i]);
+    free(answer->candidates);
+    front.is_stopped = s->is_stopped;
+    front.is_proven = front.is_proven && !s->is_stopped;
+    *answer = front;
+    return status;
+}
+
+/* ---- the answer ---- */
+
+/* Finds the best pipelines of each number of IPUs, and the best of them. */
+static popliner_status find_candidates(pl_replicas_search *s, popliner_replicas *answer,
+                                       popliner_error *error) {
+    work_left left = all_work();
+    popliner_status status = POPLINER_OK;
+    size_t count = s->num_units / s->options.chunks;
+    count = s->options.total_ipus < count ? s->options.total_ipus : count;
+    count = s->solver.num_ipus < count ? s->solver.num_ipus : count;
+    s->num_lengths = count;
+    answer->candidates = pl_new_array(count, sizeof *answer->candidates);
+    if (answer->candidates == NULL)
+        return pl_fail_memory(error, "the numbers of replicas");
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
+        status = find_with(s, &left, count - i, i + 1, own, error);
+    }
+    if (status == POPLINER_OK)
+        summarise(answer, s);
+    return status;
+}
+
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error) {
@@ -231,49 +411,25 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
                             .options = POPLINER_REPLICAS_OPTIONS_INIT,
                             .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
-    popliner_replicas *answer = NULL;
-    size_t count = 0;
     *replicas = NULL;
-    popliner_status status =
-        pl_struct_take(&s.options, sizeof s.options, options, "popliner_replicas_options", error);
+    popliner_replicas *answer = calloc(1, sizeof *answer);
+    popliner_status status = answer == NULL ? pl_fail_memory(error, "the numbers of replicas")
+                                            : pl_struct_take(&s.options, sizeof s.options, options,
+                                                             "popliner_replicas_options", error);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(s.options.solver, costs, &s.solver, &listener, error);
     if (status == POPLINER_OK)
         status = check_options(costs, &s, error);
     if (status == POPLINER_OK)
         status = begin_search(&s, error);
-    if (status == POPLINER_OK) {
-        count = s.num_units / s.options.chunks;
-        count = s.options.total_ipus < count ? s.options.total_ipus : count;
-        count = s.solver.num_ipus < count ? s.solver.num_ipus : count;
-        s.num_lengths = count;
-        answer = calloc(1, sizeof *answer);
-        if (answer != NULL)
-            answer->candidates = pl_new_array(count, sizeof *answer->candidates);
-        if (answer == NULL || answer->candidates == NULL)
-            status = pl_fail_memory(error, "the numbers of replicas");
-    }
-    uint64_t work = PL_REPLICAS_MAX_WORK;
-    uint64_t fixed_work[PL_MOST_FIXED];
-    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
-        fixed_work[k] = PL_REPLICAS_MAX_WORK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
-        popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
-        s.work = work / (count - i);
-        const uint64_t share = s.work;
-        for (size_t k = 0; k < PL_MOST_FIXED; ++k)
-            s.fixed_work[k] = fixed_work[k] / (count - i);
-        status = pl_replicas_find(&s, i + 1, own, error);
-        work -= share - s.work;
-        for (size_t k = 0; k < PL_MOST_FIXED; ++k)
-            fixed_work[k] -= fixed_work[k] / (count - i) - s.fixed_work[k];
-    }
     if (status == POPLINER_OK)
-        summarise(answer, &s);
-    if (status == POPLINER_OK && answer->best < SIZE_MAX && !s.is_stopped &&
-        s.solver.slack_percent > 0.0)
+        status = find_candidates(&s, answer, error);
+    const bool fits = status == POPLINER_OK && answer->best < SIZE_MAX;
+    if (fits && !s.is_stopped && s.solver.slack_percent > 0.0)
         status = pl_replicas_settle(&s, answer, error);
-    if (status == POPLINER_OK && answer->best == SIZE_MAX && !s.is_stopped && count > 0 &&
+    if (fits && s.options.is_front)
+        status = find_front(&s, answer, error);
+    if (status == POPLINER_OK && !fits && !s.is_stopped && answer->num_candidates > 0 &&
         !s.solver.without_reasons)
         status = explain(&s, answer, error);
     end_search(&s);
@@ -281,6 +437,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
         popliner_replicas_free(answer);
         return status;
     }
+    answer->is_front = s.options.is_front;
     *replicas = answer;
     return POPLINER_OK;
 }
@@ -288,11 +445,8 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
 void popliner_replicas_free(popliner_replicas *replicas) {
     if (replicas == NULL)
         return;
-    for (size_t i = 0; i < replicas->num_candidates; ++i) {
-        popliner_plan_free((popliner_plan *)replicas->candidates[i].plan);
-        popliner_plan_free((popliner_plan *)replicas->candidates[i].best_effort);
-        free((uint64_t *)replicas->candidates[i].stage_parameter_bytes);
-    }
+    for (size_t i = 0; i < replicas->num_candidates; ++i)
+        free_candidate(&replicas->candidates[i]);
     popliner_plan_free(replicas->reason);
     free(replicas->candidates);
     free(replicas);

@@ -41,6 +41,7 @@ typedef struct pl_replicas_search {
     const popliner_plan *starts[PL_MOST_FIXED];
     popliner_replicas_options options;
     popliner_solver_options solver;
+    popliner_ipu_limit *ipu_limits; /* those of the solver, where they shrink; or NULL */
     /* the cycles, then the caller's objectives */
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     size_t num_objectives;
@@ -68,6 +69,11 @@ popliner_replicas_candidate pl_replicas_candidate_of(const pl_replicas_search *s
 
 /* Returns 1, 0 or -1: whether a has more throughput than b. Any is more than none. */
 int pl_replicas_compare(const popliner_replicas_candidate *a, const popliner_replicas_candidate *b);
+
+/* Returns how much more throughput than `now` a pipeline might have of which `before` knows as
+ * much. */
+double pl_replicas_gap(const popliner_replicas_candidate *before,
+                       const popliner_replicas_candidate *now);
 
 /* Returns the cycles of an all-reduce, and the most parameters for which it takes at most so many;
  * these must be enough for none. */

@@ -316,10 +316,8 @@ static popliner_status list_entries(contest *c, const popliner_replicas *all,
     return POPLINER_OK;
 }
 
-/* Returns how much more throughput than `now` a pipeline might have of which `before` knows as
- * much. */
-static double gap_of(const popliner_replicas_candidate *before,
-                     const popliner_replicas_candidate *now) {
+double pl_replicas_gap(const popliner_replicas_candidate *before,
+                       const popliner_replicas_candidate *now) {
     if (now->step_cycles == 0 || before->step_cycles == 0)
         return 0.0;
     const double gap =
@@ -386,7 +384,7 @@ static popliner_status settle(pl_replicas_search *s, popliner_replicas *all,
     if (status == POPLINER_OK && found != NULL) {
         popliner_replicas_candidate *own = &all->candidates[found->num_ipus - 1];
         *at = found->num_ipus - 1;
-        found->found.gap = gap_of(own, &found->found);
+        found->found.gap = pl_replicas_gap(own, &found->found);
         found->found.is_proven = c.is_proven;
         popliner_plan_free((popliner_plan *)own->plan);
         free((uint64_t *)own->stage_parameter_bytes);
@@ -408,8 +406,8 @@ popliner_status pl_replicas_settle(pl_replicas_search *s, popliner_replicas *ans
     size_t at;
     for (size_t i = 0; i < answer->num_candidates; ++i) {
         const popliner_replicas_candidate *own = &answer->candidates[i];
-        is_proven =
-            is_proven && (own->is_proven || (own->num_replicas > 0 && gap_of(own, &best) < 1e-9));
+        is_proven = is_proven && (own->is_proven ||
+                                  (own->num_replicas > 0 && pl_replicas_gap(own, &best) < 1e-9));
     }
     popliner_status status =
         settle(s, answer, &best, is_proven, 1, answer->num_candidates, &winner, error);
