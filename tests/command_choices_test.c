@@ -365,6 +365,46 @@ static void a_range_of_memory_has_the_best_replicas(void **state) {
     assert_contains(run.out, "\"value\": 60000,");
 }
 
+/* By hand, as above: three stages have as much memory as two, and less throughput. */
+static void a_front_has_the_best_replicas_for_less_memory(void **state) {
+    (void)state;
+    const char *path = write_pipeline();
+    RUN(&run, path, "--total-ipus", "4", "--batch", "8", "--pareto", "throughput,memory");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(
+        run.out, "memory\tstages\treplicas\tipus\tstatus\tmicro_batches\tparameters\tcycles\t"
+                 "pipeline_cycles\tall_reduce\tstep_cycles\tthroughput\tidle_share\tgap\tsplit\n"
+                 "400\t1\t4\t4\toptimal\t2\t240\t400.500000\t801.000000\t0.000000\t801.000000\t"
+                 "0.00998751561\t0.0000\t0.0000\t[ a b c d ]\n"
+                 "200\t2\t2\t4\toptimal\t4\t120\t210.500000\t1032.000000\t0.000000\t1032.000000\t"
+                 "0.00775193798\t0.2238\t0.0000\t[ a b | c d ]\n"
+                 "100\t4\t1\t4\toptimal\t8\t60\t110.000000\t1161.000000\t0.000000\t1161.000000\t"
+                 "0.00689061154\t0.3101\t0.0000\t[ a | b | c | d ]\n");
+    assert_contains(run.err, "SUCCESS: 3 Pareto-optimal splits of throughput and memory. Proven: ");
+    RUN(&run, "-q", path, "--total-ipus", "4", "--batch", "8", "--pareto", "throughput,memory",
+        "--format", "json");
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *answer = json_loads(run.out, 0, NULL);
+    if (!certificate_schema_accepts("pareto_of_replicas", answer, complaint))
+        fail_msg("%s", complaint);
+    assert_true(json_is_true(JSON_AT(answer, "complete")));
+    assert_int_equal(NUMBER_AT(answer, "results", "2", "memory"), 100);
+    json_decref(answer);
+    RUN(&run, path, "--total-ipus", "4", "--batch", "8", "--pareto", "throughput,memory",
+        "--mem-per-tile", "50");
+    assert_int_equal(run.status, 1);
+    assert_true(strchr(run.out, '\n') == NULL || strchr(run.out, '\n')[1] == '\0');
+    assert_contains(run.err, "It would fit with --mem-per-tile 100.");
+    static const char *const others[] = {"memory,throughput", "throughput", "memory,cycles",
+                                         "throughput,traffic"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        RUN(&run, path, "--total-ipus", "4", "--batch", "8", "--pareto", others[i]);
+        assert_int_equal(run.status, 2);
+        assert_contains(run.err,
+                        ": with --total-ipus the first one is throughput; give throughput,memory");
+    }
+}
+
 /* By hand, with two chunks on each of S IPUs: the slowest of them takes 210 or 400.5; the
  * steps are those of plain_solver.py. */
 static void replicas_may_be_interleaved(void **state) {
@@ -563,6 +603,7 @@ int main(void) {
         SCRATCH_TEST(why_no_replica_fits_is_told),
         cmocka_unit_test(replicas_of_a_profile_are_chosen),
         SCRATCH_TEST(a_range_of_memory_has_the_best_replicas),
+        SCRATCH_TEST(a_front_has_the_best_replicas_for_less_memory),
         SCRATCH_TEST(replicas_of_a_stored_analysis_are_the_same),
         SCRATCH_TEST(replicas_that_lack_something_are_refused),
     };

@@ -30,6 +30,7 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--pareto", "memory"}, "--pareto memory: a compromise is between two objectives, like "},
         {{"--pareto", "memory,size"}, "--pareto memory,size: expected some of memory, "},
         {{"--pareto", "memory,ipus,memory"}, "each once"},
+        {{"--pareto", "throughput,memory"}, "--pareto throughput,memory: the throughput is that "},
         {{"--pareto", "memory,time"}, "each once, separated by commas; did you mean cycles?"},
         {{"--objective", "devices"}, "did you mean ipus?"},
         {{"--num-ipus", "four"}, "--num-ipus four: expected a number, like 4, or a range, like "},

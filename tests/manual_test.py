@@ -46,7 +46,7 @@ def own_choices(popliner):
         return re.split(r",\s+", told(r"expected some of ([a-z,\s]+),\s+each once", *words))
     rules = told(r"expected ([a-z0-9, -]+) \(", "--schedule", "none:no").replace(" or ", ", ")
     return {"objective": listed("--objective", "no") + ["throughput"],
-            "pareto": listed("--pareto", "no,no"),
+            "pareto": listed("--pareto", "no,no") + ["throughput"],
             "effects": told(r"some of ([a-z, ]+)", "--effects", "no").split(", ") + ["all", "none"],
             "format": ["text", "tsv", "csv", "json", "plot"],
             "solver": ["auto", "ilp", "dp", "popliner"],

@@ -135,6 +135,9 @@ ITEMS = {
     "--mem-per-tile A..B": sweep_memory,
     "--pareto": one_of("pareto", "cycles,traffic", "memory,cycles", "memory,traffic,cycles",
                        "ipus,memory"),
+    "--pareto throughput": one_of("pareto", "throughput,memory", "throughput,memory,traffic",
+                                  "throughput,memory,cycles",
+                                  **{"total-ipus": "4", "micro-batches": "6"}),
     "--output lp=FILE": written("write-lp", "@out.lp"),
     "--output mps=FILE": written("write-mps", "@out.mps"),
     "--solver auto": one_of("solver", "auto"),
@@ -670,6 +673,8 @@ class Check:
             return  # the table is printed instead
         if {"total-ipus", "sweep"} <= set(options):
             self.sweep_replicas()
+        elif {"total-ipus", "pareto"} <= set(options):
+            self.front_of_replicas()
         elif "total-ipus" in options:
             self.replicas()
         elif "pareto" in options:
@@ -984,19 +989,32 @@ class Check:
                 self.best_of(best, own, rows[best])
         self.status(does_any)
 
-    def candidates(self):
-        """Which one is the best, and what each may be."""
+    def front_of_replicas(self):
+        points = plain_solver.front_of_replicas(*self.question())
+        told = load(self.done.stdout)["results"] if self.options.get("format") == "json" else \
+            self.table("memory")
+        self.status(points)
+        expect(len(told), len(points), "points")
+        for own, best in zip(told, points):
+            expect((int(own["memory"]), float(own["gap"])), (best[4].value("memory"), 0), "point")
+            self.candidate(len({stage.device for stage in best[4].stages}) - 1, own, best)
+
+    def question(self):
+        """What plain_solver is asked about replicas."""
         options, costs = self.options, self.costs
         bandwidth = options.get("replica-bandwidth")
         most = self.request.num_ipus if self.split_is_given else \
             int(options.get("num-ipus", options["total-ipus"]))
         if isinstance(self.request.copies, tuple) and not self.request.copies[1]:
             most = min(most, len(self.request.copies[0]) // int(options.get("interleave", 1)))
-        question = (
-            costs, Request(**{**vars(self.request), "num_ipus": most}),
-            int(options["total-ipus"]), int(options.get("interleave", 1)),
-            int(options["batch"]) if "batch" in options else None,
-            int(options.get("micro-batch-size", 1)), bandwidth and decimal(bandwidth))
+        return (costs, Request(**{**vars(self.request), "num_ipus": most}),
+                int(options["total-ipus"]), int(options.get("interleave", 1)),
+                int(options["batch"]) if "batch" in options else None,
+                int(options.get("micro-batch-size", 1)), bandwidth and decimal(bandwidth))
+
+    def candidates(self):
+        """Which one is the best, and what each may be."""
+        question = self.question()
         if self.request.slack:
             best, rows = plain_solver.slack_of(*question)
         else:

@@ -469,11 +469,12 @@ def front_of_replicas(costs, request, total, chunks, *others):
     those that are the best; of as many in throughput and memory those of the fewest IPUs, then of
     the fewest stages, which are the best in the other objectives."""
     most = min(total, len(costs.names) // chunks, request.num_ipus)
-    found = [(f[0][0], f[4].value("memory"), f[0][1], n, f[0][2][1:], f) for n in range(1, most + 1)
+    found = [(f[0][0], f[4].value("memory"), f[0][1], n, f[0][2][1:], f[0][3], f)
+             for n in range(1, most + 1)
              for f in pipelines_of(costs, request, total, chunks, *others, n)]
     points = []
     while found:
-        points.append(min(found, key=lambda own: own[:5])[5])
+        points.append(min(found, key=lambda own: own[:6])[6])
         found = [own for own in found if own[1] < points[-1][4].value("memory")]
     return points
 

@@ -251,7 +251,6 @@ static void add_pipeline(const popliner_replicas_candidate *c, const char *statu
     if (best != NULL)
         PL_COLUMN(sheet, text, "best", best);
     PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
-    PL_COLUMN(sheet, known, "memory", is_had, is_had ? c->plan->peak_bytes : 0);
     PL_COLUMN(sheet, known, "parameters", is_had, c->parameter_bytes);
     PL_COLUMN(sheet, known_ratio, "cycles", is_had, c->cycles, divisor);
     PL_COLUMN(sheet, known_ratio, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
@@ -268,6 +267,8 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     const popliner_replicas *summary = of;
     const popliner_replicas_candidate *c =
         sheet->is_naming ? &no_candidate : &summary->candidates[i];
+    if (summary->is_front)
+        PL_COLUMN(sheet, number, "memory", sheet->is_naming ? 0 : c->plan->peak_bytes);
     const char *best = summary->is_front ? NULL : i == summary->best ? "yes" : "no";
     add_pipeline(c, tried_status(c, c->plan != NULL), best, names, sheet);
 }

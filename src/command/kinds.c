@@ -175,19 +175,14 @@ static bool parse_names(const char *text, const option *row, void *field, proble
     return true;
 }
 
-static bool compromise_at(int i, kind_word *word) {
-    if (i >= POPLINER_NUM_OBJECTIVES)
-        return false;
-    *word = (kind_word){popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i), i,
-                        popliner_name_of(POPLINER_NAMED_MEANING, (size_t)i), NULL};
-    return true;
-}
-
 static bool objective_at(int i, kind_word *word) {
-    if (i != POPLINER_NUM_OBJECTIVES)
-        return compromise_at(i, word);
-    *word =
-        (kind_word){"throughput", i, "samples a cycle over all replicas; with --total-ipus", NULL};
+    if (i > POPLINER_NUM_OBJECTIVES)
+        return false;
+    *word = i == POPLINER_NUM_OBJECTIVES
+                ? (kind_word){"throughput", i,
+                              "samples a cycle over all replicas; with --total-ipus", NULL}
+                : (kind_word){popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i), i,
+                              popliner_name_of(POPLINER_NAMED_MEANING, (size_t)i), NULL};
     return true;
 }
 
@@ -212,7 +207,6 @@ const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PA
 /* The rest is checked where it is used. */
 const value_kind kind_objectives = {
     .word_at = objective_at, .parse = parse_text, .has_members = true};
-const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text, .has_members = true};
 
 static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
     (void)row;

@@ -53,7 +53,7 @@ const option option_table[] = {
      .help = "what to make as small as possible, most important first", .uses = SOLVING},
     {&kind_percent, 0, "slack", "PERCENT", AT(slack_percent), "solving", "0%",
      .help = "how much worse each objective may be, in favour of the next", .uses = SOLVING},
-    {&kind_pareto, 0, "pareto", "A,B,...", AT(pareto), "solving", NULL,
+    {&kind_objectives, 0, "pareto", "A,B,...", AT(pareto), "solving", NULL,
      .help = "table of the Pareto front of A and B; further names break ties", .uses = SOLVE,
      .implied = SOLVE},
     {&kind_rules, 0, "require", "RULE", AT(require), "constraints", "layers:1..",

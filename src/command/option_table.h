@@ -59,9 +59,9 @@ typedef struct value_kind {
 extern const value_kind kind_flag, kind_text, kind_split, kind_read, kind_reports, kind_count,
     kind_number, kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve,
     kind_effects, kind_time, kind_names, kind_rules, kind_output, kind_color, kind_objectives,
-    kind_pareto, kind_ipus, kind_memory_by_ipu, kind_speeds, kind_bandwidths, kind_map, kind_batch,
-    kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order,
-    kind_format, kind_help;
+    kind_ipus, kind_memory_by_ipu, kind_speeds, kind_bandwidths, kind_map, kind_batch, kind_solver,
+    kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format,
+    kind_help;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */

@@ -300,14 +300,8 @@ static popliner_status parse_behind_throughput(request *r, const options *o,
     if (text == NULL)
         return parse_objectives(r, "objective", "memory,traffic", error);
     if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
-        return o->pareto != NULL
-                   ? fail_usage(error,
-                                "--pareto %s: with --total-ipus a front is of throughput,memory; "
-                                "further names break ties",
-                                text)
-                   : fail_usage(error,
-                                "--objective %s: with --total-ipus the first one is throughput",
-                                text);
+        return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
+                          text, o->pareto != NULL ? "; give throughput,memory" : "");
     const char *rest = strchr(text, ',');
     return rest == NULL ? POPLINER_OK : parse_objectives(r, option, rest + 1, error);
 }

@@ -429,6 +429,14 @@ class Solving(unittest.TestCase):
             self.assertTrue(all(found.step.order == "1f1b" and found.gap == 0
                                 for found in replicas))
             self.assertIsNone(replicas.reason)
+            front = costs.solve_replicas(total, micro_batches=batches, bandwidth=(7, 3), front=True,
+                                         **members)
+            points = [(Fraction(own.num_replicas * batches, own.step_cycles), own.plan.peak_bytes)
+                      for own in front]
+            self.assertTrue(front.is_proven)
+            self.assertEqual((front.best, points[0][0]), (front[0], max(best)))
+            self.assertEqual(points, sorted(points, reverse=True))
+            self.assertEqual(len({peak for _, peak in points}), len(points))
         self.assertTrue(asked)
         self.assertTrue(all(m == batches for _, m in asked))
         again = it.by_hand()

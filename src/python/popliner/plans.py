@@ -521,7 +521,7 @@ class Candidate(NamedTuple):
 
 class Replicas(Tabled, Sequence[Candidate]):
     """The numbers of stages and of data-parallel replicas: a candidate for each number of IPUs of a
-    pipeline."""
+    pipeline, or each point of a front, of which `is_proven` says whether it is complete."""
 
     def __init__(self, handle: Handle, naming: Naming) -> None:
         self._handle = handle

@@ -611,7 +611,7 @@ class Costs(Owner):
     def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
                        chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,
                        parameters: Optional[WeightFunction] = None,
-                       bandwidth: Optional[Bandwidth] = None,
+                       bandwidth: Optional[Bandwidth] = None, front: bool = False,
                        costs_for: Optional[Callable[[int, int], "Costs"]] = None,
                        request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
         """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in each
@@ -621,10 +621,10 @@ class Costs(Owner):
         parameters, `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with
         these stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines,
         where these are not the same for all. Steps are simulated by the schedule and copies of the
-        request."""
+        request. With `front` the candidates are the Pareto front of throughput and memory."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
-        o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
+        o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth, front)
         self._take_parameters(o, parameter_bytes, parameters)
         with Borrowing(costs_for, handle) as borrowing:
             if costs_for is not None:
@@ -645,7 +645,7 @@ class Costs(Owner):
         are by default cycles, memory, traffic."""
         asked = self._ask(request, members)
         handle = self._held()
-        o = replicas_options(asked, 1, 0, 0, 1, bandwidth)
+        o = replicas_options(asked, 1, 0, 0, 1, bandwidth, False)
         self._take_parameters(o, parameter_bytes, parameters)
         plan = make(library.popliner_replicas_solve_stages, handle.pointer, ctypes.byref(o),
                     free=library.popliner_plan_free, turn=handle.turn)
@@ -735,8 +735,9 @@ class Borrowing:
 
 
 def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: int, chunks: int,
-                     bandwidth: Optional[Bandwidth]) -> Any:
+                     bandwidth: Optional[Bandwidth], front: bool) -> Any:
     o = begin(c.popliner_replicas_options)
+    o.is_front = bool(front)
     o.solver = ctypes.pointer(asked.solver)
     o.total_ipus = size(total_ipus, "total_ipus")
     o.micro_batches = number(micro_batches, "micro_batches")
