@@ -56,8 +56,8 @@ static popliner_status choose(pl_solving *solving, popliner_plan *plan, popliner
     if (isfinite(left))
         o.time_limit_seconds = left > 0.001 ? left : 0.001;
     o.without_reasons = true;
-    popliner_status status =
-        pl_choices_solve(p->costs, p->costs->choices, &o, &solving->search.filter, plan, error);
+    popliner_status status = pl_choices_solve(pl_costs_of_any_split(p->costs), p->costs->choices,
+                                              &o, &solving->search.filter, plan, error);
     solving->search.is_stopped = plan->is_stopped;
     pl_plan_turn_headrooms(p, plan);
     return status;
