@@ -204,8 +204,6 @@ static void stages_choose_what_they_recompute(void **state) {
         {{"--objective", "cycles,balance"},
          "--objective cycles,balance: not with --recompute auto, which chooses without it"},
         {{"--pareto", "memory,balance"}, "--pareto balance: not with --recompute auto"},
-        {{"--device-map", "0,1,0"},
-         "--recompute auto: not with --device-map 0,1,0, whose stages share IPUs"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],

@@ -586,7 +586,11 @@ class Profile:
         rows = [list(zip(self.needs(request, cuts, **way), self.cycles(request, cuts, **way)))
                 for way in own_ways]
         weights = self.weights(request, cuts) if self.has_replicas else [0] * count
-        for ways in itertools.product(*zip(*rows)):
+        # stages on one IPU go one way
+        choices = {device: range(len(rows)) for device in devices}
+        for ways in itertools.product(*choices.values()):
+            ways = dict(zip(choices, ways))
+            ways = [rows[ways[devices[k]]][k] for k in range(count)]
             yield Split(tuple(cuts), [
                 Stage(edges[k], edges[k + 1], devices[k], memory, cycles, cut, link, weights[k],
                       plain=plain)
@@ -878,8 +882,10 @@ class Check:
                     most = min(most, bound + allowed)
                 elif objective == "headroom":
                     most = min(most, request.limit(stage.device) + bound + allowed)
-            own = {(w.stages[k].memory, w.stages[k].cycles) for w in ways
-                   if w.stages[k].memory <= most}
+            own = [w for w in ways if w.stages[k].memory <= most]
+            if split.shares():
+                own = [min(own, key=lambda w: plain_solver.by_cycles(w, w.stages[k]))]
+            own = {(w.stages[k].memory, w.stages[k].cycles) for w in own}
             fewest = min(cycles for _, cycles in own)
             chosen.append({way for way in own if way[1] == fewest})
         return chosen

@@ -99,10 +99,16 @@ class Split:
                         len({stage.device for stage in self.stages}),
                 "balance": max(spread) - min(spread)}[name]
 
+    def shares(self):
+        """Whether a device has several stages."""
+        return len({stage.device for stage in self.stages}) < len(self.stages)
+
     def rank(self):
         """What decides between splits that are as good."""
         few = [] if self.stages[0].replicas is None else self.values(("ipus", "traffic"))
-        return few, self.cuts, [stage.cycles for stage in self.stages]
+        own = [by_cycles(self, stage) for stage in self.stages] if self.shares() else \
+            [stage.cycles for stage in self.stages]
+        return few, self.cuts, own
 
     def values(self, objectives):
         return [self.value(name, "cycles" in objectives[:i]) for i, name in enumerate(objectives)]
@@ -325,23 +331,29 @@ def above(request, split):
                if request.limit(s.device) is not None)
 
 
-def by_cycles(stage):
-    """What stages choose: the fewest cycles, then the least memory."""
-    return stage.plain, stage.memory
+def by_cycles(split, stage):
+    """What a stage, or the stages of a device, choose: the fewest cycles, then the least memory,
+    then the first of them has the fewest cycles, and so on."""
+    own = [other.cycles for other in split.stages if other.device == stage.device]
+    if not split.shares():
+        return stage.plain, stage.memory
+    return sum(own), stage.memory, own
 
 
-def by_memory(stage):
-    return stage.memory, stage.plain
+def by_memory(split, stage):
+    return stage.memory, by_cycles(split, stage)
 
 
 def settled(found, key):
-    """Of each split those whose stages have the least of all choices that are left."""
+    """Of each split those whose devices have the least of all choices that are left."""
     least = {}
     for split in found:
-        for k, stage in enumerate(split.stages):
-            least[split.cuts, k] = min(key(stage), least.get((split.cuts, k), key(stage)))
+        for stage in split.stages:
+            own = key(split, stage)
+            least[split.cuts, stage.device] = min(own, least.get((split.cuts, stage.device), own))
     return [split for split in found
-            if all(key(stage) == least[split.cuts, k] for k, stage in enumerate(split.stages))]
+            if all(key(split, stage) == least[split.cuts, stage.device]
+                   for stage in split.stages)]
 
 
 def best_of(found, objectives, slack=0, chooses=False):

@@ -172,6 +172,8 @@ popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full nightly
 popliner_script(device_order device_order_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(stage_replicas stage_replicas_test.py
   ARGUMENTS ${popliner} ${shared}/pipedream/profiler CASES quick full nightly)
+popliner_script(shared_choices shared_choices_test.py
+  ARGUMENTS ${popliner} ${mkprofile} CASES quick full nightly)
 popliner_script(map_ranges map_ranges_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 
 # The command on published instances, against published splits.

@@ -557,21 +557,67 @@ static void layers_choose_one_by_one(void **state) {
     assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_ERROR_USAGE);
     o.objectives = objectives;
     o.num_objectives = 1;
-    const size_t map[] = {0, 1, 0};
-    o.device_map = map;
-    o.num_mapped_stages = 3;
-    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_ERROR_USAGE);
-    assert_null(plan);
     popliner_costs_file_free(file);
     /* a file that was read with another recomputation has nothing to choose from */
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
                      POPLINER_OK);
-    o.device_map = NULL;
-    o.num_mapped_stages = 0;
     o.mem_per_tile = UINT64_MAX;
     assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
     assert_null(plan->choices);
+    popliner_plan_free(plan);
+    popliner_costs_file_free(file);
+}
+
+/* The first and the last third of 12 layers are on one IPU, with 2 and 0 copies and no other cuts:
+ * as they are, they need 80 + 4 * 4 * 2 = 112 bytes and 160 cycles. Each layer of the first third
+ * that keeps less saves 3 * 2 bytes for 3 cycles: two are needed for 100 bytes. The other IPU needs
+ * 40 + 4 * 4 = 56 bytes. */
+static void stages_on_one_ipu_choose_together(void **state) {
+    (void)state;
+    static char text[TEXT_SIZE];
+    size_t length = (size_t)snprintf(text, sizeof text, "%s",
+                                     "{\"format\": \"popliner-costs\", \"version\": 1, "
+                                     "\"units\": [");
+    for (size_t u = 0; u < 12; u++)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "%s{\"name\": \"l%zu\", \"memory\": 10, \"cycles\": 20, "
+                                   "\"stash\": 4, \"variants\": [{\"name\": \"some\", "
+                                   "\"stash\": 1, \"cycles\": 23}]}",
+                                   u > 0 ? ", " : "", u);
+    length += (size_t)snprintf(text + length, sizeof text - length, "]}");
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
+                                        .recompute = POPLINER_RECOMPUTE_AUTO,
+                                        .max_stages = 3};
+    const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_MEMORY};
+    const size_t map[] = {0, 1, 0};
+    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_costs_file *file = NULL;
+    popliner_plan *plan = NULL;
+    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
+                     POPLINER_OK);
+    o.objectives = objectives;
+    o.num_objectives = 1;
+    o.device_map = map;
+    o.num_mapped_stages = 3;
+    o.mem_per_tile = 100;
+    o.min_units = o.max_units = 4;
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->cycles, 166);
+    assert_int_equal(plan->stages[0].cycles, 86);
+    assert_int_equal(plan->stages[2].cycles, 80);
+    assert_int_equal(plan->stages[0].peak_bytes, 100);
+    assert_int_equal(plan->stages[1].peak_bytes, 56);
+    assert_int_equal(plan->stages[2].peak_bytes, 100);
+    assert_string_equal(plan->choices[1], "none");
+    assert_string_equal(plan->choices[2], "none");
+    popliner_plan_free(plan);
+    o.num_objectives = 2; /* 166 cycles are not needed for fewer bytes, nor allowed */
+    o.mem_per_tile = 87;
+    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan->status, POPLINER_PLAN_INFEASIBLE);
+    assert_int_equal(plan->peak_bytes, 80 + 4 * 2);
     popliner_plan_free(plan);
     popliner_costs_file_free(file);
 }
@@ -673,6 +719,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_split_with_every_choice),
         cmocka_unit_test(layers_choose_one_by_one),
+        cmocka_unit_test(stages_on_one_ipu_choose_together),
         cmocka_unit_test(the_search_can_be_stopped),
         cmocka_unit_test(looking_for_reasons_can_be_stopped),
     };

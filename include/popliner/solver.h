@@ -611,10 +611,12 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * choices: no split with any choices is better in the objectives, in priority order, each within
  * the slack of those before. Each stage then makes the choice with the fewest cycles (at speed 1)
  * within its memory limit, and within MEMORY and HEADROOM, with their slack, if these are
- * objectives, so that nothing is recomputed without need. With BALANCE, stages choose within the
- * objectives before it, and later objectives are optimal over splits alone. They reject BALANCE of
- * cycles, or as one of the two objectives of a front, stages that share an IPU and the greedy
- * algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage with INPUT.
+ * objectives, so that nothing is recomputed without need. Where stages share IPUs, those of an IPU
+ * choose together: the fewest cycles of the IPU, then its smallest peak, then the fewest cycles of
+ * its first stage, and so on; of tables, all take the same one. With BALANCE, stages choose within
+ * the objectives before it, and later objectives are optimal over splits alone. They reject BALANCE
+ * of cycles, or as one of the two objectives of a front, and the greedy algorithm with USAGE, and
+ * more than 2^22 Pareto-optimal choices of one stage, or of an IPU, with INPUT.
  * options->time_limit_seconds is for the whole search. Cost: a table and a solve for each number of
  * cycles that is tried, about 40.
  *

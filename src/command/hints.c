@@ -10,7 +10,7 @@
 #include "popliner/utilities.h"
 
 /* More units than this take too long to be solved once for each hint. */
-enum { MOST_UNITS = 2000 };
+enum { MOST_UNITS = 2000, MOST_SECONDS = 10 };
 
 /* ---- the list ---- */
 
@@ -451,6 +451,10 @@ static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
         r->num_units > MOST_UNITS)
         return POPLINER_OK;
     t->solver.without_reasons = true;
+    /* such a search may take any time */
+    if (request_shares_an_ipu(r) &&
+        !(t->solver.time_limit_seconds > 0.0 && t->solver.time_limit_seconds < MOST_SECONDS))
+        t->solver.time_limit_seconds = MOST_SECONDS;
     popliner_status status = costs_read_again(s, &pipeline, &file, &own);
     interrupts_catch(&s->interrupts);
     if (status == POPLINER_OK)
@@ -508,10 +512,6 @@ static popliner_status add_recompute(session *s, const request *r, hint_list *li
         return add_recompute_of_costs(s, r, list, error);
     if (!may_recompute(s, r))
         return POPLINER_OK;
-    if (request_shares_an_ipu(r)) {
-        add(list, "Try", "--recompute full", "let each stage store its inputs alone");
-        return POPLINER_OK;
-    }
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
     popliner_status status = solve(&t, error);
     if (status == POPLINER_OK && (t.is_known || !is_cheap(r)))

@@ -176,7 +176,7 @@ const option_relation option_relations[] = {
      " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
      "output=page",
      "which chooses without it"},
-    {"device-map=shared", NOT, "solver=dp recompute=auto", "whose stages share IPUs"},
+    {"device-map=shared", NOT, "solver=dp", "whose stages share IPUs"},
     {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says that itself"},
@@ -546,6 +546,11 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
         return fail_usage(error,
                           "--recompute %s: needs a --schedule that keeps activations, like popart",
                           GIVEN_VALUE(o, recompute));
+    if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->total_ipus > 0 && options_chunks(o) > 1)
+        return fail_usage(error,
+                          "--recompute auto: not with --total-ipus and --device-map %s, whose step "
+                          "is unknown",
+                          o->device_map.text);
     return check_map(o, error);
 }
 

@@ -94,6 +94,10 @@ popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
                                                      const json_t *value, size_t interval,
                                                      uint64_t cycles);
 
+/* The shared_bytes of variants: of the first region. */
+uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interval *stages,
+                                    size_t num_stages);
+
 /* Completes the variants, once the table is made. */
 popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
 

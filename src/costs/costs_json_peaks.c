@@ -90,6 +90,28 @@ static popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t fi
                               r->json.error);
 }
 
+/* Returns the bytes of a region that units of stages on one IPU share. */
+static uint64_t shared_bytes(const pl_additive_costs *a, size_t region,
+                             const popliner_interval *stages, size_t num_stages) {
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < a->num_shared; ++k) {
+        const pl_shared_memory *shared = &a->shared[k];
+        bool is_used = false;
+        for (size_t s = 0, u = 0; !is_used && s < num_stages; ++s) {
+            while (u < shared->num_units && shared->units[u] < stages[s].first_unit)
+                ++u;
+            is_used = u < shared->num_units && shared->units[u] <= stages[s].last_unit;
+        }
+        bytes += is_used ? shared->bytes[region] : 0;
+    }
+    return bytes;
+}
+
+uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interval *stages,
+                                    size_t num_stages) {
+    return shared_bytes(additive, 0, stages, num_stages);
+}
+
 /* A popliner_shared_peak_function: adds each unit's memory, shared memory once, and the copies that
  * each of the stages stores. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
@@ -111,17 +133,8 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
             bytes[i] += a->memory_before[to + i] - a->memory_before[from + i] + copies * kept;
         }
     }
-    for (size_t k = 0; k < a->num_shared; ++k) {
-        const pl_shared_memory *shared = &a->shared[k];
-        bool is_used = false;
-        for (size_t s = 0, u = 0; !is_used && s < num_stages; ++s) {
-            while (u < shared->num_units && shared->units[u] < stages[s].first_unit)
-                ++u;
-            is_used = u < shared->num_units && shared->units[u] <= stages[s].last_unit;
-        }
-        for (size_t i = 0; is_used && i < width; ++i)
-            bytes[i] += shared->bytes[i];
-    }
+    for (size_t i = 0; i < width; ++i)
+        bytes[i] += shared_bytes(a, i, stages, num_stages);
     *peak_bytes = peak_of(a, bytes, bytes, 0);
     free(bytes);
     return POPLINER_OK;

@@ -263,6 +263,8 @@ popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) 
     v->inputs_bytes = r->file->additive.inputs;
     v->recompute_cycles = r->recompute_cycles;
     v->cut_cycles = r->cut_cycles;
+    v->shared_bytes = r->file->additive.num_shared > 0 ? pl_costs_json_shared_bytes : NULL;
+    v->user = &r->file->additive;
     r->file->choices =
         (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
     r->file->costs->choices = &r->file->choices;

@@ -32,9 +32,8 @@ bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name
     return variant.name != NULL;
 }
 
-/* True if a choice is better than another: has fewer cycles, then fewer bytes; or fewer bytes. */
-static bool is_better(const pl_variant_choice *own, const pl_variant_choice *other,
-                      bool by_cycles) {
+bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
+                                 bool by_cycles) {
     if (by_cycles && own->cycles != other->cycles)
         return own->cycles < other->cycles;
     return own->peak_bytes < other->peak_bytes;
@@ -443,7 +442,7 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
         const uint64_t cycles = v->items[i].cycles;
         const pl_variant_choice own = {true, bytes, cycles};
         if (cycles > max_cycles || bytes > max_bytes || bytes > v->capacity_bytes ||
-            (best.exists && !is_better(&own, &best, by_cycles)))
+            (best.exists && !pl_variant_choice_is_better(&own, &best, by_cycles)))
             continue;
         best = own;
         *place = i;
@@ -734,7 +733,8 @@ popliner_status pl_variants_choose(const pl_variants *variants, const popliner_i
         *choice = (pl_variant_choice){true, r.points[place].bytes + f.shared_bytes,
                                       r.points[place].cycles + cut_cycles(&f)};
     }
-    const bool is_full = full.exists && (!choice->exists || is_better(&full, choice, by_cycles));
+    const bool is_full =
+        full.exists && (!choice->exists || pl_variant_choice_is_better(&full, choice, by_cycles));
     if (is_full)
         *choice = full;
     if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
@@ -748,7 +748,71 @@ popliner_status pl_variants_choose(const pl_variants *variants, const popliner_i
     return status;
 }
 
-uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_stages) {
+static int compare_choices(const void *left, const void *right) {
+    const pl_variant_point *a = left;
+    const pl_variant_point *b = right;
+    return a->cycles != b->cycles ? (a->cycles > b->cycles) - (a->cycles < b->cycles)
+                                  : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+size_t pl_variant_points_keep(pl_variant_point *points, size_t count) {
+    size_t kept = 0;
+    qsort(points, count, sizeof *points, compare_choices);
+    for (size_t i = 0; i < count; ++i)
+        if (kept == 0 || points[i].bytes < points[kept - 1].bytes)
+            points[kept++] = points[i];
+    return kept;
+}
+
+/* Finds the points of a stage of units that recomputes none or some of them. */
+static popliner_status find_points(row *r, popliner_error *error) {
+    const size_t end = r->end;
+    popliner_status status = POPLINER_OK;
+    r->rest = pl_new_array(end - r->first_unit + 1, sizeof *r->rest); /* all 0 */
+    if (r->rest == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    r->most = (amount){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    r->end = r->first_unit;
+    while (status == POPLINER_OK && r->end < end)
+        status = extend_row(r, error);
+    return status;
+}
+
+popliner_status pl_variants_points(const pl_variants *variants, const popliner_interval *stage,
+                                   pl_variant_point **points, size_t *count, size_t *capacity,
+                                   popliner_error *error) {
+    const pl_variants *v = variants;
+    const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
+    const size_t num_listed = v->is_listed ? v->first[interval + 1] - v->first[interval] : 0;
+    row r = {.variants = v,
+             .copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end),
+             .first_unit = stage->first_unit,
+             .end = stage->last_unit + 1};
+    frame f = begin_frame(v, r.copies, stage->first_unit);
+    popliner_status status = v->is_listed ? POPLINER_OK : find_points(&r, error);
+    if (status == POPLINER_OK &&
+        !pl_grow(points, capacity, *count + r.count + num_listed + 1, sizeof **points))
+        status = pl_fail_memory(error, "the variants of the stages");
+    size_t end = *count;
+    for (size_t i = 0; status == POPLINER_OK && i < num_listed; ++i) {
+        const pl_variant *own = &v->items[v->first[interval] + i];
+        (*points)[end++] = (pl_variant_point){own->cycles, bytes_of(own, r.copies)};
+    }
+    while (status == POPLINER_OK && !v->is_listed && f.end <= stage->last_unit)
+        extend_frame(&f);
+    for (size_t i = r.current; status == POPLINER_OK && i < r.count; ++i)
+        (*points)[end++] =
+            (pl_variant_point){r.points[i].cycles + cut_cycles(&f), r.points[i].bytes};
+    if (status == POPLINER_OK && !v->is_listed && v->has_full)
+        (*points)[end++] = (pl_variant_point){f.full_cycles + cut_cycles(&f), f.full_bytes};
+    if (status == POPLINER_OK)
+        *count += pl_variant_points_keep(*points + *count, end - *count);
+    free(r.points);
+    free(r.rest);
+    return status;
+}
+
+uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_ipus) {
     const pl_variants *v = variants;
     uint64_t all = 0;
     uint64_t largest = 0;
@@ -759,7 +823,7 @@ uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_stages
         largest = pl_larger(largest, least);
         all = pl_add_or_never(all, least);
     }
-    return pl_larger(largest, all / num_stages + (all % num_stages > 0));
+    return pl_larger(largest, all / num_ipus + (all % num_ipus > 0));
 }
 
 /* True if stages of `count` units, with their cuts, have the same numbers. */

@@ -44,6 +44,9 @@ typedef struct pl_variants {
     pl_variant_arrival *arrivals; /* by unit */
     size_t num_arrivals;
     size_t arrivals_capacity;
+    /* Returns the memory that units of stages on one IPU share; NULL: none. */
+    uint64_t (*shared_bytes)(const void *user, const popliner_interval *stages, size_t num_stages);
+    const void *user;
     uint64_t capacity_bytes;
     popliner_pipeline pipeline;
     size_t max_stages; /* the number of places that differ */
@@ -102,6 +105,11 @@ typedef struct pl_variant_choice {
     uint64_t cycles;
 } pl_variant_choice;
 
+/* True if a choice has a smaller peak than another; `by_cycles`: fewer cycles, then a smaller
+ * peak. */
+bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
+                                 bool by_cycles);
+
 /* Chooses the variants with the smallest peak within the limits; `by_cycles`: with the fewest
  * cycles, then the smallest peak. Appends their names to `text` (may be NULL): "none", "full", the
  * name of an interval's variant, or "u=NAME,..." for the units that have one. Errors: MEMORY; INPUT
@@ -111,8 +119,24 @@ popliner_status pl_variants_choose(const pl_variants *variants, const popliner_i
                                    const char *const *unit_names, pl_variant_choice *choice,
                                    pl_text *text, popliner_error *error);
 
-/* Returns a lower bound of the cycles of the slowest of at most num_stages stages. */
-uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_stages);
+/* The cycles of a choice, and its bytes without what units share. */
+typedef struct pl_variant_point {
+    uint64_t cycles;
+    uint64_t bytes;
+} pl_variant_point;
+
+/* Sorts points by their cycles, and drops those that another beats in both. Returns how many are
+ * left. */
+size_t pl_variant_points_keep(pl_variant_point *points, size_t count);
+
+/* Appends the choices of a stage that no other beats in both to a growing array, from the fewest
+ * cycles on. Errors: MEMORY; INPUT for more than 2^22 choices. */
+popliner_status pl_variants_points(const pl_variants *variants, const popliner_interval *stage,
+                                   pl_variant_point **points, size_t *count, size_t *capacity,
+                                   popliner_error *error);
+
+/* Returns a lower bound of the cycles of the slowest of at most num_ipus IPUs. */
+uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_ipus);
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 

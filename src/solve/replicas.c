@@ -43,6 +43,11 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
     if (s->solver.num_mapped_stages > 0 || s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas: not with a device map or the greedy method; leave them out");
+    if (costs->choices != NULL && o->chunks > 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas: chunks: %zu stages on an IPU choose how they recompute, whose "
+                       "step is unknown; set it to 1",
+                       o->chunks);
     if (costs->choices != NULL && s->options.pipeline != NULL &&
         pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE))
         return pl_fail(error, POPLINER_ERROR_USAGE,

@@ -170,21 +170,27 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
     return pl_objective_value(&search->values, objective, search->filter.spread_is_of_cycles);
 }
 
-popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
-                                popliner_error *error) {
-    bool is_listed = false;
+popliner_status pl_search_any(pl_search *search, popliner_objective objective,
+                              popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (search->problem->is_shared && !search->uses_programs && !pl_stop_is_wanted(search->stop)) {
         const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-        /* splits that are listed now need no search later */
-        if (status == POPLINER_OK && search->split.num_stages > 0)
-            status = list_splits(search, &search->filter, &is_listed, error);
     }
     if (status != POPLINER_OK || search->split.num_stages > 0)
         return status;
     return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+}
+
+popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
+                                popliner_error *error) {
+    bool is_listed = false;
+    popliner_status status = pl_search_any(search, objective, error);
+    /* splits that are listed now need no search later */
+    if (status == POPLINER_OK && search->split.num_stages > 0)
+        status = list_splits(search, &search->filter, &is_listed, error);
+    return status;
 }
 
 /* Reports the bound and the best known split, and logs now and then how far apart they are. */

@@ -31,8 +31,10 @@ typedef struct pl_search {
 void pl_search_free(pl_search *search);
 
 /* Searches for a first split within search->filter that is good for the objective, and stores it in
- * search->split. It stays empty if there is none or the search was stopped. Errors: MEMORY,
- * INTERNAL, those of shared peaks. */
+ * search->split. It stays empty if there is none or the search was stopped. pl_search_begin also
+ * prepares what follows. Errors: MEMORY, INTERNAL, those of shared peaks. */
+popliner_status pl_search_any(pl_search *search, popliner_objective objective,
+                              popliner_error *error);
 popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
                                 popliner_error *error);
 

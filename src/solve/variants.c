@@ -16,6 +16,7 @@
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/search.h"
+#include "solve/shared/shared.h"
 #include "solve/stop.h"
 
 /* A stage at a place of a table: the copies, the speed and the links of its IPU. */
@@ -33,6 +34,7 @@ typedef struct search {
     pl_variants variants; /* those of the choices, for pipelines of any length */
     pl_ways ways;         /* if there are no variants */
     bool has_variants;
+    pl_ipu_choices *ipus; /* NULL if no stages share an IPU */
     popliner_solver_options options;
     pl_problem problem; /* with the IPUs, their links and limits; of no choice */
     bool with_reasons;  /* also find why nothing fits */
@@ -48,8 +50,9 @@ typedef struct search {
     kind *kinds;
     size_t *to_end; /* [num_kinds] */
     size_t num_kinds;
-    size_t *kind_of;     /* as pl_costs_place has them */
+    size_t *kind_of;     /* as pl_costs_place has them; NULL: the places of a device map */
     uint64_t max_cycles; /* of the table that is made */
+    bool wants_any;      /* where stages share IPUs: any split is enough */
     pl_stop stop;
     bool is_begun; /* the first attempt was made */
     bool is_stopped;
@@ -60,6 +63,8 @@ static void end_search(search *s) {
     free(s->kinds);
     free(s->to_end);
     free(s->kind_of);
+    if (s->ipus != NULL)
+        pl_ipu_choices_free(s->ipus);
 }
 
 /* ---- one table ---- */
@@ -101,20 +106,24 @@ static uint64_t limit_of_ipu(const search *s, size_t ipu) {
                : 0;
 }
 
-/* Returns the place of a stage in tables, from 1 on; adds it to the list, which has room. */
-static size_t find_kind(search *s, size_t num_stages, size_t stage) {
+static kind make_kind(const search *s, size_t num_stages, size_t stage) {
     const bool is_last = stage + 1 == num_stages; /* no cut follows */
     const size_t ipu = pl_problem_ipu(&s->problem, stage);
-    const kind own = {.to_end = place_of(s, num_stages, stage),
-                      .ipu = ipu,
-                      .speed = pl_speed_of(&s->options, ipu),
-                      .before = pl_links_before(&s->problem.links, stage),
-                      .after = pl_links_before(&s->problem.links, is_last ? SIZE_MAX : stage + 1)};
+    return (kind){.to_end = place_of(s, num_stages, stage),
+                  .ipu = ipu,
+                  .speed = pl_speed_of(&s->options, ipu),
+                  .before = pl_links_before(&s->problem.links, stage),
+                  .after = pl_links_before(&s->problem.links, is_last ? SIZE_MAX : stage + 1)};
+}
+
+/* Returns the place of a stage in tables, from 1 on; adds it to the list, which has room. */
+static size_t find_kind(search *s, size_t num_stages, size_t stage) {
+    const kind own = make_kind(s, num_stages, stage);
     size_t i = 0;
     while (i < s->num_kinds &&
            (s->kinds[i].speed != own.speed || s->kinds[i].before != own.before ||
             s->kinds[i].after != own.after ||
-            limit_of_ipu(s, s->kinds[i].ipu) != limit_of_ipu(s, ipu) ||
+            limit_of_ipu(s, s->kinds[i].ipu) != limit_of_ipu(s, own.ipu) ||
             !stores_the_same(s, s->kinds[i].to_end, own.to_end)))
         ++i;
     if (i == s->num_kinds) {
@@ -124,10 +133,27 @@ static size_t find_kind(search *s, size_t num_stages, size_t stage) {
     return i + 1;
 }
 
+/* Where stages share IPUs, each stage has its own place, from the end. */
+static popliner_status find_places(search *s, popliner_error *error) {
+    const size_t count = s->options.num_mapped_stages;
+    s->kinds = pl_new_array(count, sizeof *s->kinds);
+    s->to_end = pl_new_array(count, sizeof *s->to_end);
+    if (s->kinds == NULL || s->to_end == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    s->num_kinds = count;
+    for (size_t place = 1; place <= count; ++place) {
+        s->kinds[place - 1] = make_kind(s, count, count - place);
+        s->to_end[place - 1] = s->kinds[place - 1].to_end;
+    }
+    return POPLINER_OK;
+}
+
 /* Finds the places of tables, where IPUs differ in their cycles, or in what is chosen there. */
 static popliner_status find_kinds(search *s, popliner_error *error) {
     const size_t most = s->problem.max_stages;
     const size_t count = (most + 1) * (most + 2) / 2; /* the searches look at one stage more */
+    if (s->problem.is_shared)
+        return find_places(s, error);
     if (s->options.num_ipu_speeds == 0 && s->problem.links.cycles == NULL &&
         (s->options.num_ipu_limits == 0 || s->balance_at == s->num_objectives))
         return POPLINER_OK;
@@ -170,7 +196,7 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
                                  : pl_variants_costs(&variants, s->costs, limits, costs, error);
     if (status != POPLINER_OK || *costs == NULL)
         return status;
-    if (limits->kinds != NULL && s->num_kinds > 1) {
+    if (limits->kinds != NULL && s->num_kinds > 1 && s->kind_of != NULL) {
         const size_t count = (s->problem.max_stages + 1) * (s->problem.max_stages + 2) / 2;
         (*costs)->kinds = pl_new_array(count, sizeof *(*costs)->kinds);
         if ((*costs)->kinds == NULL)
@@ -180,12 +206,86 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
     return pl_costs_add_cycles(*costs, error); /* all 0 */
 }
 
-/* ---- the choices of stages ---- */
+/* ---- stages on one IPU ---- */
 
 /* Returns the most bytes that a stage on an IPU may choose. */
 static uint64_t most_bytes_of(const search *s, size_t ipu) {
     return pl_limits_peak(&s->problem, s->is_settled ? &s->settled : &s->filter.limits, ipu);
 }
+
+/* A table where stages share IPUs, and the limits of its stages. */
+typedef struct shared_table {
+    const search *search;
+    const popliner_costs *costs;
+    const pl_variant_limits *limits;
+    popliner_interval *stages; /* [units]: scratch */
+    size_t *numbers;           /* [units]: scratch */
+} shared_table;
+
+/* Returns the stage of a table's place as it is in the pipeline. */
+static popliner_interval in_pipeline(const shared_table *t, const popliner_interval *stage) {
+    popliner_interval own = *stage;
+    if (t->limits->kinds != NULL)
+        own.stages_to_end = t->search->to_end[stage->stages_to_end - 1];
+    return own;
+}
+
+/* A popliner_shared_peak_function: the smallest peak within the limit of cycles, or, once stages
+ * have settled, that of the fewest cycles. */
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const shared_table *t = user;
+    const search *s = t->search;
+    const bool has_places = t->limits->kinds != NULL;
+    pl_ipu_question q = {t->stages,
+                         has_places ? t->numbers : NULL,
+                         num_stages,
+                         has_places ? s->max_cycles : UINT64_MAX,
+                         t->limits->max_bytes,
+                         s->is_settled};
+    pl_variant_choice best;
+    for (size_t i = 0; i < num_stages; ++i) {
+        t->stages[i] = in_pipeline(t, &stages[i]);
+        t->numbers[i] = s->options.num_mapped_stages - stages[i].stages_to_end;
+    }
+    if (s->is_settled) {
+        q.max_cycles = UINT64_MAX;
+        q.max_bytes = most_bytes_of(s, pl_problem_ipu(&s->problem, t->numbers[0]));
+    }
+    popliner_status status = pl_ipu_choose(s->ipus, &q, &best, error);
+    if (status == POPLINER_OK && best.exists && (!s->is_settled || best.cycles <= s->max_cycles))
+        *peak_bytes = best.peak_bytes;
+    return status;
+}
+
+/* A pl_peak_parts_function, for variants. */
+static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
+    const shared_table *t = user;
+    const pl_variants *v = &t->search->variants;
+    const uint64_t bytes =
+        popliner_costs_peak(t->costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
+    const uint64_t shared = v->shared_bytes == NULL || bytes == POPLINER_PEAK_FORBIDDEN
+                                ? 0
+                                : v->shared_bytes(v->user, stage, 1);
+    return (pl_peak_parts){bytes - shared, shared};
+}
+
+/* Makes the stages of a table share IPUs. */
+static popliner_status share(shared_table *t, popliner_costs *costs, popliner_error *error) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    t->costs = costs;
+    t->stages = pl_new_array(num_units, sizeof *t->stages);
+    t->numbers = pl_new_array(num_units, sizeof *t->numbers);
+    if (t->stages == NULL || t->numbers == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    popliner_costs_set_shared_peak(costs, shared_peak, t, false);
+    costs->shared_peak_is_quick = t->search->has_variants;
+    if (t->search->has_variants)
+        costs->peak_parts = peak_parts;
+    return POPLINER_OK;
+}
+
+/* ---- the choices of stages ---- */
 
 /* Returns the limit of a stage, as its IPU and the objectives have it. If nothing fits, that is its
  * own smallest peak. */
@@ -225,6 +325,12 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     return status;
 }
 
+/* True if the stage at a place of a table shares its IPU: less than its smallest peak is then not
+ * known of what it settles on. */
+static bool is_with_others(const search *s, size_t place) {
+    return s->ipus != NULL && pl_num_on_ipu(&s->problem, s->num_kinds - place) > 1;
+}
+
 /* Replaces the smallest peaks of a table by those of what stages choose: the fewest cycles within
  * s->settled. Forbids stages that then have more cycles than the limits. */
 static popliner_status settle_table(search *s, const pl_variant_limits *limits,
@@ -240,7 +346,8 @@ static popliner_status settle_table(search *s, const pl_variant_limits *limits,
                 const popliner_interval stage = {first, last, own == NULL ? place : own->to_end};
                 uint64_t most_cycles = limits->max_cycles;
                 pl_variant_choice choice;
-                if (popliner_costs_peak(costs, first, last, place) == POPLINER_PEAK_FORBIDDEN)
+                if (popliner_costs_peak(costs, first, last, place) == POPLINER_PEAK_FORBIDDEN ||
+                    is_with_others(s, place))
                     continue;
                 status = choose_within(s, &stage, most_bytes_of(s, own == NULL ? 0 : own->ipu),
                                        &choice, NULL, error);
@@ -265,12 +372,36 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
     popliner_status status = POPLINER_OK;
     *is_changed = false;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
-        const popliner_interval stage = {
-            plan->stages[i].first_unit, plan->stages[i].last_unit,
-            limits->kinds == NULL ? place_of(s, plan->num_stages, i)
-                                  : s->kind_of[plan->num_stages * (plan->num_stages - 1) / 2 + i]};
+        popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit,
+                                   place_of(s, plan->num_stages, i)};
+        if (s->ipus != NULL)
+            stage.stages_to_end = plan->num_stages - i;
+        else if (limits->kinds != NULL)
+            stage.stages_to_end = s->kind_of[plan->num_stages * (plan->num_stages - 1) / 2 + i];
+        if (is_with_others(s, stage.stages_to_end))
+            continue; /* the IPU's peak is the smallest */
         status = pl_variants_refine(&s->variants, &stage, limits, costs, is_changed, error);
     }
+    return status;
+}
+
+/* Finds a split within the filter, with a value of the objective that is not known yet. */
+static popliner_status find_any(const search *s, const popliner_costs *costs,
+                                const popliner_solver_options *o, popliner_plan *plan,
+                                popliner_error *error) {
+    pl_solving solving = {0};
+    popliner_status status = pl_solving_begin(&solving, costs, o, error);
+    solving.search.filter = s->filter;
+    if (status == POPLINER_OK)
+        status = pl_search_any(&solving.search, POPLINER_OBJECTIVE_MEMORY, error);
+    plan->is_stopped = solving.search.is_stopped;
+    plan->status = POPLINER_PLAN_INFEASIBLE;
+    if (status == POPLINER_OK && solving.search.split.num_stages > 0) {
+        status = pl_plan_fill(&solving.problem, &solving.search.split, false, plan, error);
+        plan->status = POPLINER_PLAN_FEASIBLE;
+        plan->values[plan->num_values++] = (popliner_plan_value){.objective = o->objectives[0]};
+    }
+    pl_solving_end(&solving);
     return status;
 }
 
@@ -295,7 +426,8 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
         if (isfinite(left))
             o->time_limit_seconds = left > 0.001 ? left : 0.001;
         s->filter = within;
-        status = pl_solve_within(costs, o, &s->filter, *plan, error);
+        status = s->wants_any ? find_any(s, costs, o, *plan, error)
+                              : pl_solve_within(costs, o, &s->filter, *plan, error);
         (*plan)->num_units = popliner_costs_num_units(costs);
         is_changed = false;
         if (status == POPLINER_OK && has_bounds && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
@@ -358,7 +490,8 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
                                                            : pl_limits_largest(&s->options),
                                 .should_stop = is_stop_wanted,
                                 .user = &s->stop};
-    if (s->kinds != NULL && (max_cycles < UINT64_MAX || s->is_settled))
+    if (s->kinds != NULL &&
+        (max_cycles < UINT64_MAX || s->is_settled || (s->ipus != NULL && !finds_reasons)))
         limits.kinds = &kinds;
     s->max_cycles = max_cycles;
     *plan = NULL;
@@ -369,7 +502,10 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     o.link_bandwidth = (popliner_bandwidth){0};
     o.objectives = s->objectives + first;
     o.num_objectives = end - first;
+    shared_table table = {.search = s, .limits = &limits};
     popliner_status status = make_table(s, &limits, finds_reasons, &costs, error);
+    if (status == POPLINER_OK && costs != NULL && s->ipus != NULL)
+        status = share(&table, costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && !s->is_stopped && s->is_settled)
         status = settle_table(s, &limits, costs, error);
@@ -381,20 +517,87 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     else if (status == POPLINER_OK && is_first)
         status = pl_plan_create_empty(true, plan, error);
     popliner_costs_free(costs);
+    free(table.stages);
+    free(table.numbers);
     return status;
 }
 
-/* Returns the fewest cycles that the slowest stage of a plan can have. */
-static popliner_status find_cycles(const search *s, const popliner_plan *plan, uint64_t *cycles,
-                                   popliner_error *error) {
+/* Chooses for all stages of the IPU of a stage of the plan, which is its first: `ipu` becomes the
+ * choice of the IPU. `texts` is NULL, or has room for all stages of the plan, whose cycles and peaks
+ * are then set. */
+static popliner_status choose_on_ipu(const search *s, popliner_plan *plan, size_t first,
+                                     pl_variant_choice *ipu, pl_text *texts,
+                                     popliner_error *error) {
+    const size_t count = plan->num_stages;
+    popliner_interval *stages = pl_new_array(count, sizeof *stages);
+    size_t *numbers = pl_new_array(count, sizeof *numbers);
+    pl_ipu_point *chosen = pl_new_array(count, sizeof *chosen);
+    pl_text *own_texts = pl_new_array(count, sizeof *own_texts);
+    pl_ipu_question q = {stages, numbers, 0, UINT64_MAX, limit_of_stage(s, plan, first), true};
+    popliner_status status =
+        stages != NULL && numbers != NULL && chosen != NULL && own_texts != NULL
+            ? POPLINER_OK
+            : pl_fail_memory(error, "the variants of the stages");
+    for (size_t i = first; status == POPLINER_OK && i < count; ++i) {
+        const popliner_plan_stage *own = &plan->stages[i];
+        if (own->ipu != plan->stages[first].ipu)
+            continue;
+        stages[q.count] =
+            (popliner_interval){own->first_unit, own->last_unit, place_of(s, count, i)};
+        numbers[q.count++] = i;
+    }
+    if (status == POPLINER_OK)
+        status = texts == NULL ? pl_ipu_choose(s->ipus, &q, ipu, error)
+                               : pl_ipu_name_choices(s->ipus, &q, ipu, chosen, own_texts, error);
+    if (status == POPLINER_OK && !ipu->exists)
+        status =
+            pl_fail(error, POPLINER_ERROR_INTERNAL,
+                    "the IPU of stage %zu has no variant within the limits of the plan", first);
+    for (size_t i = 0; texts != NULL && own_texts != NULL && i < q.count; ++i) {
+        texts[numbers[i]] = own_texts[i];
+        plan->stages[numbers[i]].peak_bytes = ipu->peak_bytes;
+        plan->stages[numbers[i]].cycles = chosen[i].on_ipu.cycles;
+    }
+    free(stages);
+    free(numbers);
+    free(chosen);
+    free(own_texts);
+    return status;
+}
+
+/* Lets the stages of the plan's IPUs choose; `values` become those of the IPUs. */
+static popliner_status choose_all(const search *s, popliner_plan *plan, pl_objective_values *values,
+                                  pl_text *texts, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    *cycles = 0;
+    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
         pl_variant_choice choice;
-        status = choose(s, plan, i, &choice, NULL, error);
-        if (status == POPLINER_OK && choice.cycles > *cycles)
-            *cycles = choice.cycles;
+        size_t first = s->ipus != NULL ? 0 : i;
+        while (plan->stages[first].ipu != plan->stages[i].ipu)
+            ++first;
+        if (first < i)
+            continue;
+        if (s->ipus != NULL)
+            status = choose_on_ipu(s, plan, i, &choice, texts, error);
+        else
+            status = choose(s, plan, i, &choice, texts == NULL ? NULL : &texts[i], error);
+        if (status == POPLINER_OK && texts != NULL && s->ipus == NULL) {
+            plan->stages[i].peak_bytes = choice.peak_bytes;
+            plan->stages[i].cycles = choice.cycles;
+        }
+        if (status == POPLINER_OK)
+            pl_objective_values_add(
+                values, pl_problem_load(&s->problem, i, choice.peak_bytes, choice.cycles));
     }
+    return status;
+}
+
+/* Returns the fewest cycles that the slowest IPU of a plan can have. */
+static popliner_status find_cycles(const search *s, popliner_plan *plan, uint64_t *cycles,
+                                   popliner_error *error) {
+    pl_objective_values values;
+    popliner_status status = choose_all(s, plan, &values, NULL, error);
+    *cycles = values.cycles;
     return status;
 }
 
@@ -421,28 +624,21 @@ static void set_values(const search *s, const pl_objective_values *of, uint64_t 
 /* Sets the stages of the plan to their choices. */
 static popliner_status complete(const search *s, popliner_plan *plan, uint64_t bound,
                                 popliner_error *error) {
-    pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
-    popliner_status status = POPLINER_OK;
+    pl_objective_values values;
+    pl_text *texts = pl_new_array(plan->num_stages, sizeof *texts);
     plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
-    if (plan->choices == NULL)
+    if (plan->choices == NULL || texts == NULL) {
+        free(texts);
         return pl_fail_memory(error, "the variants of the stages");
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+    }
+    popliner_status status = choose_all(s, plan, &values, texts, error);
+    for (size_t i = 0; i < plan->num_stages; ++i) {
         popliner_plan_stage *stage = &plan->stages[i];
         const uint64_t *link = pl_links_before(&s->problem.links, i + 1);
-        pl_variant_choice choice;
-        pl_text text = {0};
-        status = choose(s, plan, i, &choice, &text, error);
-        if (status != POPLINER_OK) {
-            free(text.data);
-            break;
-        }
-        plan->choices[i] = text.data;
-        stage->peak_bytes = choice.peak_bytes;
-        stage->cycles = choice.cycles;
+        plan->choices[i] = texts[i].data;
         stage->link_cycles = link == NULL ? 0 : link[stage->last_unit + 1];
-        pl_objective_values_add(&values,
-                                pl_problem_load(&s->problem, i, choice.peak_bytes, choice.cycles));
     }
+    free(texts);
     plan->peak_bytes = values.peak_bytes;
     plan->cycles = values.cycles;
     plan->spread = plan->num_stages == 0 ? 0 : values.peak_bytes - values.min_peak_bytes;
@@ -483,7 +679,10 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
     const pl_filter filter = s->filter;
     uint64_t speed = POPLINER_SPEED_ONE; /* the largest */
     popliner_status status = find_cycles(s, *plan, best_cycles, error);
-    *bound = s->has_variants ? pl_variants_least_cycles(&s->variants, longest_of(s)) : 0;
+    *bound = s->has_variants
+                 ? pl_variants_least_cycles(&s->variants,
+                                            s->ipus != NULL ? s->problem.num_ipus : longest_of(s))
+                 : 0;
     for (size_t i = 0; i < s->options.num_ipu_speeds; ++i)
         speed = pl_larger(speed, s->options.ipu_speeds[i].millionths);
     *bound = pl_speed_cycles(speed, *bound);
@@ -491,7 +690,9 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
         const uint64_t middle = *bound + (*best_cycles - *bound) / 2;
         uint64_t cycles = 0;
         bool is_found;
+        s->wants_any = s->ipus != NULL;
         status = replace(s, middle, s->cycles_at, s->cycles_at + 1, plan, &is_found, error);
+        s->wants_any = false;
         s->filter = filter;
         if (is_found)
             status = find_cycles(s, *plan, &cycles, error);
@@ -533,14 +734,6 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     if (pl_spread_is_of_cycles(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "recompute auto: not for the balance of cycles; put balance before cycles");
-    for (size_t i = 0; i < o->num_mapped_stages; ++i)
-        for (size_t k = 0; k < i; ++k)
-            if (o->device_map[i] == o->device_map[k])
-                return pl_fail(
-                    error, POPLINER_ERROR_USAGE,
-                    "recompute auto: stages %zu and %zu of the device map share an IPU; leave "
-                    "the map out",
-                    k, i);
     return POPLINER_OK;
 }
 
@@ -570,6 +763,8 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->ways = s->choices->ways;
     status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
     if (status == POPLINER_OK) {
+        if (!s->problem.is_shared)
+            s->ipus = NULL;
         s->filter = pl_filter_of_limits(&s->problem);
         status = find_kinds(s, error);
     }
@@ -660,6 +855,8 @@ popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *
                                  popliner_plan *plan, popliner_error *error) {
     popliner_plan *found = NULL;
     search s = {.costs = costs, .choices = choices, .options = *options, .most_cycles = UINT64_MAX};
+    pl_ipu_choices ipus = {.problem = &s.problem, .of = choices};
+    s.ipus = &ipus;
     popliner_status status = begin_search(&s, error);
     if (filter != NULL) {
         s.filter = *filter;

@@ -133,6 +133,58 @@ typedef struct pl_search_result {
     popliner_proof proof;     /* the method that proves the answer */
 } pl_search_result;
 
+/* ---- choices of stages on one IPU ---- */
+
+/* The cycles and bytes of a choice on its IPU, and its cycles at speed 1 and without links. */
+typedef struct pl_ipu_point {
+    pl_variant_point on_ipu;
+    uint64_t cycles;
+} pl_ipu_point;
+
+/* Chooses for stages on one IPU: variants of their own, or one of the ways for all of them.
+ * Zero-initialise all but the first two members; free with pl_ipu_choices_free. */
+typedef struct pl_ipu_choices {
+    const pl_problem *problem;
+    const pl_choices *of;
+    /* Variants: the points of stages, by their place from the end and interval */
+    struct pl_ipu_list **lists; /* [num_places]: triangles, or NULL; owned, like all arrays */
+    size_t num_places;
+    pl_variant_point *points;
+    size_t num_points;
+    size_t capacity;
+    pl_ipu_point *busy; /* of a question, stage by stage */
+    size_t busy_capacity;
+    size_t *first_busy; /* [stages + 1] */
+    size_t first_capacity;
+    pl_variant_point *merged[2];
+    size_t merged_capacity[2];
+    pl_shared *of_ways; /* [ways]: the measured stages; NULL until needed */
+} pl_ipu_choices;
+
+void pl_ipu_choices_free(pl_ipu_choices *choices);
+
+/* The stages of an IPU, and the limits of what they choose. */
+typedef struct pl_ipu_question {
+    const popliner_interval *stages; /* [count], ascending */
+    const size_t *numbers;           /* [count] in the device map; NULL: cycles do not matter */
+    size_t count;
+    uint64_t max_cycles; /* of the IPU */
+    uint64_t max_bytes;
+    bool by_cycles; /* the fewest cycles, then the smallest peak; else the smallest peak */
+} pl_ipu_question;
+
+/* Finds the best choice within the limits: peak_bytes and cycles are those of the IPU. Errors:
+ * MEMORY; INPUT for too many choices; those of the shared peaks. */
+popliner_status pl_ipu_choose(pl_ipu_choices *choices, const pl_ipu_question *question,
+                              pl_variant_choice *best, popliner_error *error);
+
+/* Like pl_ipu_choose; also sets chosen[count] to what each stage takes of the best choice, and
+ * appends the names to texts[count]. Of equal ones it is that in which the first stage has the
+ * fewest cycles, then the second, ...; of equal ways the first. Of ways, chosen has cycles only. */
+popliner_status pl_ipu_name_choices(pl_ipu_choices *choices, const pl_ipu_question *question,
+                                    pl_variant_choice *best, pl_ipu_point *chosen, pl_text *texts,
+                                    popliner_error *error);
+
 /* ---- device sweep ---- */
 
 /* Finds the best split one IPU after another: exact. Fast if few cuts are between finished and
