@@ -341,7 +341,9 @@ static char *ask(popliner_analysis *analysis, size_t question) {
               &error);
         break;
     case 6: /* a diagnosis */
-        check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
+        check(popliner_analysis_diagnose(analysis, POPLINER_MEMORY_MODEL_FULL, false, 0, SIZE_MAX,
+                                         &diagnosis, &error),
+              &error);
         /* a loaded analysis has no debug information, and so no paths */
         check(popliner_report_diagnosis(diagnosis, POPLINER_FORMAT_TSV, 0, &text, &error), &error);
         popliner_diagnosis_free(diagnosis);
@@ -605,12 +607,12 @@ static void tells_what_a_certificate_holds(void **state) {
 /* ---- diagnoses ---- */
 
 /* Walks what is missing and returns its bytes. */
-static uint64_t missing_bytes(const popliner_missing_variable *missing, size_t count) {
+static uint64_t missing_bytes(const pl_missing_variable *missing, size_t count) {
     uint64_t bytes = 0;
     uint64_t last_bytes = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         assert_true(missing[i].size_bytes <= last_bytes && missing[i].num_reasons > 0);
-        assert_true(*popliner_name_of(POPLINER_NAMED_MISSING, missing[i].reasons[0]) != '\0');
+        assert_true(*pl_missing_reason_text(missing[i].reasons[0]) != '\0');
         last_bytes = missing[i].size_bytes;
         bytes += missing[i].size_bytes;
     }
@@ -624,16 +626,19 @@ static void tells_what_is_missing(void **state) {
     uint64_t truth_bytes = 0;
     uint64_t explained_bytes = 0;
     (void)state;
-    check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
-    assert_int_equal(missing_bytes(diagnosis->missing_here, diagnosis->num_missing_here),
+    check(popliner_analysis_diagnose(analysis, POPLINER_MEMORY_MODEL_FULL, false, 0, SIZE_MAX,
+                                     &diagnosis, &error),
+          &error);
+    const pl_diagnosis *d = (const pl_diagnosis *)diagnosis;
+    assert_int_equal(missing_bytes(d->missing_here.items, d->missing_here.count),
                      diagnosis->truth_bytes - diagnosis->explained_bytes);
-    for (size_t i = 0; i < diagnosis->num_categories; i++) {
-        truth_bytes += diagnosis->categories[i].truth_bytes;
-        explained_bytes += diagnosis->categories[i].explained_bytes;
+    for (size_t i = 0; i < d->num_categories; i++) {
+        truth_bytes += d->categories[i].truth_bytes;
+        explained_bytes += d->categories[i].explained_bytes;
     }
-    assert_int_equal(
-        missing_bytes(diagnosis->missing_everywhere, diagnosis->num_missing_everywhere),
-        truth_bytes - explained_bytes);
+    assert_int_equal(missing_bytes(d->missing_everywhere.items, d->missing_everywhere.count),
+                     truth_bytes - explained_bytes);
+    assert_int_equal(diagnosis->num_contradictions, 0);
     popliner_diagnosis_free(diagnosis);
     popliner_analysis_free(analysis);
 }
@@ -691,15 +696,11 @@ static void refuses_what_makes_no_sense(void **state) {
     request.solver = &bad_options;
     bad_options.struct_size = 3;
     assert_usage(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
-    popliner_diagnosis_options bad_diagnosis[3] = {POPLINER_DIAGNOSIS_OPTIONS_INIT,
-                                                   POPLINER_DIAGNOSIS_OPTIONS_INIT,
-                                                   POPLINER_DIAGNOSIS_OPTIONS_INIT};
     popliner_diagnosis *diagnosis = NULL;
-    bad_diagnosis[0].struct_size = 0;
-    bad_diagnosis[1].first_unit = num_units;
-    bad_diagnosis[2].memory_model = (popliner_memory_model)2;
     for (size_t i = 0; i < 3; i++) {
-        assert_usage(popliner_analysis_diagnose(analysis, &bad_diagnosis[i], &diagnosis, &error),
+        const popliner_memory_model model = i == 0 ? 2 : POPLINER_MEMORY_MODEL_FULL;
+        assert_usage(popliner_analysis_diagnose(analysis, model, false, i == 0 ? 0 : num_units / i,
+                                                i == 2 ? 0 : SIZE_MAX, &diagnosis, &error),
                      &error);
         assert_null(diagnosis);
     }

@@ -59,14 +59,21 @@ static popliner_analysis *read_sample(void) {
     return analysis;
 }
 
+/* SIZE_MAX is the last unit. */
 static void diagnosis(void **state) {
     (void)state;
-    const popliner_diagnosis_options all = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_analysis *analysis = read_sample();
+    const popliner_chain *chain;
     popliner_diagnosis *with;
     popliner_diagnosis *without;
-    assert_int_equal(popliner_analysis_diagnose(analysis, &all, &with, NULL), POPLINER_OK);
-    assert_int_equal(popliner_analysis_diagnose(analysis, NULL, &without, NULL), POPLINER_OK);
+    assert_int_equal(popliner_analysis_chain(analysis, POPLINER_MEMORY_MODEL_FULL, &chain, NULL),
+                     POPLINER_OK);
+    assert_int_equal(popliner_analysis_diagnose(analysis, POPLINER_MEMORY_MODEL_FULL, false, 0,
+                                                chain->num_units - 1, &with, NULL),
+                     POPLINER_OK);
+    assert_int_equal(popliner_analysis_diagnose(analysis, POPLINER_MEMORY_MODEL_FULL, false, 0,
+                                                SIZE_MAX, &without, NULL),
+                     POPLINER_OK);
     assert_int_equal(without->model, POPLINER_MEMORY_MODEL_FULL);
     assert_false(without->layer_operations_only);
     assert_true(without->truth_bytes > 0);
@@ -181,7 +188,6 @@ static void errors(void **state) {
     golden_case c = made_whole_case();
     char *missing = test_path(*state, "missing/file");
     const pl_layer_options bad_regex = {.name_regex = "("};
-    popliner_diagnosis_options no_unit = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_solver_options no_stage = POPLINER_SOLVER_OPTIONS_INIT;
     pl_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
@@ -198,8 +204,6 @@ static void errors(void **state) {
     popliner_diagnosis *made;
     popliner_plan plan = {0};
     popliner_plan *solved;
-    no_unit.first_unit = 9;
-    no_unit.last_unit = 9;
     no_stage.num_ipus = 0;
     assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_debug_info_read(NULL, missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
@@ -217,11 +221,12 @@ static void errors(void **state) {
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
-    const pl_diagnosis_subject whole = {c.profile, c.operations, of, chain, meter};
-    assert_int_equal(pl_diagnose(&whole, &no_unit, &diagnosis, NULL), POPLINER_ERROR_USAGE);
+    const pl_diagnosis_subject whole = {c.profile, c.operations, of, chain, meter, false, 9, 9};
+    assert_int_equal(pl_diagnose(&whole, &diagnosis, NULL), POPLINER_ERROR_USAGE);
     analysis = read_sample();
-    assert_int_equal(popliner_analysis_diagnose(analysis, &no_unit, &made, NULL),
-                     POPLINER_ERROR_USAGE);
+    assert_int_equal(
+        popliner_analysis_diagnose(analysis, POPLINER_MEMORY_MODEL_FULL, false, 9, 9, &made, NULL),
+        POPLINER_ERROR_USAGE);
     assert_int_equal(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
     popliner_analysis_free(analysis);

@@ -47,13 +47,10 @@ static pl_diagnosis diagnose(const subject *s, bool layer_operations_only, size_
                              size_t last_unit) {
     pl_diagnosis d = {0};
     popliner_error error = {.message = ""};
-    const pl_diagnosis_subject whole = {s->c->profile, s->c->operations, s->layers, s->chain,
-                                        s->meter};
-    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    options.layer_operations_only = layer_operations_only;
-    options.first_unit = first_unit;
-    options.last_unit = last_unit;
-    if (pl_diagnose(&whole, &options, &d, &error) != POPLINER_OK)
+    const pl_diagnosis_subject whole = {s->c->profile, s->c->operations, s->layers,
+                                        s->chain,      s->meter,         layer_operations_only,
+                                        first_unit,    last_unit};
+    if (pl_diagnose(&whole, &d, &error) != POPLINER_OK)
         fail_msg("%s: %s", s->c->name, error.message);
     return d;
 }
@@ -78,7 +75,7 @@ static void expect_line(const char *log, const char *label, uint64_t truth, uint
     assert_true(fabs(own - percent) < 0.00501);
 }
 
-static const popliner_diagnosis_programs *programs_of(const pl_diagnosis *d, const char *type) {
+static const pl_diagnosis_programs *programs_of(const pl_diagnosis *d, const char *type) {
     for (size_t i = 0; i < d->num_program_types; i++) {
         if (strcmp(d->programs[i].type, type) == 0)
             return &d->programs[i];
@@ -87,7 +84,7 @@ static const popliner_diagnosis_programs *programs_of(const pl_diagnosis *d, con
     return NULL;
 }
 
-static const popliner_diagnosis_category *category_of(const pl_diagnosis *d, const char *name) {
+static const pl_diagnosis_category *category_of(const pl_diagnosis *d, const char *name) {
     for (size_t i = 0; i < d->num_categories; i++) {
         if (strcmp(d->categories[i].name, name) == 0)
             return &d->categories[i];
@@ -111,7 +108,7 @@ static size_t count_name(const char *place, const char *name) {
 /* The missing programs: as many, and where all are shown the same names. Its names are those of the
  * programs, without that of a compute set. */
 static void expect_missing(const golden_case *c, const char *log, const char *type,
-                           const popliner_diagnosis_programs *programs) {
+                           const pl_diagnosis_programs *programs) {
     size_t count = programs->num_all - programs->num_seen;
     char start[100];
     size_t their_count = 0;
@@ -141,16 +138,16 @@ static void check_single_stage(const golden_case *c, const char *file, bool laye
                  {"vertex state diff", "vertexInstanceState"},
                  {"control code diff", "controlCode"},
                  {"exchange code diff", "internalExchangeCode"}};
-    const popliner_diagnosis_programs *executes = programs_of(&d, "OnTileExecute");
-    const popliner_diagnosis_programs *exchanges = programs_of(&d, "DoExchange");
-    assert_int_equal(d.model, POPLINER_MEMORY_MODEL_POPLINER);
-    assert_int_equal(d.layer_operations_only, layers_only);
+    const pl_diagnosis_programs *executes = programs_of(&d, "OnTileExecute");
+    const pl_diagnosis_programs *exchanges = programs_of(&d, "DoExchange");
+    assert_int_equal(d.told.model, POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(d.told.layer_operations_only, layers_only);
     expect_line(log, "onTileExecutes diff", executes->num_all, executes->num_seen);
     expect_line(log, "doExchange diff", exchanges->num_all, exchanges->num_seen);
     expect_missing(c, log, "onTileExecute", executes);
     expect_missing(c, log, "doExchange", exchanges);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        const popliner_diagnosis_category *row = category_of(&d, codes[i].category);
+        const pl_diagnosis_category *row = category_of(&d, codes[i].category);
         assert_non_null(row);
         expect_line(log, codes[i].label, row->truth_bytes, row->explained_bytes);
     }
@@ -159,15 +156,15 @@ static void check_single_stage(const golden_case *c, const char *file, bool laye
     const char *line = strstr(log, "Popliner steps from ");
     assert_non_null(line);
     assert_int_equal(sscanf(line, "Popliner steps from %lu to %lu", &first, &last), 2);
-    assert_int_equal(d.first_step, first);
-    assert_int_equal(d.last_step + 1, last); /* theirs is half-open */
-    expect_line(log, "Steps diff", c->profile->num_steps, d.last_step + 1 - d.first_step);
+    assert_int_equal(d.told.first_step, first);
+    assert_int_equal(d.told.last_step + 1, last); /* theirs is half-open */
+    expect_line(log, "Steps diff", c->profile->num_steps, d.told.last_step + 1 - d.told.first_step);
     line = strstr(log, "Memory bottleneck in tile ");
     assert_non_null(line);
     assert_int_equal(sscanf(line, "Memory bottleneck in tile %lu and step %lu", &first, &last), 2);
-    assert_int_equal(d.tile, first);
-    assert_int_equal(d.step, last);
-    expect_line(log, "Memory at bottleneck tile diff", d.truth_bytes, d.explained_bytes);
+    assert_int_equal(d.told.tile, first);
+    assert_int_equal(d.told.step, last);
+    expect_line(log, "Memory at bottleneck tile diff", d.told.truth_bytes, d.told.explained_bytes);
     pl_diagnosis_clear(&d);
     end(&s);
     free(log);
@@ -357,7 +354,7 @@ static void check_programs(const subject *s, const pl_diagnosis *d, const expect
     const popliner_profile *p = s->c->profile;
     size_t num_all = 0;
     for (size_t i = 0; i < d->num_program_types; i++) {
-        const popliner_diagnosis_programs *group = &d->programs[i];
+        const pl_diagnosis_programs *group = &d->programs[i];
         size_t num_missing = 0;
         size_t num_of_type = 0;
         for (uint32_t program = 0; program < p->num_programs; program++) {
@@ -393,7 +390,7 @@ static void check_categories(const subject *s, const pl_diagnosis *d, const expe
     uint64_t sum = 0;
     uint64_t size_of_all = 0;
     for (size_t i = 0; i < d->num_categories; i++) {
-        const popliner_diagnosis_category *row = &d->categories[i];
+        const pl_diagnosis_category *row = &d->categories[i];
         bool is_known = false;
         assert_int_equal(row->truth_bytes, read_category(db, row->name, num_tiles, &is_known));
         assert_true(is_known || row->truth_bytes == 0);
@@ -492,32 +489,32 @@ static void check_bottleneck(const subject *s, const pl_diagnosis *d, size_t fir
             }
         }
     }
-    assert_int_equal(d->truth_bytes, most);
-    assert_int_equal(d->tile, most_tile);
-    assert_int_equal(d->step, most_step);
-    assert_string_equal(d->program_name, pl_profile_program_name(p, p->step_program[d->step]));
+    assert_int_equal(d->told.truth_bytes, most);
+    assert_int_equal(d->told.tile, most_tile);
+    assert_int_equal(d->told.step, most_step);
+    assert_string_equal(d->told.program_name,
+                        pl_profile_program_name(p, p->step_program[d->told.step]));
     free(units);
     free(changes);
 }
 
 /* ---- What is missing ------------------------------------------------------------------------ */
 
-static uint64_t sum_of(const popliner_missing_variables *list) {
+static uint64_t sum_of(const pl_missing_variables *list) {
     uint64_t sum = 0;
     for (size_t i = 0; i < list->count; i++)
         sum += list->items[i].size_bytes;
     return sum;
 }
 
-static bool is_of(const popliner_profile *p, size_t variable,
-                  const popliner_missing_variable *item) {
+static bool is_of(const popliner_profile *p, size_t variable, const pl_missing_variable *item) {
     return strcmp(category_name(p, variable), item->category) == 0 &&
            strcmp(variable_name(p, variable), item->name) == 0;
 }
 
 /* The size of the same name and category in the list. */
-static uint64_t size_in(const popliner_missing_variables *list, const char *name,
-                        const char *category, size_t *num_items) {
+static uint64_t size_in(const pl_missing_variables *list, const char *name, const char *category,
+                        size_t *num_items) {
     uint64_t size = 0;
     *num_items = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -531,7 +528,7 @@ static uint64_t size_in(const popliner_missing_variables *list, const char *name
 }
 
 static bool touches_missing(const subject *s, const expected *e, uint32_t program,
-                            const popliner_missing_variable *item) {
+                            const pl_missing_variable *item) {
     const popliner_profile *p = s->c->profile;
     for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
          l++) {
@@ -545,15 +542,14 @@ static bool touches_missing(const subject *s, const expected *e, uint32_t progra
 }
 
 /* From the debug id and the operations alone. */
-static popliner_missing_reason expect_reason(const subject *s, const expected *e,
-                                             uint32_t program) {
+static pl_missing_reason expect_reason(const subject *s, const expected *e, uint32_t program) {
     const popliner_profile *p = s->c->profile;
     char path[10];
     for (size_t i = 0; i < pl_operations_count(s->c->operations); i++) {
         const popliner_operation *operation = pl_operation_at(s->c->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             if (operation->programs[k] == program)
-                return POPLINER_MISSING_NO_LAYER;
+                return PL_MISSING_NO_LAYER;
         }
     }
     assert_false(e->program_seen[program]);
@@ -562,9 +558,9 @@ static popliner_missing_reason expect_reason(const subject *s, const expected *e
     if (id == 0 && set != PL_NONE)
         id = p->compute_set_debug_context[set];
     if (id == 0)
-        return POPLINER_MISSING_NO_DEBUG_ID;
-    return pl_debug_info_path(s->c->info, id, path, sizeof path) ? POPLINER_MISSING_NO_OPERATION
-                                                                 : POPLINER_MISSING_UNKNOWN_CONTEXT;
+        return PL_MISSING_NO_DEBUG_ID;
+    return pl_debug_info_path(s->c->info, id, path, sizeof path) ? PL_MISSING_NO_OPERATION
+                                                                 : PL_MISSING_UNKNOWN_CONTEXT;
 }
 
 static bool is_model_data(const char *category) {
@@ -576,18 +572,17 @@ static bool is_model_data(const char *category) {
 
 /* What docs/diagnosis.md calls the reasons. */
 static const char *const reason_words[] = {
-    [POPLINER_MISSING_NO_DEBUG_ID] = "no debug id",
-    [POPLINER_MISSING_UNKNOWN_CONTEXT] = "debug id not in the debug information",
-    [POPLINER_MISSING_NO_OPERATION] = "context chain without operation layer",
-    [POPLINER_MISSING_NO_LAYER] = "operation in no layer",
-    [POPLINER_MISSING_UNTOUCHED] = "touched by no program",
-    [POPLINER_MISSING_PARENT] = "of a program with children, besides theirs",
-    [POPLINER_MISSING_COMPILER] = "the compiler's own",
+    [PL_MISSING_NO_DEBUG_ID] = "no debug id",
+    [PL_MISSING_UNKNOWN_CONTEXT] = "debug id not in the debug information",
+    [PL_MISSING_NO_OPERATION] = "context chain without operation layer",
+    [PL_MISSING_NO_LAYER] = "operation in no layer",
+    [PL_MISSING_UNTOUCHED] = "touched by no program",
+    [PL_MISSING_PARENT] = "of a program with children, besides theirs",
+    [PL_MISSING_COMPILER] = "the compiler's own",
 };
 
 /* Adds a reason that is not there yet. */
-static void expect_also(popliner_missing_reason *reasons, size_t *count,
-                        popliner_missing_reason reason) {
+static void expect_also(pl_missing_reason *reasons, size_t *count, pl_missing_reason reason) {
     for (size_t i = 0; i < *count; i++) {
         if (reasons[i] == reason)
             return;
@@ -597,9 +592,9 @@ static void expect_also(popliner_missing_reason *reasons, size_t *count,
 
 /* The reasons of all programs that touch an item, in their order, then those of its parts; whose
  * these are is another test's. `is_unique`: no other item has its name and category. */
-static void check_reasons(const subject *s, const expected *e,
-                          const popliner_missing_variable *item, bool is_unique) {
-    popliner_missing_reason reasons[POPLINER_MISSING_COMPILER + 1];
+static void check_reasons(const subject *s, const expected *e, const pl_missing_variable *item,
+                          bool is_unique) {
+    pl_missing_reason reasons[PL_MISSING_COMPILER + 1];
     size_t count = 0;
     uint64_t named_bytes = 0;
     for (uint32_t program = 0; is_unique && program < s->c->profile->num_programs; program++) {
@@ -615,12 +610,12 @@ static void check_reasons(const subject *s, const expected *e,
     if (item->num_programs == 0)
         assert_int_equal(item->compiler_bytes, is_own ? item->size_bytes - named_bytes : 0);
     if (item->compiler_bytes > 0)
-        expect_also(reasons, &count, POPLINER_MISSING_COMPILER);
+        expect_also(reasons, &count, PL_MISSING_COMPILER);
     if (count == 0)
-        expect_also(reasons, &count, POPLINER_MISSING_UNTOUCHED);
+        expect_also(reasons, &count, PL_MISSING_UNTOUCHED);
     assert_true(item->num_reasons > 0);
     for (size_t i = 0; i < item->num_reasons; i++)
-        assert_string_equal(popliner_name_of(POPLINER_NAMED_MISSING, item->reasons[i]),
+        assert_string_equal(pl_missing_reason_text(item->reasons[i]),
                             reason_words[item->reasons[i]]);
     if (!is_unique)
         return;
@@ -632,8 +627,8 @@ static void check_reasons(const subject *s, const expected *e,
 
 /* A list against the variables of `tile` (SIZE_MAX: of all) that are live at `step` (SIZE_MAX: at
  * any). */
-static void check_missing(const subject *s, const expected *e,
-                          const popliner_missing_variables *list, size_t tile, size_t step) {
+static void check_missing(const subject *s, const expected *e, const pl_missing_variables *list,
+                          size_t tile, size_t step) {
     const popliner_profile *p = s->c->profile;
     uint64_t sum = 0;
     uint64_t *size_of_item = test_new_array(list->count, sizeof *size_of_item);
@@ -671,7 +666,7 @@ static void check_missing(const subject *s, const expected *e,
     }
     assert_int_equal(sum_of(list), sum);
     for (size_t i = 0; i < list->count; i++) {
-        const popliner_missing_variable *item = &list->items[i];
+        const pl_missing_variable *item = &list->items[i];
         size_t num_items;
         uint64_t size = size_in(list, item->name, item->category, &num_items);
         if (size_of_item[i] > 0)
@@ -702,18 +697,19 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     const popliner_profile *p = s->c->profile;
     expected e = expect(s, layers_only);
     pl_diagnosis d = diagnose(s, layers_only, 0, SIZE_MAX);
-    assert_int_equal(d.tiles_off, 0);
+    assert_int_equal(d.told.tiles_off, 0);
     check_programs(s, &d, &e);
     check_categories(s, &d, &e, db);
     check_bottleneck(s, &d, 0, SIZE_MAX);
-    check_missing(s, &e, &d.missing_here, d.tile, d.step);
+    check_missing(s, &e, &d.missing_here, d.told.tile, d.told.step);
     check_missing(s, &e, &d.missing_everywhere, SIZE_MAX, SIZE_MAX);
     popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
-    assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_TILE, d.tile, &account, NULL),
+    assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_TILE, d.told.tile, &account, NULL),
                      POPLINER_OK);
-    assert_int_equal(d.truth_bytes, account.always_live_bytes + account.not_always_live_peak_bytes);
-    if (d.model == POPLINER_MEMORY_MODEL_FULL)
-        assert_int_equal(d.explained_bytes + sum_of(&d.missing_here), d.truth_bytes);
+    assert_int_equal(d.told.truth_bytes,
+                     account.always_live_bytes + account.not_always_live_peak_bytes);
+    if (d.told.model == POPLINER_MEMORY_MODEL_FULL)
+        assert_int_equal(d.told.explained_bytes + sum_of(&d.missing_here), d.told.truth_bytes);
     size_t num_noted = 0;
     for (size_t i = 0; i < d.num_coverage; i++) {
         size_t count = 0;
@@ -722,8 +718,8 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
         assert_int_equal(d.coverage[i].num_operations, count);
         num_noted += count;
     }
-    assert_int_equal(num_noted, d.num_operations);
-    assert_int_equal(d.num_operations, pl_operations_count(s->c->operations));
+    assert_int_equal(num_noted, d.told.num_operations);
+    assert_int_equal(d.told.num_operations, pl_operations_count(s->c->operations));
     pl_diagnosis_clear(&d);
     free_expected(&e);
 }
@@ -789,15 +785,12 @@ static void refuses_units_that_are_not_there(void **state) {
     subject s = begin(&c, POPLINER_MEMORY_MODEL_FULL);
     size_t num_units = pl_chain_num_units(s.chain);
     const size_t wrong[][2] = {{num_units, SIZE_MAX}, {1, 0}, {SIZE_MAX, SIZE_MAX}};
-    const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers, s.chain, s.meter};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pl_diagnosis d = {0};
         popliner_error error = {.message = ""};
-        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-        options.layer_operations_only = i == 2;
-        options.first_unit = wrong[i][0];
-        options.last_unit = wrong[i][1];
-        assert_int_equal(pl_diagnose(&whole, &options, &d, &error), POPLINER_ERROR_USAGE);
+        const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers,    s.chain,
+                                            s.meter,   i == 2,       wrong[i][0], wrong[i][1]};
+        assert_int_equal(pl_diagnose(&whole, &d, &error), POPLINER_ERROR_USAGE);
         assert_true(*error.message != '\0');
         assert_null(d.programs);
     }

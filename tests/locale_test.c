@@ -88,12 +88,12 @@ static void add_reports(pl_text *all, const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
-    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     pl_diagnosis diagnosis = {0};
     char *text = NULL;
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
-    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain, meter};
-    assert_int_equal(pl_diagnose(&whole, &options, &diagnosis, NULL), POPLINER_OK);
+    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain,
+                                        meter,      false,         0,      SIZE_MAX};
+    assert_int_equal(pl_diagnose(&whole, &diagnosis, NULL), POPLINER_OK);
     diagnosis.profile = c->profile;
     diagnosis.operations = c->operations;
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);

@@ -290,7 +290,7 @@ static bool owns(const found *f, const bool *program_seen, int code, size_t owne
 /* The part of the same owner: the same bytes, type and programs. */
 static void assert_part(const found *f, const bool *program_seen, int code, size_t owner,
                         uint64_t size_bytes, size_t first_tile, size_t end_tile,
-                        const popliner_missing_variable *item) {
+                        const pl_missing_variable *item) {
     uint32_t programs[3] = {0};
     size_t num_programs = 0;
     for (uint32_t program = 0; program < f->num_programs; program++) {
@@ -301,13 +301,13 @@ static void assert_part(const found *f, const bool *program_seen, int code, size
         num_programs++;
     }
     for (size_t i = 0; i < item->num_parts; i++) {
-        const popliner_missing_part *part = &item->parts[i];
+        const pl_missing_part *part = &item->parts[i];
         if (part->size_bytes == size_bytes && part->num_programs == num_programs &&
             memcmp(part->programs, programs, sizeof programs) == 0 &&
             (code == VERTEX) == (part->vertex_type != NULL) &&
             (code != VERTEX || strcmp(part->vertex_type, f->type_name[owner]) == 0)) {
             if (code >= EXCHANGE && program_seen[owner])
-                assert_int_equal(part->reasons[0], POPLINER_MISSING_PARENT);
+                assert_int_equal(part->reasons[0], PL_MISSING_PARENT);
             return;
         }
     }
@@ -318,11 +318,11 @@ static void assert_part(const found *f, const bool *program_seen, int code, size
 
 /* One code on tiles; `num_named` counts parts. */
 static void check_code(const found *f, const bool *program_seen, int code,
-                       const popliner_missing_variables *list, size_t tile, size_t *num_named) {
+                       const pl_missing_variables *list, size_t tile, size_t *num_named) {
     size_t first_tile = tile == SIZE_MAX ? 0 : tile;
     size_t end_tile = tile == SIZE_MAX ? f->num_tiles : tile + 1;
-    const popliner_missing_variable none = {.name = ""};
-    const popliner_missing_variable *item = &none;
+    const pl_missing_variable none = {.name = ""};
+    const pl_missing_variable *item = &none;
     for (size_t i = 0; i < list->count; i++) {
         if (*list->items[i].name == '\0' && strcmp(list->items[i].category, code_names[code]) == 0)
             item = &list->items[i];
@@ -371,12 +371,10 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     pl_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
     pl_diagnosis d = {0};
-    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    options.memory_model = model;
-    options.layer_operations_only = layers_only;
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
-    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain, meter};
-    assert_int_equal(pl_diagnose(&whole, &options, &d, NULL), POPLINER_OK);
+    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain,
+                                        meter,      layers_only,   0,      SIZE_MAX};
+    assert_int_equal(pl_diagnose(&whole, &d, NULL), POPLINER_OK);
     bool *program_seen = test_new_array(f->num_programs, sizeof *program_seen);
     memset(program_seen, true, f->num_programs);
     for (size_t i = 0; i < d.num_program_types; i++) {
@@ -385,7 +383,7 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     }
     /* PopLiner's model counts vertices by rules of its own */
     for (int code = model == POPLINER_MEMORY_MODEL_FULL ? 0 : EXCHANGE; code < NUM_CODES; code++) {
-        check_code(f, program_seen, code, &d.missing_here, d.tile, &num_named[code]);
+        check_code(f, program_seen, code, &d.missing_here, d.told.tile, &num_named[code]);
         check_code(f, program_seen, code, &d.missing_everywhere, SIZE_MAX, &num_named[code]);
     }
     free(program_seen);

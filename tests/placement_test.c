@@ -17,7 +17,7 @@
 static void test_real_addresses(void **state) {
     (void)state;
     popliner_profile *p = NULL;
-    popliner_layout layout;
+    pl_laid_out layout;
     char *path = test_firehose_file("profile.pop");
     if (path == NULL)
         skip();
@@ -28,7 +28,7 @@ static void test_real_addresses(void **state) {
     assert_int_equal(layout.num_variables, 50407);
     assert_int_equal(layout.num_equal, 50407);
     uint64_t sum_bytes = layout.live_bytes;
-    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
+    for (size_t i = 0; i < PL_NUM_GAPS; i++)
         sum_bytes += layout.gap_bytes[i];
     assert_int_equal(sum_bytes, layout.end_bytes);
 
@@ -202,7 +202,7 @@ static void check_tile(const tile *t) {
     size_t count = 0;
     uint64_t end = 0;
     uint64_t highest = 0;
-    uint64_t gap_bytes[POPLINER_NUM_GAPS] = {0};
+    uint64_t gap_bytes[PL_NUM_GAPS] = {0};
     assert_non_null(placer);
     assert_true(pl_placer_replay(placer, 0, &items, &count, &end));
     check_order(t, items, count);
@@ -215,7 +215,7 @@ static void check_tile(const tile *t) {
     }
     assert_int_equal(end, highest);
     pl_placer_add_gaps(placer, 0, gap_bytes);
-    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
+    for (size_t i = 0; i < PL_NUM_GAPS; i++)
         highest -= gap_bytes[i];
     assert_int_equal(highest, 0);
     pl_placer_free(placer);

@@ -145,10 +145,10 @@ static popliner_status make_tiles(void *user, char **text, popliner_error *error
 }
 
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
-    const popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    const pl_diagnosis_subject whole = {s.c.profile, s.c.operations, s.layers, s.chain, s.meter};
+    const pl_diagnosis_subject whole = {s.c.profile, s.c.operations, s.layers, s.chain,
+                                        s.meter,     false,          0,        SIZE_MAX};
     pl_diagnosis diagnosis = {0};
-    popliner_status status = pl_diagnose(&whole, &options, &diagnosis, error);
+    popliner_status status = pl_diagnose(&whole, &diagnosis, error);
     diagnosis.profile = s.c.profile;
     diagnosis.operations = s.c.operations;
     diagnosis.option_names = s.input.option_names;
@@ -368,7 +368,7 @@ static void diagnoses_of_code(void **state) {
         char *text = NULL;
         assert_true(scarce_memory_check("the diagnosis", make_diagnosis, &format) > 0);
         assert_int_equal(make_diagnosis(&format, &text, NULL), POPLINER_OK);
-        assert_non_null(strstr(text, pl_missing_reason_text(POPLINER_MISSING_PARENT)));
+        assert_non_null(strstr(text, pl_missing_reason_text(PL_MISSING_PARENT)));
         free(text);
     }
     s.c.profile->category[0] = PL_CATEGORY_VARIABLE;

@@ -617,14 +617,13 @@ static bool diagnoses(const char *path) {
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
         pl_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
         pl_diagnosis diagnosis = {0};
         assert_int_equal(pl_stage_meter_create(chain, &meter, &error), POPLINER_OK);
-        const pl_diagnosis_subject whole = {c.profile, c.operations, layers, chain, meter};
-        options.memory_model = model;
-        assert_int_equal(pl_diagnose(&whole, &options, &diagnosis, &error), POPLINER_OK);
+        const pl_diagnosis_subject whole = {c.profile, c.operations, layers, chain,
+                                            meter,     false,        0,      SIZE_MAX};
+        assert_int_equal(pl_diagnose(&whole, &diagnosis, &error), POPLINER_OK);
         pl_diagnosis_clear(&diagnosis);
         pl_stage_meter_free(meter);
         pl_chain_free(chain);

@@ -301,12 +301,15 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            popliner_certificate **certificate,
                                            popliner_error *error);
 
-/* Measures all operations as one stage and compares it with the compiler's own account. `options`
- * may be NULL. The caller frees *diagnosis before the analysis. Errors: USAGE (no such unit); those
- * of popliner_analysis_chain. Cost: a few passes over variables and programs. */
-popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
-                                           const popliner_diagnosis_options *options,
-                                           popliner_diagnosis **diagnosis, popliner_error *error);
+/* Measures all operations, or those in layers only, as one stage and compares it with the
+ * compiler's own account. The bottleneck is that of the steps of the units first_unit ...
+ * last_unit of the model's chain; SIZE_MAX is the last unit. The caller frees *diagnosis before the
+ * analysis. Errors: USAGE (no such unit or model); those of popliner_analysis_chain. Cost: a few
+ * passes over variables and programs. */
+popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner_memory_model model,
+                                           bool layer_operations_only, size_t first_unit,
+                                           size_t last_unit, popliner_diagnosis **diagnosis,
+                                           popliner_error *error);
 
 /* Chooses the numbers of stages and replicas for pipelines of the profile, like
  * popliner_replicas_solve. Ignores these members of `options`: `solver` (the request has one),

@@ -172,59 +172,10 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
  * Threads: a comparison does not change, and any number of threads may read it at once.
  * popliner_analysis_compare uses its analyses as popliner/analysis.h says. */
 
-/* Uses of bytes: code by the compiler's categories, all other live data, and layout overhead. */
-typedef enum popliner_group {
-    POPLINER_GROUP_VERTEX_CODE,
-    POPLINER_GROUP_VERTEX_STATE,
-    POPLINER_GROUP_EXCHANGE_CODE,
-    POPLINER_GROUP_CONTROL_CODE,
-    POPLINER_GROUP_DATA,
-    POPLINER_GROUP_LAYOUT,
-    POPLINER_NUM_GROUPS,
-} popliner_group;
-
-/* Bytes per tile, summed up over tiles. */
-typedef struct popliner_tile_spread {
-    uint64_t min_bytes;
-    uint64_t median_bytes; /* the upper one of an even number of tiles */
-    double mean_bytes;
-    uint64_t max_bytes;
-    size_t tile; /* the first with max_bytes */
-} popliner_tile_spread;
-
-/* The memory of one IPU. */
-typedef struct popliner_ipu_memory {
-    /* always-live bytes and the peak of not-always-live ones */
-    popliner_tile_spread live;
-    popliner_tile_spread whole;                /* including layout overhead */
-    uint64_t group_bytes[POPLINER_NUM_GROUPS]; /* over all tiles */
-    uint64_t tile_bytes[POPLINER_NUM_GROUPS];  /* on whole.tile */
-} popliner_ipu_memory;
-
-/* The parts of a prediction that can be left out: the effects in the order of their bits, then
- * accumulators. */
-enum { POPLINER_NUM_COUNTED_PARTS = 4 };
-
-/* One stage. Errors are those of its peak, in percent of the compiled peak; above 0 the prediction
- * is too high. They include layout overhead, unless the request leaves the layout out. NAN: there
- * is none. */
-typedef struct popliner_compared_stage {
-    popliner_interval units;
-    popliner_ipu_memory predicted; /* the expected memory */
-    popliner_ipu_memory compiled;
-    double error_percent;
-    double live_error_percent; /* of the largest live bytes */
-    /* the error without each part; NAN if it was not requested */
-    double without_percent[POPLINER_NUM_COUNTED_PARTS];
-    double corrected_percent; /* the error after the correction */
-    /* the error after a correction that was derived from all other stages */
-    double left_out_percent;
-} popliner_compared_stage;
-
-/* The results of comparing predictions with compiled stages. Owned by the caller, who reads them
- * and changes nothing; free with popliner_comparison_free. Later versions may append members. */
+/* Predictions compared with compiled stages; popliner_report_comparison writes all results. Owned by
+ * the caller, who reads them and changes nothing; free with popliner_comparison_free. Later versions
+ * may append members. */
 typedef struct popliner_comparison {
-    const popliner_compared_stage *stages; /* [num_stages] */
     size_t num_stages;
     const popliner_calibration *correction; /* NULL if there is none */
 } popliner_comparison;

@@ -17,137 +17,14 @@
 extern "C" {
 #endif
 
-/* The reason why a program belongs to no operation that counts, or memory is unattributed. */
-typedef enum popliner_missing_reason {
-    POPLINER_MISSING_NO_DEBUG_ID,     /* its program has no debug id */
-    POPLINER_MISSING_UNKNOWN_CONTEXT, /* the debug id is not in the debug information */
-    POPLINER_MISSING_NO_OPERATION,    /* no context above it is an operation */
-    /* its operation is in no layer, and layer_operations_only is set */
-    POPLINER_MISSING_NO_LAYER,
-    POPLINER_MISSING_UNTOUCHED, /* data that no program touches */
-    POPLINER_MISSING_PARENT,    /* a parent's own control code, which no operation counts */
-    POPLINER_MISSING_COMPILER,  /* the compiler's own memory, not data of the model */
-} popliner_missing_reason;
-
-/* More than the number of reasons. */
-#define POPLINER_MAX_MISSING_REASONS 16
-
-/* An unattributed part of the code or vertex state of a category: the code of a vertex type, the
- * state of a compute set, or the code of a program. Code that a program of a counted operation also
- * has on the tile in question is attributed. */
-typedef struct popliner_missing_part {
-    const char *
-        /* the name of the type whose code it is; NULL if it is not code of a vertex type */
-        vertex_type;
-    uint64_t size_bytes; /* sum over the tiles in question */
-    /* [num_reasons] of all its programs: distinct, that of the first program first */
-    popliner_missing_reason reasons[POPLINER_MAX_MISSING_REASONS];
-    size_t num_reasons;
-    size_t num_programs;  /* the number of programs that have it there */
-    uint32_t programs[3]; /* the first of the programs */
-} popliner_missing_part;
-
-/* The programs of one type. */
-typedef struct popliner_diagnosis_programs {
-    const char *type; /* for example "OnTileExecute" */
-    size_t num_all;
-    size_t num_seen;         /* in operations that count */
-    const uint32_t *missing; /* numbers of the other programs, ascending: [num_all - num_seen] */
-} popliner_diagnosis_programs;
-
-/* One memory category, over all tiles. For code and vertex state, the attributed bytes are those
- * that the profile reports for programs of counted operations; for data, those of the variables
- * that these programs touch. */
-typedef struct popliner_diagnosis_category {
-    const char *name;
-    uint64_t truth_bytes;
-    uint64_t explained_bytes;
-    size_t tiles_exceeded; /* on which more is attributed than reported */
-} popliner_diagnosis_category;
-
-/* Unattributed variables of one name and category. Code and vertex state have parts instead of a
- * name: size_bytes is the sum of the parts, of compiler_bytes, and of what programs touch of the
- * category that is not always-live. Belongs to the diagnosis; later versions may append members. */
-typedef struct popliner_missing_variable {
-    const char *name; /* of the unlowered variable; "" if there is none */
-    const char *category;
-    uint64_t size_bytes;    /* sum over the tiles in question */
-    size_t num_programs;    /* the number of programs that touch them */
-    uint32_t programs[3];   /* the first of the programs */
-    uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
-
-    /* [num_reasons] of all programs that touch them, and of all parts: distinct, that of the first
-     * program or the largest part first, POPLINER_MISSING_COMPILER last */
-    popliner_missing_reason reasons[POPLINER_MAX_MISSING_REASONS];
-    size_t num_reasons;
-    const popliner_missing_part *parts; /* [num_parts], the largest first */
-    size_t num_parts;
-    uint64_t compiler_bytes; /* the compiler's own: neither data of the model nor of a program */
-} popliner_missing_variable;
-
-/* The number of operations whose layer one rule found. */
-typedef struct popliner_coverage {
-    popliner_layer_rule rule;
-    size_t num_named; /* as popliner_layer_finding.num_named */
-    const char *note; /* as popliner_layer_finding.note */
-    size_t num_operations;
-} popliner_coverage;
-
-/* Why addresses of a tile that lie below its highest one are not in use at the step where most is
- * live. docs/internals/layout.md explains them. */
-typedef enum popliner_gap {
-    POPLINER_GAP_RESERVED,  /* the first bytes of each tile */
-    POPLINER_GAP_ALIGNMENT, /* before a variable that needs a multiple of its alignment */
-    POPLINER_GAP_CODE,      /* no data lies in the elements of memory that hold code */
-    POPLINER_GAP_APART,     /* other variables that must not share an element */
-    POPLINER_GAP_LIVES,     /* in use at some step, but not at that one */
-    POPLINER_NUM_GAPS,
-} popliner_gap;
-
-/* The tiles laid out by the compiler's rule: whether its variables get the addresses of the file.
- * Of large profiles every n-th tile was laid out. Sums are over these tiles. */
-typedef struct popliner_layout {
-    size_t num_tiles;       /* that were laid out, without those that have no variables */
-    size_t num_tiles_equal; /* on which all addresses are those of the file */
-    size_t num_ends_equal;  /* on which the highest one is */
-    uint64_t num_variables;
-    uint64_t num_equal;                    /* variables with the address of the file */
-    uint64_t end_bytes;                    /* up to the highest addresses, as laid out */
-    uint64_t live_bytes;                   /* of these in use at the step where most is live */
-    uint64_t gap_bytes[POPLINER_NUM_GAPS]; /* the others */
-} popliner_layout;
-
-/* The options of a diagnosis. Begin with POPLINER_DIAGNOSIS_OPTIONS_INIT. */
-typedef struct popliner_diagnosis_options {
-    size_t struct_size;
-    popliner_memory_model memory_model;
-    bool layer_operations_only; /* operations in no layer do not count */
-    size_t first_unit;          /* of the chain: the bottleneck is searched for in the steps of */
-    size_t last_unit;           /* first_unit ... last_unit; SIZE_MAX for the last unit */
-} popliner_diagnosis_options;
-
-#define POPLINER_DIAGNOSIS_OPTIONS_INIT                                                            \
-    { sizeof(popliner_diagnosis_options), POPLINER_MEMORY_MODEL_FULL, false, 0, SIZE_MAX }
-
-/* A diagnosis of one profile. Texts live as long as the analysis, which must outlive it. Owned by
- * the caller, who reads it and changes nothing; free with popliner_diagnosis_free. Later versions
- * may append members. */
+/* The figures of a diagnosis of one profile. popliner_report_diagnosis writes all of it, the
+ * sections DIAGNOSIS and MISSING its tables. Texts live as long as the analysis, which must outlive
+ * it. Owned by the caller, who reads it and changes nothing; free with popliner_diagnosis_free.
+ * Later versions may append members. */
 typedef struct popliner_diagnosis {
     popliner_memory_model model;
     bool layer_operations_only;
-    const popliner_diagnosis_programs *programs; /* [num_program_types] that occur */
-    size_t num_program_types;
-    const popliner_diagnosis_category *categories; /* [num_categories] that occur */
-    size_t num_categories;
-    const popliner_coverage *coverage; /* [num_coverage] */
-    size_t num_coverage;
     size_t num_operations;
-    /* Unattributed memory at the bottleneck (`tile` and `step` below) and on all tiles; the largest
-     * first. */
-    const popliner_missing_variable *missing_here; /* [num_missing_here] */
-    size_t num_missing_here;
-    const popliner_missing_variable *missing_everywhere; /* [num_missing_everywhere] */
-    size_t num_missing_everywhere;
 
     /* The bottleneck: tile and step where the compiler reports most memory, and the attributed part
      * of it. In PopLiner's model explained_bytes is that of the whole stage at its own step, as in
@@ -177,7 +54,10 @@ typedef struct popliner_diagnosis {
     const char *suggestion_example;
     size_t suggested_layers;
 
-    popliner_layout layout;
+    /* [num_contradictions] sentences: where attributed and unattributed memory do not add up, and
+     * the categories of which more is attributed than the compiler reports. */
+    const char *const *contradictions;
+    size_t num_contradictions;
 } popliner_diagnosis;
 
 /* Frees a diagnosis. NULL is fine. */

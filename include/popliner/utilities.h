@@ -64,7 +64,6 @@ typedef enum popliner_named {
     /* popliner_verdict: "1,372 of 1,373", ...: how many of the random cases with it did fit, of
      * limits near what a stage was expected to need (docs/benchmarks.md); NULL: there was none */
     POPLINER_NAMED_RECORD,
-    POPLINER_NAMED_MISSING, /* popliner_missing_reason: "no debug id", ... */
 } popliner_named;
 
 /* Returns the name, or the meaning, of an enumerator in the command and the documents, from value 0

@@ -430,32 +430,30 @@ bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id
 
 /* ---- the diagnosis, and what layers share ---- */
 
-static popliner_status diagnose_in_turn(popliner_analysis *analysis,
-                                        const popliner_diagnosis_options *options,
+/* `wanted` has what the caller says of the subject. */
+static popliner_status diagnose_in_turn(popliner_analysis *a, popliner_memory_model model,
+                                        const pl_diagnosis_subject *wanted,
                                         pl_diagnosis **diagnosis, popliner_error *error) {
-    popliner_analysis *a = analysis;
-    popliner_diagnosis_options o = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     pl_diagnosis *made = NULL;
     double start = pl_clock_seconds();
-    popliner_status status =
-        pl_struct_take(&o, sizeof o, options, "popliner_diagnosis_options", error);
+    popliner_status status = pl_analysis_begin(a, model, error);
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(a, o.memory_model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(a, o.memory_model, error);
+        status = pl_analysis_make_meter(a, model, error);
     if (status == POPLINER_OK && (made = calloc(1, sizeof *made)) == NULL)
         status = pl_fail_memory(error, "the diagnosis");
     if (status == POPLINER_OK) {
-        const pl_model_parts *parts = &a->models[o.memory_model];
-        const pl_diagnosis_subject subject = {a->profile, a->operations, a->layers, parts->chain,
-                                              parts->meter};
-        status = pl_diagnose(&subject, &o, made, error);
+        pl_diagnosis_subject subject = *wanted;
+        subject.profile = a->profile;
+        subject.operations = a->operations;
+        subject.layers = a->layers;
+        subject.chain = a->models[model].chain;
+        subject.meter = a->models[model].meter;
+        status = pl_diagnose(&subject, made, error);
     }
     if (status != POPLINER_OK) {
         free(made); /* it is empty */
         return status;
     }
-    pl_diagnosis_summarise(made);
     made->profile = a->profile;
     made->operations = a->operations;
     made->info = a->info;
@@ -465,16 +463,22 @@ static popliner_status diagnose_in_turn(popliner_analysis *analysis,
     return POPLINER_OK;
 }
 
-popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
-                                           const popliner_diagnosis_options *options,
-                                           popliner_diagnosis **diagnosis, popliner_error *error) {
+popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner_memory_model model,
+                                           bool layer_operations_only, size_t first_unit,
+                                           size_t last_unit, popliner_diagnosis **diagnosis,
+                                           popliner_error *error) {
     *diagnosis = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
     pl_diagnosis *made = NULL;
-    status = diagnose_in_turn(analysis, options, &made, error);
-    *diagnosis = made == NULL ? NULL : &made->summary;
+    status =
+        diagnose_in_turn(analysis, model,
+                         &(pl_diagnosis_subject){.layer_operations_only = layer_operations_only,
+                                                 .first_unit = first_unit,
+                                                 .last_unit = last_unit},
+                         &made, error);
+    *diagnosis = made == NULL ? NULL : &made->told;
     return pl_analysis_leave(analysis, status);
 }
 
@@ -482,11 +486,9 @@ popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory
                                            const pl_diagnosis **diagnosis, popliner_error *error) {
     pl_diagnosis **kept = &a->models[model].diagnosis;
     popliner_status status = POPLINER_OK;
-    if (*kept == NULL) {
-        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-        options.memory_model = model;
-        status = diagnose_in_turn(a, &options, kept, error);
-    }
+    if (*kept == NULL)
+        status =
+            diagnose_in_turn(a, model, &(pl_diagnosis_subject){.last_unit = SIZE_MAX}, kept, error);
     *diagnosis = *kept;
     return status;
 }

@@ -20,18 +20,11 @@
 #include "popliner/changes.h"
 #include "profile/profile_data.h"
 
-_Static_assert((int)POPLINER_GROUP_VERTEX_CODE == (int)PL_VERTEX_CODE &&
-                   (int)POPLINER_GROUP_VERTEX_STATE == (int)PL_VERTEX_STATE &&
-                   (int)POPLINER_GROUP_EXCHANGE_CODE == (int)PL_EXCHANGE_CODE &&
-                   (int)POPLINER_GROUP_CONTROL_CODE == (int)PL_CONTROL_CODE &&
-                   (int)POPLINER_GROUP_DATA == (int)PL_NUM_CODE_GROUPS,
-               "the groups of code come first, in their own order");
-
 void popliner_comparison_free(popliner_comparison *callers) {
     pl_comparison *c = (pl_comparison *)callers;
     if (c == NULL)
         return;
-    for (size_t i = 0; c->names != NULL && i < 2 * c->num_stages; i++)
+    for (size_t i = 0; c->names != NULL && i < 2 * c->info.num_stages; i++)
         free(c->names[i]);
     free(c->names);
     free(c->poplar_version);
@@ -46,13 +39,13 @@ void popliner_comparison_free(popliner_comparison *callers) {
  * free_tiles. */
 typedef struct tiles {
     size_t num_tiles;
-    uint64_t *group_bytes[POPLINER_NUM_GROUPS];
+    uint64_t *group_bytes[PL_NUM_GROUPS];
     uint64_t *live_bytes;
     uint64_t *whole_bytes;
 } tiles;
 
 static void free_tiles(tiles *t) {
-    for (int group = 0; group < POPLINER_NUM_GROUPS; group++)
+    for (int group = 0; group < PL_NUM_GROUPS; group++)
         free(t->group_bytes[group]);
     free(t->live_bytes);
     free(t->whole_bytes);
@@ -65,7 +58,7 @@ static popliner_status make_tiles(tiles *t, size_t num_tiles, popliner_error *er
     t->live_bytes = pl_new_array(num_tiles, sizeof *t->live_bytes);
     t->whole_bytes = pl_new_array(num_tiles, sizeof *t->whole_bytes);
     bool memory = t->live_bytes != NULL && t->whole_bytes != NULL;
-    for (int group = 0; group < POPLINER_NUM_GROUPS; group++) {
+    for (int group = 0; group < PL_NUM_GROUPS; group++) {
         t->group_bytes[group] = pl_new_array(num_tiles, sizeof *t->group_bytes[group]);
         memory = memory && t->group_bytes[group] != NULL;
     }
@@ -81,9 +74,8 @@ static void finish_tiles(tiles *t) {
         uint64_t live_bytes = t->live_bytes[tile];
         if (t->whole_bytes[tile] < live_bytes) /* if the profile lacks it */
             t->whole_bytes[tile] = live_bytes;
-        t->group_bytes[POPLINER_GROUP_DATA][tile] =
-            live_bytes > code_bytes ? live_bytes - code_bytes : 0;
-        t->group_bytes[POPLINER_GROUP_LAYOUT][tile] = t->whole_bytes[tile] - live_bytes;
+        t->group_bytes[PL_GROUP_DATA][tile] = live_bytes > code_bytes ? live_bytes - code_bytes : 0;
+        t->group_bytes[PL_GROUP_LAYOUT][tile] = t->whole_bytes[tile] - live_bytes;
     }
 }
 
@@ -135,9 +127,9 @@ static int compare_bytes(const void *first, const void *second) {
     return (*a > *b) - (*a < *b);
 }
 
-static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles,
-                                 popliner_tile_spread *spread, popliner_error *error) {
-    *spread = (popliner_tile_spread){0};
+static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles, pl_spread *spread,
+                                 popliner_error *error) {
+    *spread = (pl_spread){0};
     if (num_tiles == 0)
         return POPLINER_OK;
     uint64_t *sorted = pl_new_array(num_tiles, sizeof *sorted);
@@ -155,11 +147,11 @@ static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles,
     return POPLINER_OK;
 }
 
-static popliner_status sum_up(const tiles *t, popliner_ipu_memory *memory, popliner_error *error) {
+static popliner_status sum_up(const tiles *t, pl_ipu_memory *memory, popliner_error *error) {
     popliner_status status = spread_of(t->live_bytes, t->num_tiles, &memory->live, error);
     if (status == POPLINER_OK)
         status = spread_of(t->whole_bytes, t->num_tiles, &memory->whole, error);
-    for (int group = 0; status == POPLINER_OK && group < POPLINER_NUM_GROUPS; group++) {
+    for (int group = 0; status == POPLINER_OK && group < PL_NUM_GROUPS; group++) {
         memory->group_bytes[group] = pl_tiles_sum(t->group_bytes[group], t->num_tiles);
         memory->tile_bytes[group] =
             t->num_tiles > 0 ? t->group_bytes[group][memory->whole.tile] : 0;
@@ -167,9 +159,9 @@ static popliner_status sum_up(const tiles *t, popliner_ipu_memory *memory, popli
     return status;
 }
 
-static pl_fit_bytes learn_from(const popliner_ipu_memory *memory) {
+static pl_fit_bytes learn_from(const pl_ipu_memory *memory) {
     const uint64_t *bytes = memory->tile_bytes;
-    pl_fit_bytes fit = {.data_bytes = bytes[POPLINER_GROUP_DATA]};
+    pl_fit_bytes fit = {.data_bytes = bytes[PL_GROUP_DATA]};
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         fit.code_bytes += bytes[group];
     return fit;
@@ -186,7 +178,7 @@ typedef struct subject {
 /* Computes the error of a stage if it is predicted for another pipeline. */
 static popliner_status find_error(const subject *s, const popliner_pipeline *pipeline, size_t stage,
                                   double *percent, popliner_error *error) {
-    popliner_compared_stage *it = &s->comparison->stages[stage];
+    pl_stage_comparison *it = &s->comparison->stages[stage];
     popliner_stage_memory memory = {0};
     uint64_t truth_bytes =
         s->comparison->counts_layout ? it->compiled.whole.max_bytes : it->compiled.live.max_bytes;
@@ -203,9 +195,9 @@ static popliner_status find_error(const subject *s, const popliner_pipeline *pip
 static popliner_status leave_out_parts(const subject *s, size_t stage, popliner_error *error) {
     double *percent = s->comparison->stages[stage].without_percent;
     popliner_status status = POPLINER_OK;
-    for (unsigned part = 0; status == POPLINER_OK && part < POPLINER_NUM_COUNTED_PARTS; part++) {
+    for (unsigned part = 0; status == POPLINER_OK && part < PL_NUM_COUNTED_PARTS; part++) {
         popliner_pipeline other = s->pipeline;
-        bool is_effect = part + 1 < POPLINER_NUM_COUNTED_PARTS;
+        bool is_effect = part + 1 < PL_NUM_COUNTED_PARTS;
         bool is_counted = is_effect ? (other.effects >> part & 1) != 0
                                     : other.accumulators != POPLINER_ACCUMULATORS_NONE;
         percent[part] = NAN;
@@ -222,7 +214,7 @@ static popliner_status leave_out_parts(const subject *s, size_t stage, popliner_
 
 static popliner_status compare_stage(const subject *s, size_t stage,
                                      const popliner_profile *compiled, popliner_error *error) {
-    popliner_compared_stage *it = &s->comparison->stages[stage];
+    pl_stage_comparison *it = &s->comparison->stages[stage];
     tiles t = {0};
     popliner_status status = take_compiled(compiled, &t, error);
     if (status == POPLINER_OK)
@@ -252,7 +244,7 @@ static popliner_status correct_stage(const subject *s, size_t stage, size_t left
     const pl_comparison *c = s->comparison;
     popliner_pipeline corrected = s->pipeline;
     *percent = NAN;
-    if (!pl_calibration_fit(c->learnt, c->num_stages, left_out, &corrected.calibration))
+    if (!pl_calibration_fit(c->learnt, c->info.num_stages, left_out, &corrected.calibration))
         return POPLINER_OK;
     return find_error(s, &corrected, stage, percent, error);
 }
@@ -260,12 +252,12 @@ static popliner_status correct_stage(const subject *s, size_t stage, size_t left
 static popliner_status correct(const subject *s, popliner_error *error) {
     pl_comparison *c = s->comparison;
     popliner_status status = POPLINER_OK;
-    c->has_correction = pl_calibration_fit(c->learnt, c->num_stages, SIZE_MAX, &c->correction);
+    c->has_correction = pl_calibration_fit(c->learnt, c->info.num_stages, SIZE_MAX, &c->correction);
     if (!c->has_correction)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "the compiled profiles differ too much from the prediction for a "
                        "correction; pass the profiles of this split");
-    for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++) {
         status = correct_stage(s, i, SIZE_MAX, &c->stages[i].corrected_percent, error);
         if (status == POPLINER_OK)
             status = correct_stage(s, i, i, &c->stages[i].left_out_percent, error);
@@ -304,10 +296,10 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
     size_t num_units = pl_chain_num_units(chain);
-    c->num_stages = num_cuts + 1;
-    c->stages = pl_new_array(c->num_stages, sizeof *c->stages);
-    c->learnt = pl_new_array(c->num_stages, sizeof *c->learnt);
-    c->names = pl_new_array(2 * c->num_stages, sizeof *c->names);
+    c->info.num_stages = num_cuts + 1;
+    c->stages = pl_new_array(c->info.num_stages, sizeof *c->stages);
+    c->learnt = pl_new_array(c->info.num_stages, sizeof *c->learnt);
+    c->names = pl_new_array(2 * c->info.num_stages, sizeof *c->names);
     if (c->stages == NULL || c->learnt == NULL || c->names == NULL)
         return pl_fail_memory(error, "the comparison");
     for (size_t i = 0; i < num_cuts; i++)
@@ -316,12 +308,12 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
                 error, POPLINER_ERROR_USAGE,
                 "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
                 first_units[i], i + 1, num_units - 1);
-    for (size_t i = 0; i < c->num_stages; i++) {
+    for (size_t i = 0; i < c->info.num_stages; i++) {
         popliner_interval *units = &c->stages[i].units;
         *units = (popliner_interval){
             .first_unit = i == 0 ? 0 : first_units[i - 1],
             .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
-            .stages_to_end = c->num_stages - i,
+            .stages_to_end = c->info.num_stages - i,
         };
         c->names[2 * i] = copy_text(pl_chain_unit_at(chain, units->first_unit)->label);
         c->names[2 * i + 1] = copy_text(pl_chain_unit_at(chain, units->last_unit)->label);
@@ -351,7 +343,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
         status =
             place_stages(c, a->models[c->request.memory_model].chain, first_units, num_cuts, error);
     if (status == POPLINER_OK)
-        status = check_compiled(a->profile, compiled, c->num_stages, error);
+        status = check_compiled(a->profile, compiled, c->info.num_stages, error);
     if (status == POPLINER_OK) {
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         popliner_profile_get_info(compiled[0]->profile, &info, NULL);
@@ -363,7 +355,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
     }
     const subject s = {a->models[POPLINER_MEMORY_MODEL_FULL].meter,
                        pl_analysis_pipeline(&c->request), c};
-    for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
+    for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++)
         status = compare_stage(&s, i, compiled[i]->profile, error);
     if (status == POPLINER_OK && !pl_is_calibrated(&c->request.calibration))
         status = correct(&s, error);
@@ -371,8 +363,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
         popliner_comparison_free(&c->info);
         return status;
     }
-    c->info =
-        (popliner_comparison){c->stages, c->num_stages, c->has_correction ? &c->correction : NULL};
+    c->info.correction = c->has_correction ? &c->correction : NULL;
     *comparison = &c->info;
     return POPLINER_OK;
 }

@@ -282,10 +282,6 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
         return pl_verdict_of_number(value) != NULL ? pl_verdict_of_number(value)->record : NULL;
     case POPLINER_NAMED_PART:
         return value < POPLINER_NUM_PARTS ? pl_parts[value].column : NULL;
-    case POPLINER_NAMED_MISSING:
-        return value <= POPLINER_MISSING_COMPILER
-                   ? pl_missing_reason_text((popliner_missing_reason)value)
-                   : NULL;
     }
     return NULL;
 }

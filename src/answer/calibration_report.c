@@ -14,12 +14,12 @@
 #include "popliner/screen.h"
 
 static const char *group_name(int group) {
-    return group == POPLINER_GROUP_DATA     ? "data"
-           : group == POPLINER_GROUP_LAYOUT ? pl_parts[POPLINER_PART_LAYOUT].name
-                                            : pl_parts[PL_FIRST_CODE + group].name;
+    return group == PL_GROUP_DATA     ? "data"
+           : group == PL_GROUP_LAYOUT ? pl_parts[POPLINER_PART_LAYOUT].name
+                                      : pl_parts[PL_FIRST_CODE + group].name;
 }
 
-/* Names a part of the expectation that may be left out: see POPLINER_NUM_COUNTED_PARTS. */
+/* Names a part of the expectation that may be left out: see PL_NUM_COUNTED_PARTS. */
 static const char *part_name(size_t part) {
     const char *name = pl_effect_name(part);
     return name == NULL ? "accumulators" : name;
@@ -34,8 +34,8 @@ static void write_row(pl_text *text, const char *name, double predicted, double 
     pl_text_add(text, "\n");
 }
 
-static void write_spread(pl_text *text, const char *name, const popliner_tile_spread *predicted,
-                         const popliner_tile_spread *compiled) {
+static void write_spread(pl_text *text, const char *name, const pl_spread *predicted,
+                         const pl_spread *compiled) {
     pl_text_format(text, "  %s by tile\n", name);
     write_row(text, "  least", (double)predicted->min_bytes, (double)compiled->min_bytes);
     write_row(text, "  median", (double)predicted->median_bytes, (double)compiled->median_bytes);
@@ -46,7 +46,7 @@ static void write_spread(pl_text *text, const char *name, const popliner_tile_sp
 static void write_groups(pl_text *text, const char *title, const uint64_t *predicted,
                          const uint64_t *compiled) {
     pl_text_format(text, "  %s\n", title);
-    for (int group = 0; group < POPLINER_NUM_GROUPS; group++) {
+    for (int group = 0; group < PL_NUM_GROUPS; group++) {
         char name[32] = "  ";
         const char *own = group_name(group);
         for (size_t i = 0; own[i] != '\0'; i++)
@@ -56,7 +56,7 @@ static void write_groups(pl_text *text, const char *title, const uint64_t *predi
 }
 
 static void write_stage(pl_text *text, const pl_comparison *c, size_t number) {
-    const popliner_compared_stage *s = &c->stages[number];
+    const pl_stage_comparison *s = &c->stages[number];
     pl_text_format(text, "Stage %zu: %s", number, c->names[2 * number]);
     if (s->units.first_unit < s->units.last_unit)
         pl_text_format(text, " to %s", c->names[2 * number + 1]);
@@ -70,7 +70,7 @@ static void write_stage(pl_text *text, const pl_comparison *c, size_t number) {
     write_spread(text, "with layout", &s->predicted.whole, &s->compiled.whole);
     write_groups(text, "on the fullest tile", s->predicted.tile_bytes, s->compiled.tile_bytes);
     write_groups(text, "over all tiles", s->predicted.group_bytes, s->compiled.group_bytes);
-    for (size_t part = 0; part < POPLINER_NUM_COUNTED_PARTS; part++)
+    for (size_t part = 0; part < PL_NUM_COUNTED_PARTS; part++)
         if (!isnan(s->without_percent[part]))
             pl_text_format(text, "  error without %-12s %+.1f %%, and %+.1f %% with it\n",
                            part_name(part), s->without_percent[part], s->error_percent);
@@ -94,7 +94,7 @@ static void write_correction(pl_text *text, const pl_comparison *c) {
     pl_text_add(text, "Errors of the fullest tile\n");
     pl_text_format(text, "  stage %11s %11s %11s\n", c->has_correction ? "before" : "error",
                    c->has_correction ? "after" : "", c->has_correction ? "left out" : "");
-    for (size_t i = 0; i < c->num_stages; i++) {
+    for (size_t i = 0; i < c->info.num_stages; i++) {
         pl_text_format(text, "  %5zu", i);
         write_percent(text, c->stages[i].error_percent);
         if (c->has_correction) {
@@ -115,7 +115,7 @@ static void write_correction(pl_text *text, const pl_comparison *c) {
 
 /* ---- JSON ---- */
 
-static void put_spread(const char *key, const popliner_tile_spread *s, pl_json *json) {
+static void put_spread(const char *key, const pl_spread *s, pl_json *json) {
     pl_put_open(json, key, '{');
     pl_put_number(json, "min", s->min_bytes);
     pl_put_number(json, "median", s->median_bytes);
@@ -127,12 +127,12 @@ static void put_spread(const char *key, const popliner_tile_spread *s, pl_json *
 
 static void put_groups(const char *key, const uint64_t *bytes, pl_json *json) {
     pl_put_open(json, key, '{');
-    for (int group = 0; group < POPLINER_NUM_GROUPS; group++)
+    for (int group = 0; group < PL_NUM_GROUPS; group++)
         pl_put_number(json, group_name(group), bytes[group]);
     pl_put_close(json);
 }
 
-static void put_memory(const char *key, const popliner_ipu_memory *memory, pl_json *json) {
+static void put_memory(const char *key, const pl_ipu_memory *memory, pl_json *json) {
     pl_put_open(json, key, '{');
     put_spread("live", &memory->live, json);
     put_spread("with_layout", &memory->whole, json);
@@ -149,7 +149,7 @@ static void put_percent(const char *key, double percent, pl_json *json) {
 }
 
 static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
-    const popliner_compared_stage *s = &c->stages[number];
+    const pl_stage_comparison *s = &c->stages[number];
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "unit_from", c->names[2 * number]);
     pl_put_text(json, "unit_to", c->names[2 * number + 1]);
@@ -158,7 +158,7 @@ static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
     pl_put_real(json, "error_percent", s->error_percent);
     pl_put_real(json, "live_error_percent", s->live_error_percent);
     pl_put_open(json, "error_percent_without", '{');
-    for (size_t part = 0; part < POPLINER_NUM_COUNTED_PARTS; part++)
+    for (size_t part = 0; part < PL_NUM_COUNTED_PARTS; part++)
         if (!isnan(s->without_percent[part]))
             pl_put_real(json, part_name(part), s->without_percent[part]);
     pl_put_close(json);
@@ -177,7 +177,7 @@ static void put_correction(const pl_comparison *c, pl_json *json) {
     pl_report_effects_json(r->effects, json);
     pl_put_text(json, "accumulators", pl_accumulators_name(r->accumulators));
     pl_put_text(json, "poplar_version", c->poplar_version);
-    pl_put_number(json, "num_ipus", c->num_stages);
+    pl_put_number(json, "num_ipus", c->info.num_stages);
     pl_put_number(json, "tiles_per_ipu", c->num_tiles);
     pl_put_close(json);
     pl_put_close(json);
@@ -187,7 +187,7 @@ static void put_comparison(const pl_comparison *c, pl_json *json) {
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "format", "popliner-calibration");
     pl_put_open(json, "stages", '[');
-    for (size_t i = 0; i < c->num_stages; i++)
+    for (size_t i = 0; i < c->info.num_stages; i++)
         put_stage(c, i, json);
     pl_put_close(json);
     if (c->has_correction)
@@ -205,7 +205,7 @@ popliner_status popliner_report_comparison(const popliner_comparison *callers,
     if (format == POPLINER_FORMAT_JSON) {
         put_comparison(comparison, &(pl_json){.text = &text});
     } else {
-        for (size_t i = 0; i < comparison->num_stages; i++)
+        for (size_t i = 0; i < comparison->info.num_stages; i++)
             write_stage(&text, comparison, i);
         write_correction(&text, comparison);
     }
@@ -234,7 +234,7 @@ static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout
     pl_text plain = {0};
     pl_text_format(&bold, "Predicted within %.1f %%.", worst->percent);
     pl_text_add(&plain, "");
-    if (c->num_stages > 1 || !is_near)
+    if (c->info.num_stages > 1 || !is_near)
         pl_text_format(&plain, "The fullest tile of stage %zu was missed most.", worst->stage);
     if (!is_near)
         pl_text_format(&plain, " Estimates allow for %.1f %%.", allowed_percent);
@@ -249,7 +249,7 @@ static pl_text percent_text(double percent) {
 }
 
 static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
-    const popliner_compared_stage *s = &c->stages[number];
+    const pl_stage_comparison *s = &c->stages[number];
     pl_text layers = {0};
     pl_text stage = {0};
     pl_text_format(&stage, "%zu", number);
@@ -278,7 +278,7 @@ static void show_scales(const char *label, const char *stages, const popliner_sc
 /* True if a correction made from the other stages lowers the errors, all in all. */
 static bool is_worth_using(const pl_comparison *c) {
     double gain = 0;
-    for (size_t i = 0; i < c->num_stages; i++)
+    for (size_t i = 0; i < c->info.num_stages; i++)
         if (!isnan(c->stages[i].error_percent) && !isnan(c->stages[i].left_out_percent))
             gain += fabs(c->stages[i].error_percent) - fabs(c->stages[i].left_out_percent);
     return gain > 0;
@@ -314,18 +314,18 @@ popliner_status popliner_screen_comparison(const popliner_comparison *callers, c
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
     const pl_comparison *c = comparison;
     pl_layout layout;
-    missed *stages = pl_new_array(c->num_stages, sizeof *stages);
+    missed *stages = pl_new_array(c->info.num_stages, sizeof *stages);
     pl_layout_begin(&layout, screen);
     layout.text.failed = layout.text.failed || stages == NULL;
-    for (size_t i = 0; stages != NULL && i < c->num_stages; i++)
+    for (size_t i = 0; stages != NULL && i < c->info.num_stages; i++)
         stages[i] =
             (missed){i, isnan(c->stages[i].error_percent) ? 0 : fabs(c->stages[i].error_percent)};
     if (stages != NULL) {
-        qsort(stages, c->num_stages, sizeof *stages, compare_missed);
+        qsort(stages, c->info.num_stages, sizeof *stages, compare_missed);
         write_verdict(c, &stages[0], &layout);
         pl_layout_empty_line(&layout);
     }
-    for (size_t i = 0; stages != NULL && i < c->num_stages; i++)
+    for (size_t i = 0; stages != NULL && i < c->info.num_stages; i++)
         add_row(c, stages[i].stage, &grid);
     pl_grid_write(&grid, MOST_ROWS, "", &layout);
     show_correction(c, more, &layout);

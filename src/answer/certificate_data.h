@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "base/json_writer.h"
 #include "base/layout.h"
+#include "memory/parts.h"
 #include "memory/stage_details.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -250,14 +251,54 @@ void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layou
 
 /* ---- comparisons with compiled pipelines ---- */
 
+/* Uses of bytes: the groups of code, all other live data, and layout overhead. */
+enum { PL_GROUP_DATA = PL_NUM_CODE_GROUPS, PL_GROUP_LAYOUT, PL_NUM_GROUPS };
+
+/* Bytes per tile, summed up over tiles. */
+typedef struct pl_spread {
+    uint64_t min_bytes;
+    uint64_t median_bytes; /* the upper one of an even number of tiles */
+    double mean_bytes;
+    uint64_t max_bytes;
+    size_t tile; /* the first with max_bytes */
+} pl_spread;
+
+/* The memory of one IPU. */
+typedef struct pl_ipu_memory {
+    /* always-live bytes and the peak of not-always-live ones */
+    pl_spread live;
+    pl_spread whole;                     /* including layout overhead */
+    uint64_t group_bytes[PL_NUM_GROUPS]; /* over all tiles */
+    uint64_t tile_bytes[PL_NUM_GROUPS];  /* on whole.tile */
+} pl_ipu_memory;
+
+/* The parts of a prediction that can be left out: the effects in the order of their bits, then
+ * accumulators. */
+enum { PL_NUM_COUNTED_PARTS = 4 };
+
+/* One stage. Errors are those of its peak, in percent of the compiled peak; above 0 the prediction
+ * is too high. They include layout overhead, unless the request leaves the layout out. NAN: there
+ * is none. */
+typedef struct pl_stage_comparison {
+    popliner_interval units;
+    pl_ipu_memory predicted; /* the expected memory */
+    pl_ipu_memory compiled;
+    double error_percent;
+    double live_error_percent; /* of the largest live bytes */
+    /* the error without each part; NAN if it was not requested */
+    double without_percent[PL_NUM_COUNTED_PARTS];
+    double corrected_percent; /* the error after the correction */
+    /* the error after a correction that was derived from all other stages */
+    double left_out_percent;
+} pl_stage_comparison;
+
 typedef struct pl_comparison {
-    popliner_comparison info; /* first: it is what the caller has */
-    size_t num_stages;
-    popliner_compared_stage *stages; /* owned, as are the next three */
-    pl_fit_stage *learnt;            /* [num_stages] */
-    char **names;                    /* [2 * num_stages]: of the first and the last unit */
-    char *poplar_version;            /* of what was compiled */
-    popliner_request request;        /* complete, without a solver; with the given calibration */
+    popliner_comparison info;    /* first: it is what the caller has */
+    pl_stage_comparison *stages; /* owned, as are the next three */
+    pl_fit_stage *learnt;        /* [num_stages] */
+    char **names;                /* [2 * num_stages]: of the first and the last unit */
+    char *poplar_version;        /* of what was compiled */
+    popliner_request request;    /* complete, without a solver; with the given calibration */
     size_t num_tiles;
     bool counts_layout;
     bool has_correction;

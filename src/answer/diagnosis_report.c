@@ -50,7 +50,7 @@ static void write_programs(const context *c, pl_text *text) {
     const pl_diagnosis *d = c->diagnosis;
     pl_text_add(text, "Programs                        all      seen  difference\n");
     for (size_t i = 0; i < d->num_program_types; i++) {
-        const popliner_diagnosis_programs *group = &d->programs[i];
+        const pl_diagnosis_programs *group = &d->programs[i];
         size_t num_missing = group->num_all - group->num_seen;
         pl_text_format(text, "  %-24s %9zu %9zu  %9.2f%%\n", group->type, group->num_all,
                        group->num_seen, pl_report_percent(group->num_seen, group->num_all));
@@ -69,7 +69,7 @@ static void write_categories(const context *c, pl_text *text) {
     pl_text_add(text, "\nMemory by category           explained         truth    difference  "
                       "      %  tiles exceeded\n");
     for (size_t i = 0; i < d->num_categories; i++) {
-        const popliner_diagnosis_category *row = &d->categories[i];
+        const pl_diagnosis_category *row = &d->categories[i];
         pl_text_format(text, "  %-24s %11" PRIu64 "   %11" PRIu64 "   %11" PRId64 "  %7.2f  %zu\n",
                        row->name, row->explained_bytes, row->truth_bytes,
                        (int64_t)(row->explained_bytes - row->truth_bytes),
@@ -78,7 +78,7 @@ static void write_categories(const context *c, pl_text *text) {
     }
 }
 
-static void write_reasons(const popliner_missing_reason *reasons, size_t count, pl_text *text) {
+static void write_reasons(const pl_missing_reason *reasons, size_t count, pl_text *text) {
     for (size_t i = 0; i < count; i++)
         pl_text_format(text, "%s%s", i == 0 ? "(" : "; ", pl_missing_reason_text(reasons[i]));
     pl_text_add(text, ")\n");
@@ -93,10 +93,10 @@ static void write_owner(const context *c, uint32_t program, pl_text *text) {
 }
 
 /* Whose the code of an item is. */
-static void write_parts(const context *c, const popliner_missing_variable *v, pl_text *text) {
+static void write_parts(const context *c, const pl_missing_variable *v, pl_text *text) {
     uint64_t others_bytes = 0;
     for (size_t i = 0; i < v->num_parts; i++) {
-        const popliner_missing_part *part = &v->parts[i];
+        const pl_missing_part *part = &v->parts[i];
         if (i >= c->most) {
             others_bytes += part->size_bytes;
             continue;
@@ -122,13 +122,13 @@ static void write_parts(const context *c, const popliner_missing_variable *v, pl
                        v->num_parts - c->most);
     if (v->num_parts > 0 && v->compiler_bytes > 0)
         pl_text_format(text, "      %11" PRIu64 "  %s\n", v->compiler_bytes,
-                       pl_missing_reason_text(POPLINER_MISSING_COMPILER));
+                       pl_missing_reason_text(PL_MISSING_COMPILER));
 }
 
-static void write_missing(const context *c, const popliner_missing_variables *list, pl_text *text) {
+static void write_missing(const context *c, const pl_missing_variables *list, pl_text *text) {
     uint64_t others_bytes = 0;
     for (size_t i = 0; i < list->count; i++) {
-        const popliner_missing_variable *v = &list->items[i];
+        const pl_missing_variable *v = &list->items[i];
         char path[PATH_ROOM];
         if (i >= c->most) {
             others_bytes += v->size_bytes;
@@ -160,47 +160,51 @@ static void write_missing(const context *c, const popliner_missing_variables *li
 
 static void write_bottleneck(const context *c, pl_text *text) {
     const pl_diagnosis *d = c->diagnosis;
-    pl_text_format(
-        text,
-        "\nBottleneck: tile %zu at step %zu%s%s\n"
-        "  truth %" PRIu64 " bytes, explained %" PRIu64 ", difference %" PRId64 " (%.2f%%)\n"
-        "  the model has most on tile %zu at step %zu: %" PRIu64 " bytes\n",
-        d->tile, d->step, *d->program_name == '\0' ? "" : ", program ", d->program_name,
-        d->truth_bytes, d->explained_bytes, (int64_t)(d->explained_bytes - d->truth_bytes),
-        pl_report_percent(d->explained_bytes, d->truth_bytes), d->model_tile, d->model_step,
-        d->model_bytes);
+    pl_text_format(text,
+                   "\nBottleneck: tile %zu at step %zu%s%s\n"
+                   "  truth %" PRIu64 " bytes, explained %" PRIu64 ", difference %" PRId64
+                   " (%.2f%%)\n"
+                   "  the model has most on tile %zu at step %zu: %" PRIu64 " bytes\n",
+                   d->told.tile, d->told.step, *d->told.program_name == '\0' ? "" : ", program ",
+                   d->told.program_name, d->told.truth_bytes, d->told.explained_bytes,
+                   (int64_t)(d->told.explained_bytes - d->told.truth_bytes),
+                   pl_report_percent(d->told.explained_bytes, d->told.truth_bytes),
+                   d->told.model_tile, d->told.model_step, d->told.model_bytes);
     size_t num_steps = c->profile->num_steps;
-    size_t own_steps = d->last_step >= d->first_step ? d->last_step - d->first_step + 1 : 0;
+    size_t own_steps =
+        d->told.last_step >= d->told.first_step ? d->told.last_step - d->told.first_step + 1 : 0;
     pl_text_format(text, "  steps: %zu of %zu (%.2f%%)", own_steps, num_steps,
                    pl_report_percent(own_steps, num_steps));
     if (own_steps > 0)
-        pl_text_format(text, ", from %zu to %zu", d->first_step, d->last_step);
+        pl_text_format(text, ", from %zu to %zu", d->told.first_step, d->told.last_step);
     pl_text_add(text, "\n");
     pl_text_add(text, "Missing there, largest first:\n");
     write_missing(c, &d->missing_here, text);
     pl_text_add(text, "\nMissing over all tiles, largest first:\n");
     write_missing(c, &d->missing_everywhere, text);
-    if (d->tiles_off == SIZE_MAX)
+    if (d->told.tiles_off == SIZE_MAX)
         pl_text_add(text, "\nThe profile has no account by tile to check this against.\n");
     else
         pl_text_format(text,
                        "\nExplained + missing differ from the compiler's account on %zu tiles.\n",
-                       d->tiles_off);
+                       d->told.tiles_off);
 }
 
 static void write_coverage(const context *c, pl_text *text) {
     const pl_diagnosis *d = c->diagnosis;
-    pl_text_format(text, "\nLayers of %zu operations, by how they were found\n", d->num_operations);
+    pl_text_format(text, "\nLayers of %zu operations, by how they were found\n",
+                   d->told.num_operations);
     for (size_t i = 0; i < d->num_coverage; i++)
         pl_text_format(text, "  %-34s %7zu  %6.2f%%\n",
                        *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
                        d->coverage[i].num_operations,
-                       100.0 * (double)d->coverage[i].num_operations / (double)d->num_operations);
-    if (*d->suggestion.regex != '\0')
+                       100.0 * (double)d->coverage[i].num_operations /
+                           (double)d->told.num_operations);
+    if (*d->told.suggested_regex != '\0')
         pl_text_format(text,
                        "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
-                       d->suggestion.example, c->names.layer_name_regex, d->suggestion.regex,
-                       d->suggestion.num_layers);
+                       d->told.suggestion_example, c->names.layer_name_regex,
+                       d->told.suggested_regex, d->told.suggested_layers);
 }
 
 static void write_checks(const context *c, pl_text *text) {
@@ -216,7 +220,7 @@ static void write_checks(const context *c, pl_text *text) {
     }
 }
 
-static void write_layout(const popliner_layout *layout, pl_text *text) {
+static void write_layout(const pl_laid_out *layout, pl_text *text) {
     pl_text_format(text,
                    "\nLaid out by the compiler's rule: %" PRIu64 " of %" PRIu64
                    " variables get the address of the file\n"
@@ -226,9 +230,9 @@ static void write_layout(const popliner_layout *layout, pl_text *text) {
                    layout->num_equal, layout->num_variables, layout->num_tiles_equal,
                    layout->num_tiles, layout->num_ends_equal, layout->end_bytes,
                    layout->live_bytes);
-    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
+    for (size_t i = 0; i < PL_NUM_GAPS; i++)
         pl_text_format(text, "  %11" PRIu64 "  %s\n", layout->gap_bytes[i],
-                       pl_gap_words((popliner_gap)i));
+                       pl_gap_words((pl_gap)i));
     if (layout->num_tiles_equal < layout->num_tiles)
         pl_text_add(text, "  The file is laid out differently; these are the gaps of the rule, not "
                           "those of the file.\n");
@@ -251,7 +255,7 @@ static void put_checks(const popliner_profile *profile, pl_json *json) {
     pl_put_close(json);
 }
 
-static void put_layout(const popliner_layout *layout, pl_json *json) {
+static void put_layout(const pl_laid_out *layout, pl_json *json) {
     pl_put_open(json, "layout", '{');
     pl_put_number(json, "tiles", layout->num_tiles);
     pl_put_number(json, "tiles_equal", layout->num_tiles_equal);
@@ -261,8 +265,8 @@ static void put_layout(const popliner_layout *layout, pl_json *json) {
     pl_put_number(json, "end_bytes", layout->end_bytes);
     pl_put_number(json, "live_bytes", layout->live_bytes);
     pl_put_open(json, "gap_bytes", '{');
-    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
-        pl_put_number(json, pl_gap_name((popliner_gap)i), layout->gap_bytes[i]);
+    for (size_t i = 0; i < PL_NUM_GAPS; i++)
+        pl_put_number(json, pl_gap_name((pl_gap)i), layout->gap_bytes[i]);
     pl_put_close(json);
     pl_put_close(json);
 }
@@ -281,7 +285,7 @@ static void put_programs(const context *c, pl_json *json) {
     const pl_diagnosis *d = c->diagnosis;
     pl_put_open(json, "programs", '[');
     for (size_t i = 0; i < d->num_program_types; i++) {
-        const popliner_diagnosis_programs *group = &d->programs[i];
+        const pl_diagnosis_programs *group = &d->programs[i];
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "type", group->type);
         pl_put_number(json, "all", group->num_all);
@@ -298,7 +302,7 @@ static void put_programs(const context *c, pl_json *json) {
 static void put_categories(const pl_diagnosis *d, pl_json *json) {
     pl_put_open(json, "categories", '[');
     for (size_t i = 0; i < d->num_categories; i++) {
-        const popliner_diagnosis_category *row = &d->categories[i];
+        const pl_diagnosis_category *row = &d->categories[i];
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "category", row->name);
         pl_put_number(json, "explained_bytes", row->explained_bytes);
@@ -322,17 +326,17 @@ static void put_first_programs(const context *c, const uint32_t first[3], size_t
     pl_put_close(json);
 }
 
-static void put_reasons(pl_json *json, const popliner_missing_reason *reasons, size_t count) {
+static void put_reasons(pl_json *json, const pl_missing_reason *reasons, size_t count) {
     pl_put_open(json, "reasons", '[');
     for (size_t i = 0; i < count; i++)
         pl_put_text(json, NULL, pl_missing_reason_text(reasons[i]));
     pl_put_close(json);
 }
 
-static void put_parts(const context *c, const popliner_missing_variable *v, pl_json *json) {
+static void put_parts(const context *c, const pl_missing_variable *v, pl_json *json) {
     pl_put_open(json, "parts", '[');
     for (size_t i = 0; i < v->num_parts && i < c->most; i++) {
-        const popliner_missing_part *part = &v->parts[i];
+        const pl_missing_part *part = &v->parts[i];
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "vertex_type", part->vertex_type);
         pl_put_number(json, "size_bytes", part->size_bytes);
@@ -343,10 +347,10 @@ static void put_parts(const context *c, const popliner_missing_variable *v, pl_j
     pl_put_close(json);
 }
 
-static void put_missing(const context *c, const popliner_missing_variables *list, pl_json *json) {
+static void put_missing(const context *c, const pl_missing_variables *list, pl_json *json) {
     pl_put_open(json, "missing_variables", '[');
     for (size_t i = 0; i < list->count && i < c->most; i++) {
-        const popliner_missing_variable *v = &list->items[i];
+        const pl_missing_variable *v = &list->items[i];
         char path[PATH_ROOM];
         find_path(c, v->debug_context, path);
         pl_put_open(json, NULL, '{');
@@ -366,43 +370,45 @@ static void put_missing(const context *c, const popliner_missing_variables *list
 
 static void put_coverage(const pl_diagnosis *d, pl_json *json) {
     pl_put_open(json, "coverage", '{');
-    pl_put_number(json, "operations", d->num_operations);
+    pl_put_number(json, "operations", d->told.num_operations);
     pl_put_open(json, "by_note", '{');
     for (size_t i = 0; i < d->num_coverage; i++)
         pl_put_number(json, *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
                       d->coverage[i].num_operations);
     pl_put_close(json);
-    pl_put_text(json, "suggested_regex", d->suggestion.regex);
-    pl_put_text(json, "suggestion_example", d->suggestion.example);
-    pl_put_number(json, "suggested_layers", d->suggestion.num_layers);
+    pl_put_text(json, "suggested_regex", d->told.suggested_regex);
+    pl_put_text(json, "suggestion_example", d->told.suggestion_example);
+    pl_put_number(json, "suggested_layers", d->told.suggested_layers);
     pl_put_close(json);
 }
 
 static void put_bottleneck(const context *c, pl_json *json) {
     const pl_diagnosis *d = c->diagnosis;
     pl_put_open(json, "bottleneck", '{');
-    pl_put_number(json, "tile", d->tile);
-    pl_put_number(json, "step", d->step);
-    pl_put_number(json, "truth_bytes", d->truth_bytes);
-    pl_put_number(json, "explained_bytes", d->explained_bytes);
-    pl_put_signed(json, "unexplained_bytes", (int64_t)(d->truth_bytes - d->explained_bytes));
-    pl_put_real(json, "difference_percent", pl_report_percent(d->explained_bytes, d->truth_bytes));
-    pl_put_text(json, "program", d->program_name);
+    pl_put_number(json, "tile", d->told.tile);
+    pl_put_number(json, "step", d->told.step);
+    pl_put_number(json, "truth_bytes", d->told.truth_bytes);
+    pl_put_number(json, "explained_bytes", d->told.explained_bytes);
+    pl_put_signed(json, "unexplained_bytes",
+                  (int64_t)(d->told.truth_bytes - d->told.explained_bytes));
+    pl_put_real(json, "difference_percent",
+                pl_report_percent(d->told.explained_bytes, d->told.truth_bytes));
+    pl_put_text(json, "program", d->told.program_name);
     put_missing(c, &d->missing_here, json);
     pl_put_close(json);
     pl_put_open(json, "model_bottleneck", '{');
-    pl_put_number(json, "tile", d->model_tile);
-    pl_put_number(json, "step", d->model_step);
-    pl_put_number(json, "bytes", d->model_bytes);
+    pl_put_number(json, "tile", d->told.model_tile);
+    pl_put_number(json, "step", d->told.model_step);
+    pl_put_number(json, "bytes", d->told.model_bytes);
     pl_put_close(json);
-    pl_put_index(json, "tiles_off", d->tiles_off);
+    pl_put_index(json, "tiles_off", d->told.tiles_off);
 }
 
 static void put_diagnosis(const context *c, pl_json *json) {
     const pl_diagnosis *d = c->diagnosis;
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "memory_model", pl_memory_model_find(d->model)->name);
-    pl_put_flag(json, "layer_operations_only", d->layer_operations_only);
+    pl_put_text(json, "memory_model", pl_memory_model_find(d->told.model)->name);
+    pl_put_flag(json, "layer_operations_only", d->told.layer_operations_only);
     put_bottleneck(c, json);
     put_categories(d, json);
     put_programs(c, json);
@@ -423,8 +429,8 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *callers, pop
         put_diagnosis(&c, &(pl_json){.text = &text});
     } else {
         pl_text_format(&text, "Memory model: %s%s\n\n",
-                       pl_memory_model_find(diagnosis->model)->name,
-                       diagnosis->layer_operations_only ? ", operations in layers only" : "");
+                       pl_memory_model_find(diagnosis->told.model)->name,
+                       diagnosis->told.layer_operations_only ? ", operations in layers only" : "");
         write_programs(&c, &text);
         write_categories(&c, &text);
         write_bottleneck(&c, &text);

@@ -21,21 +21,23 @@ static size_t count_breaches(const pl_diagnosis *d) {
 
 /* The explained share of the fullest tile, in percent. */
 static double explained_percent(const pl_diagnosis *d) {
-    return d->truth_bytes == 0 ? 100 : 100 * (double)d->explained_bytes / (double)d->truth_bytes;
+    return d->told.truth_bytes == 0
+               ? 100
+               : 100 * (double)d->told.explained_bytes / (double)d->told.truth_bytes;
 }
 
 static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layout *layout) {
     const double percent = explained_percent(d);
     const size_t num_breaches = count_breaches(d);
     const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
-    const bool contradicts = d->tiles_off > 0 && d->tiles_off != SIZE_MAX;
+    const bool contradicts = d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX;
     const bool is_trusted = !is_off && !contradicts && num_breaches == 0;
     pl_text rest = {0};
     pl_text_format(&rest, "%.2f %% of the fullest tile is explained", percent);
     if (is_off)
         pl_text_format(&rest, ", not within %g %%", allowed_percent);
     if (contradicts)
-        pl_text_format(&rest, ", the diagnosis does not add up on %zu tiles", d->tiles_off);
+        pl_text_format(&rest, ", the diagnosis does not add up on %zu tiles", d->told.tiles_off);
     if (num_breaches > 0)
         pl_text_format(&rest, ", but the profile is inconsistent in %zu %s", num_breaches,
                        num_breaches == 1 ? "relation" : "relations");
@@ -52,10 +54,10 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
 /* ---- the fullest tile ---- */
 
 static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
-    const uint64_t explained = d->explained_bytes;
-    const uint64_t truth = d->truth_bytes;
+    const uint64_t explained = d->told.explained_bytes;
+    const uint64_t truth = d->told.truth_bytes;
     pl_text text = {0};
-    pl_text_format(&text, "tile %zu at step %zu: compiler ", d->tile, d->step);
+    pl_text_format(&text, "tile %zu at step %zu: compiler ", d->told.tile, d->told.step);
     pl_text_add_grouped(&text, truth);
     pl_text_add(&text, ", explained ");
     pl_text_add_grouped(&text, explained);
@@ -72,7 +74,7 @@ typedef struct missing {
     const char *category;
     uint64_t bytes;
     size_t num_programs;
-    bool has_reason[POPLINER_MAX_MISSING_REASONS];
+    bool has_reason[PL_MAX_MISSING_REASONS];
 } missing;
 
 static int compare_missing(const void *left, const void *right) {
@@ -83,11 +85,11 @@ static int compare_missing(const void *left, const void *right) {
 }
 
 /* Adds up the list by category: [*count], the largest first; NULL without memory. */
-static missing *by_category(const popliner_missing_variables *list, size_t *count) {
+static missing *by_category(const pl_missing_variables *list, size_t *count) {
     missing *all = pl_new_array(list->count, sizeof *all);
     *count = 0;
     for (size_t i = 0; all != NULL && i < list->count; i++) {
-        const popliner_missing_variable *v = &list->items[i];
+        const pl_missing_variable *v = &list->items[i];
         size_t k = 0;
         while (k < *count && strcmp(all[k].category, v->category) != 0)
             k++;
@@ -108,13 +110,13 @@ static missing *by_category(const popliner_missing_variables *list, size_t *coun
 /* "134 programs in no operation; the compiler's own" */
 static pl_text reasons_text(const missing *m) {
     static const char *const words[] = {
-        [POPLINER_MISSING_NO_DEBUG_ID] = "without a debug id",
-        [POPLINER_MISSING_UNKNOWN_CONTEXT] = "of an unknown context",
-        [POPLINER_MISSING_NO_OPERATION] = "in no operation",
-        [POPLINER_MISSING_NO_LAYER] = "in no layer",
-        [POPLINER_MISSING_UNTOUCHED] = "touched by no program",
-        [POPLINER_MISSING_PARENT] = "or parents",
-        [POPLINER_MISSING_COMPILER] = "the compiler's own",
+        [PL_MISSING_NO_DEBUG_ID] = "without a debug id",
+        [PL_MISSING_UNKNOWN_CONTEXT] = "of an unknown context",
+        [PL_MISSING_NO_OPERATION] = "in no operation",
+        [PL_MISSING_NO_LAYER] = "in no layer",
+        [PL_MISSING_UNTOUCHED] = "touched by no program",
+        [PL_MISSING_PARENT] = "or parents",
+        [PL_MISSING_COMPILER] = "the compiler's own",
     };
     pl_text text = {0};
     bool is_first = true;
@@ -125,9 +127,9 @@ static pl_text reasons_text(const missing *m) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (m->has_reason[i]) {
             pl_text_format(&text, "%s%s",
-                           is_first                         ? ""
-                           : i == POPLINER_MISSING_COMPILER ? "; "
-                                                            : " ",
+                           is_first                   ? ""
+                           : i == PL_MISSING_COMPILER ? "; "
+                                                      : " ",
                            words[i]);
             is_first = false;
         }
@@ -199,8 +201,8 @@ static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
             counts[d->coverage[i].rule] += d->coverage[i].num_operations;
         else
             num_none += d->coverage[i].num_operations;
-    const double all = d->num_operations == 0 ? 1 : (double)d->num_operations;
-    pl_text_add_grouped(&text, d->num_operations);
+    const double all = d->told.num_operations == 0 ? 1 : (double)d->told.num_operations;
+    pl_text_add_grouped(&text, d->told.num_operations);
     pl_text_add(&text, " operations:");
     for (;;) { /* the most common rule first */
         size_t most = 0;
@@ -247,11 +249,11 @@ static void write_layout(const pl_diagnosis *d, pl_layout *layout) {
 static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
     pl_text option = {0};
     pl_text words = {0};
-    if (*d->suggestion.regex == '\0')
+    if (*d->told.suggested_regex == '\0')
         return;
-    pl_text_format(&option, "%s '%s'", d->option_names.layer_name_regex, d->suggestion.regex);
-    pl_text_format(&words, "would find %zu layers, as in %s", d->suggestion.num_layers,
-                   d->suggestion.example);
+    pl_text_format(&option, "%s '%s'", d->option_names.layer_name_regex, d->told.suggested_regex);
+    pl_text_format(&words, "would find %zu layers, as in %s", d->told.suggested_layers,
+                   d->told.suggestion_example);
     layout->text.failed = layout->text.failed || option.failed || words.failed;
     if (!layout->text.failed)
         pl_layout_entry(layout, "Try", option.data, pl_layout_width_of(option.data), words.data);

@@ -54,13 +54,12 @@ static popliner_status say(session *s, popliner_error *error, popliner_level lev
 static popliner_status tell_candidates(session *s, popliner_error *error) {
     const popliner_operation *operations = NULL;
     size_t count = 0;
-    popliner_diagnosis_options all = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_diagnosis *diagnosis = NULL;
-    all.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
     char names[900];
     popliner_status status = popliner_analysis_operations(s->analysis, &operations, &count, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_diagnose(s->analysis, &all, &diagnosis, error);
+        status = popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, false, 0,
+                                            SIZE_MAX, &diagnosis, error);
     if (status != POPLINER_OK)
         return status;
     list_operations(operations, count, names, sizeof names);
@@ -120,47 +119,26 @@ static popliner_status parse_layers(const request *r, const asked_layers *layers
     return status;
 }
 
-/* Puts --layers in terms of the chain's units. */
-static popliner_status take_layers(session *s, popliner_memory_model model,
-                                   popliner_diagnosis_options *how, popliner_error *error) {
+/* Puts --layers in terms of the chain's units; all of it without the option. */
+static popliner_status take_layers(session *s, popliner_memory_model model, size_t *first,
+                                   size_t *last, popliner_error *error) {
     request r = {0};
     const popliner_chain *chain = NULL;
+    *first = 0;
+    *last = SIZE_MAX;
     popliner_status status = popliner_analysis_chain(s->analysis, model, &chain, error);
     if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
         status = request_name_chain(&r, chain, error);
     if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
-        status = parse_layers(&r, &s->options.layers, &how->first_unit, &how->last_unit, error);
+        status = parse_layers(&r, &s->options.layers, first, last, error);
     request_free(&r);
     return status;
 }
 
 popliner_status diagnose_check(session *s, popliner_error *error) {
-    popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    return take_layers(s, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &how, error);
-}
-
-/* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor
- * missing, or explained beyond the truth. */
-static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnosis) {
-    bool any = false;
-    if (diagnosis->tiles_off > 0 && diagnosis->tiles_off != SIZE_MAX) {
-        any = true;
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Explained and missing bytes do not add up to the compiler's account on %zu "
-                    "tiles. Do not trust what the diagnosis says is missing.",
-                    diagnosis->tiles_off);
-    }
-    for (size_t i = 0; i < diagnosis->num_categories; i++) {
-        const popliner_diagnosis_category *row = &diagnosis->categories[i];
-        if (row->tiles_exceeded == 0)
-            continue;
-        any = true;
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "More bytes of category %s are explained than the compiler counts on %zu "
-                    "tiles. Do not trust what stages need of it.",
-                    row->name, row->tiles_exceeded);
-    }
-    return any;
+    size_t first, last;
+    return take_layers(s, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &first, &last,
+                       error);
 }
 
 /* The report; for people a page of it, with -v all. */
@@ -181,13 +159,15 @@ static popliner_status make_diagnosis(session *s, const void *of, popliner_forma
 popliner_status diagnose_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_diagnosis *diagnosis = NULL;
-    popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    how.memory_model = model;
-    how.layer_operations_only = s->options.layers.only_layers;
-    popliner_status status = take_layers(s, model, &how, error);
+    size_t first, last;
+    popliner_status status = take_layers(s, model, &first, &last, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_diagnose(s->analysis, &how, &diagnosis, error);
-    bool contradicts = status == POPLINER_OK && warn_of_contradictions(s, diagnosis);
+        status = popliner_analysis_diagnose(s->analysis, model, s->options.layers.only_layers,
+                                            first, last, &diagnosis, error);
+    const size_t num_contradictions = status == POPLINER_OK ? diagnosis->num_contradictions : 0;
+    const bool contradicts = num_contradictions > 0;
+    for (size_t i = 0; i < num_contradictions; i++)
+        log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", diagnosis->contradictions[i]);
     if (contradicts && s->options.fail_on.contradiction)
         status = fail(error, POPLINER_ERROR_INPUT,
                       "%s: the diagnosis does not add up (see the warnings), which --fail-on "

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "memory/placement.h"
 #include "model/operations.h"
 
 /* ---- a suggested layer regex, from the names of operations without a layer ---- */
@@ -76,11 +75,10 @@ static bool add_stems(stems *all, const char *name, size_t operation) {
 /* Finds the word that is followed by most different numbers, at least two, in names such as
  * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Errors: MEMORY. */
 static popliner_status suggest_regex(const pl_operations *operations, const pl_layers *layers,
-                                     pl_suggestion *suggestion, popliner_error *error) {
+                                     pl_diagnosis *d, popliner_error *error) {
     stems all = {.capacity = 0};
     bool memory = true;
     size_t best = SIZE_MAX;
-    *suggestion = (pl_suggestion){.num_layers = 0};
     for (size_t i = 0; memory && i < pl_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
         if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
@@ -98,10 +96,10 @@ static popliner_status suggest_regex(const pl_operations *operations, const pl_l
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");
         memory = !text.failed;
-        if (memory && text.length < sizeof suggestion->regex) {
-            memcpy(suggestion->regex, text.data, text.length + 1);
-            suggestion->num_layers = all.items[best].num_numbers;
-            snprintf(suggestion->example, sizeof suggestion->example, "%s",
+        if (memory && text.length < sizeof d->regex) {
+            memcpy(d->regex, text.data, text.length + 1);
+            d->told.suggested_layers = all.items[best].num_numbers;
+            snprintf(d->example, sizeof d->example, "%s",
                      pl_operation_at(operations, all.items[best].first_operation)->name);
         }
         free(text.data);
@@ -119,10 +117,10 @@ static popliner_status suggest_regex(const pl_operations *operations, const pl_l
 static popliner_status diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
                                          pl_diagnosis *d, popliner_error *error) {
     size_t capacity = 0;
-    d->num_operations = pl_operations_count(operations);
-    for (size_t i = 0; i < d->num_operations; i++) {
+    d->told.num_operations = pl_operations_count(operations);
+    for (size_t i = 0; i < d->told.num_operations; i++) {
         const popliner_layer_finding *layer = pl_layer_at(layers, i);
-        popliner_coverage found = {
+        pl_coverage found = {
             .rule = layer->rule, .num_named = layer->num_named, .note = layer->note};
         size_t place = 0;
         while (place < d->num_coverage && (d->coverage[place].rule != found.rule ||
@@ -136,11 +134,11 @@ static popliner_status diagnose_coverage(const pl_operations *operations, const 
         d->coverage[place].num_operations++;
     }
     size_t num_found = 0;
-    for (size_t i = 0; i < d->num_operations; i++)
+    for (size_t i = 0; i < d->told.num_operations; i++)
         num_found += pl_layers_unit_of(layers, i) > 0;
-    if (operations->of_framework == 0 || num_found * 2 >= d->num_operations)
+    if (operations->of_framework == 0 || num_found * 2 >= d->told.num_operations)
         return POPLINER_OK; /* nothing to suggest */
-    return suggest_regex(operations, layers, &d->suggestion, error);
+    return suggest_regex(operations, layers, d, error);
 }
 
 /* ---- program types ---- */
@@ -158,9 +156,9 @@ static popliner_status diagnose_program_types(const pl_explained *explained, pl_
         if (place == d->num_program_types) {
             if (!pl_grow(&d->programs, &capacity, place + 1, sizeof *d->programs))
                 return pl_fail_memory(error, "the diagnosis");
-            d->programs[d->num_program_types++] = (popliner_diagnosis_programs){.type = type};
+            d->programs[d->num_program_types++] = (pl_diagnosis_programs){.type = type};
         }
-        popliner_diagnosis_programs *group = &d->programs[place];
+        pl_diagnosis_programs *group = &d->programs[place];
         group->num_all++;
         if (explained->program_seen[program]) {
             group->num_seen++;
@@ -223,8 +221,7 @@ static popliner_status diagnose_categories(const pl_explained *explained, pl_dia
     }
     sum_categories(explained, &bytes);
     for (size_t category = 0; category < p->num_categories; category++) {
-        popliner_diagnosis_category row = {.name =
-                                               pl_profile_string(p, p->category_name[category])};
+        pl_diagnosis_category row = {.name = pl_profile_string(p, p->category_name[category])};
         for (size_t tile = 0; tile < num_tiles; tile++) {
             size_t item = category * num_tiles + tile;
             row.truth_bytes += bytes.truth[item];
@@ -282,15 +279,14 @@ static bool has_account_by_tile(const popliner_profile *p) {
 
 /* Finds the compiler's largest total over the steps of the requested units. */
 static popliner_status find_bottleneck(const pl_explained *explained,
-                                       const popliner_diagnosis_options *options,
-                                       popliner_peak *peaks, pl_diagnosis *d,
-                                       popliner_error *error) {
+                                       const pl_diagnosis_subject *subject, popliner_peak *peaks,
+                                       pl_diagnosis *d, popliner_error *error) {
     const pl_chain *chain = explained->chain;
     const popliner_profile *p = explained->profile;
-    size_t last_unit = options->last_unit;
+    size_t last_unit = subject->last_unit;
     bool has_account = has_account_by_tile(p);
     uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
-    bool all_steps = options->first_unit == 0 && last_unit >= chain->num_units - 1;
+    bool all_steps = subject->first_unit == 0 && last_unit >= chain->num_units - 1;
     popliner_status status = bytes == NULL ? pl_fail_memory(error, "the diagnosis") : POPLINER_OK;
     if (status == POPLINER_OK)
         status = popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, error);
@@ -302,24 +298,24 @@ static popliner_status find_bottleneck(const pl_explained *explained,
         size_t most_step = peaks[tile].peak_step;
         /* The compiler gives a tile's bytes only at its largest step. Fewer steps cannot raise a
          * tile's peak, so tiles with a smaller peak over all steps are skipped. */
-        if (!all_steps && always_live + most > d->truth_bytes) {
+        if (!all_steps && always_live + most > d->told.truth_bytes) {
             status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, bytes, error);
             most = 0;
             most_step = SIZE_MAX; /* until the first step of the units */
             for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
                 uint32_t operation = chain->operation_of_step[step];
                 size_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
-                if (unit >= options->first_unit && unit <= last_unit &&
+                if (unit >= subject->first_unit && unit <= last_unit &&
                     (most_step == SIZE_MAX || bytes[step] > most)) {
                     most = bytes[step];
                     most_step = step;
                 }
             }
         }
-        if (always_live + most > d->truth_bytes && most_step < p->num_steps) {
-            d->truth_bytes = always_live + most;
-            d->tile = tile;
-            d->step = most_step;
+        if (always_live + most > d->told.truth_bytes && most_step < p->num_steps) {
+            d->told.truth_bytes = always_live + most;
+            d->told.tile = tile;
+            d->told.step = most_step;
         }
     }
     free(bytes);
@@ -331,12 +327,13 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
                                      pl_diagnosis *d, popliner_error *error) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
-    d->explained_bytes = add_up(explained, d->tile, d->step, false, missing, &missing_bytes);
+    d->told.explained_bytes =
+        add_up(explained, d->told.tile, d->told.step, false, missing, &missing_bytes);
     if (explained->chain->model->compares_own_step)
-        d->explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->tile];
+        d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
     if (p->num_steps > 0)
-        d->program_name = pl_profile_program_name(p, p->step_program[d->step]);
-    return pl_missing_list(missing, explained, d->tile, &d->missing_here, error);
+        d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
+    return pl_missing_list(missing, explained, d->told.tile, &d->missing_here, error);
 }
 
 /* Finds the tile where the model explains most, the tiles whose sums differ from the compiler's
@@ -352,31 +349,31 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
             add_up(explained, tile, peaks[tile].peak_step, true, missing, &missing_bytes);
         uint64_t account_bytes =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
-        d->tiles_off += bytes + missing_bytes != account_bytes;
+        d->told.tiles_off += bytes + missing_bytes != account_bytes;
         uint64_t model_bytes =
             compares_own_step ? stage->need_bytes[POPLINER_NEED_EXPECTED][tile] : bytes;
-        if (model_bytes > d->model_bytes) {
-            d->model_bytes = model_bytes;
-            d->model_tile = tile;
-            d->model_step = compares_own_step ? stage->peak_step[tile] : peaks[tile].peak_step;
+        if (model_bytes > d->told.model_bytes) {
+            d->told.model_bytes = model_bytes;
+            d->told.model_tile = tile;
+            d->told.model_step = compares_own_step ? stage->peak_step[tile] : peaks[tile].peak_step;
         }
     }
     if (!has_account_by_tile(p))
-        d->tiles_off = SIZE_MAX;
+        d->told.tiles_off = SIZE_MAX;
 }
 
-/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units in the
- * options. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
+/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units of the
+ * subject. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
 static popliner_status diagnose_bottleneck(const pl_explained *explained,
-                                           const popliner_diagnosis_options *options,
-                                           pl_diagnosis *d, popliner_error *error) {
+                                           const pl_diagnosis_subject *subject, pl_diagnosis *d,
+                                           popliner_error *error) {
     const popliner_profile *p = explained->profile;
     pl_missing_bytes missing = {0};
     popliner_peak *peaks = pl_new_array(p->target.num_tiles, sizeof *peaks);
     popliner_status status = peaks == NULL ? pl_fail_memory(error, "the diagnosis")
                                            : pl_missing_begin(&missing, p, error);
     if (status == POPLINER_OK)
-        status = find_bottleneck(explained, options, peaks, d, error);
+        status = find_bottleneck(explained, subject, peaks, d, error);
     if (status == POPLINER_OK)
         status = compare_there(explained, &missing, d, error);
     if (status == POPLINER_OK) {
@@ -394,66 +391,98 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
 /* Finds the range of steps that PopLiner 1.0.0 shows. */
 static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
     bool has_layer = false;
-    d->first_step = 1; /* no step, until an operation counts */
-    d->last_step = 0;
+    d->told.first_step = 1; /* no step, until an operation counts */
+    d->told.last_step = 0;
     for (size_t i = 0; i < explained->num_counted; i++) {
         const popliner_operation *operation =
             pl_operation_at(explained->operations, explained->counted[i]);
         bool in_layer = pl_layers_unit_of(explained->layers, explained->counted[i]) > 0;
         if (i == 0 || (in_layer && !has_layer))
-            d->first_step = operation->first_step;
+            d->told.first_step = operation->first_step;
         has_layer = has_layer || in_layer;
-        d->last_step = operation->last_step;
+        d->told.last_step = operation->last_step;
     }
 }
 
 static const struct {
     const char *name;
     const char *words;
-} gaps[POPLINER_NUM_GAPS] = {
-    [POPLINER_GAP_RESERVED] = {"reserved", "kept free at the beginning of each tile"},
-    [POPLINER_GAP_ALIGNMENT] = {"alignment", "before multiples of alignments"},
-    [POPLINER_GAP_CODE] = {"code", "between code and data, which share no element of memory"},
-    [POPLINER_GAP_APART] = {"apart", "between other variables that must not share an element"},
-    [POPLINER_GAP_LIVES] = {"lives", "in use at other times"},
+} gaps[PL_NUM_GAPS] = {
+    [PL_GAP_RESERVED] = {"reserved", "kept free at the beginning of each tile"},
+    [PL_GAP_ALIGNMENT] = {"alignment", "before multiples of alignments"},
+    [PL_GAP_CODE] = {"code", "between code and data, which share no element of memory"},
+    [PL_GAP_APART] = {"apart", "between other variables that must not share an element"},
+    [PL_GAP_LIVES] = {"lives", "in use at other times"},
 };
 
-const char *pl_gap_name(popliner_gap gap) {
+const char *pl_gap_name(pl_gap gap) {
     return gaps[gap].name;
 }
 
-const char *pl_gap_words(popliner_gap gap) {
+const char *pl_gap_words(pl_gap gap) {
     return gaps[gap].words;
 }
 
-popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
-                            const popliner_diagnosis_options *options, pl_diagnosis *diagnosis,
+/* Says where the diagnosis does not add up. Errors: MEMORY. */
+static popliner_status contradict(pl_diagnosis *d, popliner_error *error) {
+    const char **list = pl_arrays_new(&d->sentences, d->num_categories + 1, sizeof *list);
+    pl_text text = {0};
+    for (size_t i = 0; list != NULL && i <= d->num_categories; i++) {
+        const pl_diagnosis_category *row = i == 0 ? NULL : &d->categories[i - 1];
+        text.length = 0;
+        if (row == NULL && d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX)
+            pl_text_format(&text,
+                           "Explained and missing bytes do not add up to the compiler's account on "
+                           "%zu tiles. Do not trust what the diagnosis says is missing.",
+                           d->told.tiles_off);
+        else if (row != NULL && row->tiles_exceeded > 0)
+            pl_text_format(&text,
+                           "More bytes of category %s are explained than the compiler counts on "
+                           "%zu tiles. Do not trust what stages need of it.",
+                           row->name, row->tiles_exceeded);
+        if (text.length == 0)
+            continue;
+        char *own = pl_arrays_new(&d->sentences, text.length + 1, 1);
+        if (own != NULL)
+            list[d->told.num_contradictions++] = memcpy(own, text.data, text.length + 1);
+    }
+    d->told.contradictions = list;
+    free(text.data);
+    return d->sentences.failed || text.failed ? pl_fail_memory(error, "the diagnosis")
+                                              : POPLINER_OK;
+}
+
+popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,
                             popliner_error *error) {
     const pl_chain *chain = subject->chain;
     pl_diagnosis_clear(diagnosis);
-    if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
+    if (subject->first_unit >= chain->num_units || subject->first_unit > subject->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "units %zu to %zu: expected units of the chain, 0 to %zu",
-                       options->first_unit, options->last_unit, chain->num_units - 1);
-    diagnosis->model = chain->model->id;
-    diagnosis->layer_operations_only = options->layer_operations_only;
-    diagnosis->program_name = "";
+                       subject->first_unit, subject->last_unit, chain->num_units - 1);
+    diagnosis->told = (popliner_diagnosis){.model = chain->model->id,
+                                           .layer_operations_only = subject->layer_operations_only,
+                                           .program_name = "",
+                                           .suggested_regex = diagnosis->regex,
+                                           .suggestion_example = diagnosis->example};
     pl_explained explained = {.profile = subject->profile,
                               .operations = subject->operations,
                               .layers = subject->layers,
                               .chain = chain};
     popliner_status status =
-        pl_explained_find(&explained, subject->meter, options->layer_operations_only, error);
+        pl_explained_find(&explained, subject->meter, subject->layer_operations_only, error);
     if (status == POPLINER_OK)
         status = diagnose_program_types(&explained, diagnosis, error);
     if (status == POPLINER_OK)
         status = diagnose_categories(&explained, diagnosis, error);
     if (status == POPLINER_OK)
-        status = diagnose_bottleneck(&explained, options, diagnosis, error);
+        status = diagnose_bottleneck(&explained, subject, diagnosis, error);
     if (status == POPLINER_OK)
         status = diagnose_coverage(subject->operations, subject->layers, diagnosis, error);
     if (status == POPLINER_OK)
         status = pl_placement_check(subject->profile, &diagnosis->layout, error);
+    if (status == POPLINER_OK)
+        status = contradict(diagnosis, error);
     if (status == POPLINER_OK)
         find_steps(&explained, diagnosis);
     pl_explained_free(&explained);
@@ -470,42 +499,8 @@ void pl_diagnosis_clear(pl_diagnosis *diagnosis) {
     pl_missing_list_clear(&diagnosis->missing_here);
     pl_missing_list_clear(&diagnosis->missing_everywhere);
     free(diagnosis->coverage);
+    pl_arrays_free(&diagnosis->sentences);
     *diagnosis = (pl_diagnosis){0};
-}
-
-/* ---- the public interface ---- */
-
-void pl_diagnosis_summarise(pl_diagnosis *d) {
-    d->summary = (popliner_diagnosis){
-        .model = d->model,
-        .layer_operations_only = d->layer_operations_only,
-        .programs = d->programs,
-        .num_program_types = d->num_program_types,
-        .categories = d->categories,
-        .num_categories = d->num_categories,
-        .coverage = d->coverage,
-        .num_coverage = d->num_coverage,
-        .num_operations = d->num_operations,
-        .missing_here = d->missing_here.items,
-        .num_missing_here = d->missing_here.count,
-        .missing_everywhere = d->missing_everywhere.items,
-        .num_missing_everywhere = d->missing_everywhere.count,
-        .tile = d->tile,
-        .step = d->step,
-        .truth_bytes = d->truth_bytes,
-        .explained_bytes = d->explained_bytes,
-        .program_name = d->program_name,
-        .model_tile = d->model_tile,
-        .model_step = d->model_step,
-        .model_bytes = d->model_bytes,
-        .tiles_off = d->tiles_off,
-        .first_step = d->first_step,
-        .last_step = d->last_step,
-        .suggested_regex = d->suggestion.regex,
-        .suggestion_example = d->suggestion.example,
-        .suggested_layers = d->suggestion.num_layers,
-        .layout = d->layout,
-    };
 }
 
 void popliner_diagnosis_free(popliner_diagnosis *callers) {

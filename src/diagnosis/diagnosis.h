@@ -6,6 +6,7 @@
 #define PL_DIAGNOSIS_DIAGNOSIS_H
 
 #include "memory/chain_data.h"
+#include "memory/placement.h"
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
 #include "popliner/diagnosis.h"
@@ -72,16 +73,66 @@ static inline bool pl_explained_is_code(const pl_explained *explained, size_t va
 
 /* ---- missing memory ---- */
 
+/* The reason why a program belongs to no operation that counts, or memory is unattributed. */
+typedef enum pl_missing_reason {
+    PL_MISSING_NO_DEBUG_ID,     /* its program has no debug id */
+    PL_MISSING_UNKNOWN_CONTEXT, /* the debug id is not in the debug information */
+    PL_MISSING_NO_OPERATION,    /* no context above it is an operation */
+    /* its operation is in no layer, and layer_operations_only is set */
+    PL_MISSING_NO_LAYER,
+    PL_MISSING_UNTOUCHED, /* data that no program touches */
+    PL_MISSING_PARENT,    /* a parent's own control code, which no operation counts */
+    PL_MISSING_COMPILER,  /* the compiler's own memory, not data of the model */
+} pl_missing_reason;
+
+/* More than the number of reasons. */
+#define PL_MAX_MISSING_REASONS 16
+
 /* Returns why a program belongs to no operation; only for programs that do not. */
-popliner_missing_reason pl_program_reason(const pl_operations *operations, size_t program);
+pl_missing_reason pl_program_reason(const pl_operations *operations, size_t program);
 
 /* Returns a few words for a reason, without a full stop. Static. */
-const char *pl_missing_reason_text(popliner_missing_reason reason);
+const char *pl_missing_reason_text(pl_missing_reason reason);
 
-typedef struct popliner_missing_variables {
-    popliner_missing_variable *items; /* largest first */
+/* An unattributed part of the code or vertex state of a category: the code of a vertex type, the
+ * state of a compute set, or the code of a program. Code that a program of a counted operation also
+ * has on the tile in question is attributed. */
+typedef struct pl_missing_part {
+    const char *
+        /* the name of the type whose code it is; NULL if it is not code of a vertex type */
+        vertex_type;
+    uint64_t size_bytes; /* sum over the tiles in question */
+    /* [num_reasons] of all its programs: distinct, that of the first program first */
+    pl_missing_reason reasons[PL_MAX_MISSING_REASONS];
+    size_t num_reasons;
+    size_t num_programs;  /* the number of programs that have it there */
+    uint32_t programs[3]; /* the first of the programs */
+} pl_missing_part;
+
+/* Unattributed variables of one name and category. Code and vertex state have parts instead of a
+ * name: size_bytes is the sum of the parts, of compiler_bytes, and of what programs touch of the
+ * category that is not always-live. Belongs to the diagnosis; later versions may append members. */
+typedef struct pl_missing_variable {
+    const char *name; /* of the unlowered variable; "" if there is none */
+    const char *category;
+    uint64_t size_bytes;    /* sum over the tiles in question */
+    size_t num_programs;    /* the number of programs that touch them */
+    uint32_t programs[3];   /* the first of the programs */
+    uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
+
+    /* [num_reasons] of all programs that touch them, and of all parts: distinct, that of the first
+     * program or the largest part first, PL_MISSING_COMPILER last */
+    pl_missing_reason reasons[PL_MAX_MISSING_REASONS];
+    size_t num_reasons;
+    const pl_missing_part *parts; /* [num_parts], the largest first */
+    size_t num_parts;
+    uint64_t compiler_bytes; /* the compiler's own: neither data of the model nor of a program */
+} pl_missing_variable;
+
+typedef struct pl_missing_variables {
+    pl_missing_variable *items; /* largest first */
     size_t count;
-} popliner_missing_variables;
+} pl_missing_variables;
 
 /* Missing bytes by name and category: item unlowered * categories + category; the last "unlowered"
  * is for variables without one. */
@@ -104,64 +155,54 @@ void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explaine
  * tile, or of all (SIZE_MAX). Free the list with pl_missing_list_clear, also after an error.
  * Errors: MEMORY. Cost: a pass over what programs touch, and those that find the owners of code. */
 popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
-                                size_t tile, popliner_missing_variables *list,
-                                popliner_error *error);
-void pl_missing_list_clear(popliner_missing_variables *list);
+                                size_t tile, pl_missing_variables *list, popliner_error *error);
+void pl_missing_list_clear(pl_missing_variables *list);
 
 /* ---- The diagnosis ---- */
 
-/* A regex that would find layers in the names of operations without a layer ("" if no regex is
- * likely), a name that it matches, and the number of layers that it finds. */
-typedef struct pl_suggestion {
-    char regex[160];
-    char example[160];
-    size_t num_layers;
-} pl_suggestion;
+/* The programs of one type. */
+typedef struct pl_diagnosis_programs {
+    const char *type; /* for example "OnTileExecute" */
+    size_t num_all;
+    size_t num_seen;         /* in operations that count */
+    const uint32_t *missing; /* numbers of the other programs, ascending: [num_all - num_seen] */
+} pl_diagnosis_programs;
+
+/* One memory category, over all tiles. For code and vertex state, the attributed bytes are those
+ * that the profile reports for programs of counted operations; for data, those of the variables
+ * that these programs touch. */
+typedef struct pl_diagnosis_category {
+    const char *name;
+    uint64_t truth_bytes;
+    uint64_t explained_bytes;
+    size_t tiles_exceeded; /* on which more is attributed than reported */
+} pl_diagnosis_category;
+
+/* The number of operations whose layer one rule found. */
+typedef struct pl_coverage {
+    popliner_layer_rule rule;
+    size_t num_named; /* as popliner_layer_finding.num_named */
+    const char *note; /* as popliner_layer_finding.note */
+    size_t num_operations;
+} pl_coverage;
 
 /* A diagnosis of one profile. Texts live as long as the profile and the layers. Zero-initialise;
  * free with pl_diagnosis_clear. */
 typedef struct pl_diagnosis {
-    popliner_diagnosis summary; /* first: it is what the caller has */
-    popliner_memory_model model;
-    bool layer_operations_only;
-
-    popliner_diagnosis_programs *programs; /* the types that occur */
+    popliner_diagnosis told;         /* first: it is what the caller has */
+    pl_arrays sentences;             /* the contradictions */
+    pl_diagnosis_programs *programs; /* the types that occur */
     size_t num_program_types;
-
-    popliner_diagnosis_category *categories; /* those that occur */
+    pl_diagnosis_category *categories; /* those that occur */
     size_t num_categories;
-
-    /* The tile and step with the compiler's largest total, and the bytes explained there. In
-     * PopLiner's model these are those of the whole stage at its own step, as in PopLiner 1.0.0. */
-    size_t tile;
-    size_t step;
-    uint64_t truth_bytes;
-    uint64_t explained_bytes;
-    const char *program_name; /* of the step's program or compute set */
-    popliner_missing_variables missing_here;
-
-    /* The tile and step where the model explains most. */
-    size_t model_tile;
-    size_t model_step;
-    uint64_t model_bytes;
-
-    popliner_missing_variables missing_everywhere;
-
-    /* The number of tiles on which explained and missing bytes do not sum to the compiler's total;
-     * SIZE_MAX if the profile has none. */
-    size_t tiles_off;
-
-    /* The first and last step of the counted operations as one stage; last_step < first_step if
-     * there is none. */
-    size_t first_step;
-    size_t last_step;
-
-    popliner_coverage *coverage;
+    pl_coverage *coverage;
     size_t num_coverage;
-    size_t num_operations;
-
-    pl_suggestion suggestion;
-    popliner_layout layout;
+    /* unattributed memory at the bottleneck, and on all tiles */
+    pl_missing_variables missing_here;
+    pl_missing_variables missing_everywhere;
+    char regex[160]; /* the suggested one, and its example */
+    char example[160];
+    pl_laid_out layout;
 
     /* The objects that reports refer to; `info` may be NULL. Set by the analysis. */
     const popliner_profile *profile;
@@ -171,29 +212,28 @@ typedef struct pl_diagnosis {
 } pl_diagnosis;
 
 /* Returns the name of the cause of a gap, a word of JSON. Static. */
-const char *pl_gap_name(popliner_gap gap);
+const char *pl_gap_name(pl_gap gap);
 
 /* Returns what a gap is, in a few words. Static. */
-const char *pl_gap_words(popliner_gap gap);
+const char *pl_gap_words(pl_gap gap);
 
-/* Compares the operations, as one stage, with the compiler's totals. The chain is that of the
- * layers, in the memory model of the options. Errors: USAGE (no such unit), MEMORY. Cost: a few
- * passes over variables and programs. */
+/* The parts to compare; the chain is that of the layers. */
 typedef struct pl_diagnosis_subject {
     const popliner_profile *profile;
     const pl_operations *operations;
     const pl_layers *layers;
     const pl_chain *chain;
     pl_stage_meter *meter;
+    bool layer_operations_only;
+    size_t first_unit; /* see popliner_analysis_diagnose */
+    size_t last_unit;
 } pl_diagnosis_subject;
 
-popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
-                            const popliner_diagnosis_options *options, pl_diagnosis *diagnosis,
+/* Compares the operations, as one stage, with the compiler's totals. Errors: USAGE (no such unit),
+ * MEMORY. Cost: a few passes over variables and programs. */
+popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,
                             popliner_error *error);
 void pl_diagnosis_clear(pl_diagnosis *diagnosis);
-
-/* Fills the summary from the other members. */
-void pl_diagnosis_summarise(pl_diagnosis *diagnosis);
 
 /* ---- Pairs of layers ---- */
 

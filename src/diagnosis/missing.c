@@ -14,43 +14,42 @@
 #include "popliner/error.h"
 #include "profile/profile_data.h"
 
-const char *pl_missing_reason_text(popliner_missing_reason reason) {
+const char *pl_missing_reason_text(pl_missing_reason reason) {
     switch (reason) {
-    case POPLINER_MISSING_NO_DEBUG_ID:
+    case PL_MISSING_NO_DEBUG_ID:
         return "no debug id";
-    case POPLINER_MISSING_UNKNOWN_CONTEXT:
+    case PL_MISSING_UNKNOWN_CONTEXT:
         return "debug id not in the debug information";
-    case POPLINER_MISSING_NO_OPERATION:
+    case PL_MISSING_NO_OPERATION:
         return "context chain without operation layer";
-    case POPLINER_MISSING_NO_LAYER:
+    case PL_MISSING_NO_LAYER:
         return "operation in no layer";
-    case POPLINER_MISSING_UNTOUCHED:
+    case PL_MISSING_UNTOUCHED:
         return "touched by no program";
-    case POPLINER_MISSING_PARENT:
+    case PL_MISSING_PARENT:
         return "of a program with children, besides theirs";
-    case POPLINER_MISSING_COMPILER:
+    case PL_MISSING_COMPILER:
         break;
     }
     return "the compiler's own";
 }
 
-popliner_missing_reason pl_program_reason(const pl_operations *operations, size_t program) {
+pl_missing_reason pl_program_reason(const pl_operations *operations, size_t program) {
     switch ((pl_standing)operations->program_standing[program]) {
     case PL_STANDING_NO_DEBUG_ID:
-        return POPLINER_MISSING_NO_DEBUG_ID;
+        return PL_MISSING_NO_DEBUG_ID;
     case PL_STANDING_UNKNOWN_CONTEXT:
-        return POPLINER_MISSING_UNKNOWN_CONTEXT;
+        return PL_MISSING_UNKNOWN_CONTEXT;
     case PL_STANDING_NO_OPERATION:
-        return POPLINER_MISSING_NO_OPERATION;
+        return PL_MISSING_NO_OPERATION;
     case PL_STANDING_IN_OPERATION:
         break;
     }
-    return POPLINER_MISSING_NO_LAYER;
+    return PL_MISSING_NO_LAYER;
 }
 
 /* Adds a reason unless the list has it. */
-static void add_reason(popliner_missing_reason *reasons, size_t *count,
-                       popliner_missing_reason reason) {
+static void add_reason(pl_missing_reason *reasons, size_t *count, pl_missing_reason reason) {
     for (size_t i = 0; i < *count; i++)
         if (reasons[i] == reason)
             return;
@@ -60,7 +59,7 @@ static void add_reason(popliner_missing_reason *reasons, size_t *count,
 /* ---- owners of code and vertex state ---- */
 
 typedef struct named_code {
-    popliner_missing_part *parts; /* [num_parts], owned; the largest first */
+    pl_missing_part *parts; /* [num_parts], owned; the largest first */
     size_t num_parts;
     uint64_t named_bytes; /* their sum */
     uint64_t rest_bytes;  /* missing, without an owner */
@@ -131,20 +130,20 @@ static bool take(naming *n, const char *vertex_type, uint32_t *part) {
     if (!pl_grow(&named->parts, &n->capacity, named->num_parts + 1, sizeof *named->parts))
         return false;
     named->parts[named->num_parts++] =
-        (popliner_missing_part){.vertex_type = vertex_type, .size_bytes = size_bytes};
+        (pl_missing_part){.vertex_type = vertex_type, .size_bytes = size_bytes};
     *part = (uint32_t)named->num_parts;
     return true;
 }
 
 /* Adds a program to a part. */
 static void add_program(naming *n, uint32_t part, uint32_t program) {
-    popliner_missing_part *to = &n->named->parts[part - 1];
+    pl_missing_part *to = &n->named->parts[part - 1];
     if (to->num_programs < sizeof to->programs / sizeof *to->programs)
         to->programs[to->num_programs] = program;
     to->num_programs++;
     add_reason(to->reasons, &to->num_reasons,
                n->explained->program_seen[program]
-                   ? POPLINER_MISSING_PARENT
+                   ? PL_MISSING_PARENT
                    : pl_program_reason(n->explained->operations, program));
 }
 
@@ -300,8 +299,8 @@ static bool name_programs(naming *n, int code) {
 /* ---- all code ---- */
 
 static int compare_parts(const void *left, const void *right) {
-    const popliner_missing_part *a = left;
-    const popliner_missing_part *b = right;
+    const pl_missing_part *a = left;
+    const pl_missing_part *b = right;
     if (a->size_bytes != b->size_bytes)
         return a->size_bytes > b->size_bytes ? -1 : 1;
     if (a->programs[0] != b->programs[0])
@@ -378,8 +377,8 @@ void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explaine
 }
 
 static int compare_missing(const void *left, const void *right) {
-    const popliner_missing_variable *a = left;
-    const popliner_missing_variable *b = right;
+    const pl_missing_variable *a = left;
+    const pl_missing_variable *b = right;
     if (a->size_bytes != b->size_bytes)
         return a->size_bytes > b->size_bytes ? -1 : 1;
     int order = strcmp(a->category, b->category);
@@ -389,7 +388,7 @@ static int compare_missing(const void *left, const void *right) {
 /* Finds the programs that touch missing variables. place_of_key has the item + 1 of each key;
  * last_program[items] is scratch: the last counted program + 1. */
 static void find_touching_programs(const pl_explained *explained, const uint32_t *place_of_key,
-                                   uint32_t *last_program, popliner_missing_variables *list) {
+                                   uint32_t *last_program, pl_missing_variables *list) {
     enum { SHOWN = sizeof list->items->programs / sizeof *list->items->programs };
     const popliner_profile *p = explained->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
@@ -402,14 +401,14 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
                 explained->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];
             if (place == 0 || last_program[place - 1] == program + 1)
                 continue; /* not missing, or already counted for another variable */
-            popliner_missing_variable *item = &list->items[place - 1];
+            pl_missing_variable *item = &list->items[place - 1];
             last_program[place - 1] = program + 1;
             if (item->num_programs < SHOWN)
                 item->programs[item->num_programs] = program;
             item->num_programs++;
             add_reason(item->reasons, &item->num_reasons,
                        explained->program_seen[program]
-                           ? POPLINER_MISSING_NO_LAYER
+                           ? PL_MISSING_NO_LAYER
                            : pl_program_reason(explained->operations, program));
         }
     }
@@ -417,7 +416,7 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
 
 /* Finds the parts of an item of code, and the bytes without an owner. */
 static popliner_status name_item(const pl_explained *explained, bool has_name, size_t tile,
-                                 size_t category, popliner_missing_variable *item,
+                                 size_t category, pl_missing_variable *item,
                                  popliner_error *error) {
     int code = explained->code_of_category[category];
     named_code named = {0};
@@ -437,19 +436,18 @@ static popliner_status name_item(const pl_explained *explained, bool has_name, s
 }
 
 /* Adds the reasons of the parts to those of the programs that touch the item. */
-static void complete_reasons(popliner_missing_variable *item) {
+static void complete_reasons(pl_missing_variable *item) {
     for (size_t part = 0; part < item->num_parts; part++)
         for (size_t i = 0; i < item->parts[part].num_reasons; i++)
             add_reason(item->reasons, &item->num_reasons, item->parts[part].reasons[i]);
     if (item->compiler_bytes > 0)
-        add_reason(item->reasons, &item->num_reasons, POPLINER_MISSING_COMPILER);
+        add_reason(item->reasons, &item->num_reasons, PL_MISSING_COMPILER);
     if (item->num_reasons == 0)
-        add_reason(item->reasons, &item->num_reasons, POPLINER_MISSING_UNTOUCHED);
+        add_reason(item->reasons, &item->num_reasons, PL_MISSING_UNTOUCHED);
 }
 
 popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
-                                size_t tile, popliner_missing_variables *list,
-                                popliner_error *error) {
+                                size_t tile, pl_missing_variables *list, popliner_error *error) {
     const popliner_profile *p = explained->profile;
     popliner_status status = POPLINER_OK;
     size_t count = 0;
@@ -468,7 +466,7 @@ popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explai
         size_t unlowered = key / p->num_categories;
         bool has_name = unlowered < p->num_unlowered;
         place_of_key[key] = (uint32_t)list->count + 1;
-        list->items[list->count++] = (popliner_missing_variable){
+        list->items[list->count++] = (pl_missing_variable){
             .name = has_name ? pl_profile_string(p, p->unlowered_name[unlowered]) : "",
             .category = pl_profile_string(p, p->category_name[key % p->num_categories]),
             .size_bytes = missing->bytes[key],
@@ -479,7 +477,7 @@ popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explai
     for (size_t key = 0; status == POPLINER_OK && key < missing->count; key++) {
         if (place_of_key[key] == 0)
             continue;
-        popliner_missing_variable *item = &list->items[place_of_key[key] - 1];
+        pl_missing_variable *item = &list->items[place_of_key[key] - 1];
         bool has_name = key / p->num_categories < p->num_unlowered;
         status = name_item(explained, has_name, tile, key % p->num_categories, item, error);
         complete_reasons(item);
@@ -492,9 +490,9 @@ done:
     return status;
 }
 
-void pl_missing_list_clear(popliner_missing_variables *list) {
+void pl_missing_list_clear(pl_missing_variables *list) {
     for (size_t i = 0; i < list->count; i++)
-        free((popliner_missing_part *)list->items[i].parts);
+        free((pl_missing_part *)list->items[i].parts);
     free(list->items);
-    *list = (popliner_missing_variables){0};
+    *list = (pl_missing_variables){0};
 }

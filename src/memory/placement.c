@@ -328,22 +328,21 @@ void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *
     uint64_t used_bytes = 0;
     uint64_t before = RESERVED_BYTES; /* the end of what lies below */
     if (placer->all.count > 0)
-        gap_bytes[POPLINER_GAP_RESERVED] += RESERVED_BYTES;
+        gap_bytes[PL_GAP_RESERVED] += RESERVED_BYTES;
     for (size_t i = 0; i < placer->all.count; i++) {
         const extent *used = &placer->all.items[i];
         const size_t element = element_of(placer, used->first);
-        popliner_gap cause = POPLINER_GAP_ALIGNMENT;
+        pl_gap cause = PL_GAP_ALIGNMENT;
         /* an item moves up to the end of another, and to its alignment, or to another element */
         if (used->first == placer->begins[element] && element > 0)
             cause = placer->kinds[element_of(placer, before - 1)] != placer->kinds[element]
-                        ? POPLINER_GAP_CODE
-                        : POPLINER_GAP_APART;
+                        ? PL_GAP_CODE
+                        : PL_GAP_APART;
         gap_bytes[cause] += used->first - before;
         used_bytes += used->end - used->first;
         before = used->end;
     }
-    gap_bytes[POPLINER_GAP_LIVES] +=
-        used_bytes - (live_bytes < used_bytes ? live_bytes : used_bytes);
+    gap_bytes[PL_GAP_LIVES] += used_bytes - (live_bytes < used_bytes ? live_bytes : used_bytes);
 }
 
 /* ---- Replaying a profile ---- */
@@ -399,7 +398,7 @@ bool pl_placer_replay(pl_placer *placer, size_t tile, const pl_item **items, siz
     return pl_placer_place(placer, tile, &lives, placer->items, *count, end);
 }
 
-static void add_tile(popliner_layout *layout, const pl_placer *placer, size_t tile, size_t count,
+static void add_tile(pl_laid_out *layout, const pl_placer *placer, size_t tile, size_t count,
                      uint64_t end) {
     const popliner_profile *p = placer->profile;
     const uint64_t live_bytes =
@@ -422,11 +421,11 @@ static void add_tile(popliner_layout *layout, const pl_placer *placer, size_t ti
     pl_placer_add_gaps(placer, live_bytes, layout->gap_bytes);
 }
 
-popliner_status pl_placement_check(const popliner_profile *p, popliner_layout *layout,
+popliner_status pl_placement_check(const popliner_profile *p, pl_laid_out *layout,
                                    popliner_error *error) {
     enum { MOST_VARIABLES = 1000000 };
     const size_t every = p->num_variables / MOST_VARIABLES + 1;
-    *layout = (popliner_layout){0};
+    *layout = (pl_laid_out){0};
     popliner_status status = pl_profile_require_variables(p, error);
     if (status != POPLINER_OK)
         return status;

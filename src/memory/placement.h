@@ -4,8 +4,31 @@
 #ifndef PL_MEMORY_PLACEMENT_H
 #define PL_MEMORY_PLACEMENT_H
 
-#include "popliner/diagnosis.h"
 #include "popliner/profile.h"
+
+/* Why addresses of a tile that lie below its highest one are not in use at the step where most is
+ * live. docs/internals/layout.md explains them. */
+typedef enum pl_gap {
+    PL_GAP_RESERVED,  /* the first bytes of each tile */
+    PL_GAP_ALIGNMENT, /* before a variable that needs a multiple of its alignment */
+    PL_GAP_CODE,      /* no data lies in the elements of memory that hold code */
+    PL_GAP_APART,     /* other variables that must not share an element */
+    PL_GAP_LIVES,     /* in use at some step, but not at that one */
+    PL_NUM_GAPS,
+} pl_gap;
+
+/* The tiles laid out by the compiler's rule: whether its variables get the addresses of the file.
+ * Of large profiles every n-th tile was laid out. Sums are over these tiles. */
+typedef struct pl_laid_out {
+    size_t num_tiles;       /* that were laid out, without those that have no variables */
+    size_t num_tiles_equal; /* on which all addresses are those of the file */
+    size_t num_ends_equal;  /* on which the highest one is */
+    uint64_t num_variables;
+    uint64_t num_equal;              /* variables with the address of the file */
+    uint64_t end_bytes;              /* up to the highest addresses, as laid out */
+    uint64_t live_bytes;             /* of these in use at the step where most is live */
+    uint64_t gap_bytes[PL_NUM_GAPS]; /* the others */
+} pl_laid_out;
 
 /* Something to be placed. */
 typedef struct pl_item {
@@ -49,7 +72,7 @@ uint64_t pl_placer_code_bytes(uint64_t end);
  * is none. O(elements). */
 uint64_t pl_placer_element_from(const popliner_profile *profile, uint64_t address);
 
-/* Adds the bytes below the end of what was placed last to gap_bytes[POPLINER_NUM_GAPS], but for
+/* Adds the bytes below the end of what was placed last to gap_bytes[PL_NUM_GAPS], but for
  * live_bytes, which are live at the step with most. O(gaps). */
 void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *gap_bytes);
 
@@ -60,7 +83,7 @@ bool pl_placer_replay(pl_placer *placer, size_t tile, const pl_item **items, siz
 
 /* Replays tiles of a profile, all or, of more than a million variables, every n-th. Errors: USAGE
  * if the variables are not loaded; MEMORY. */
-popliner_status pl_placement_check(const popliner_profile *profile, popliner_layout *layout,
+popliner_status pl_placement_check(const popliner_profile *profile, pl_laid_out *layout,
                                    popliner_error *error);
 
 #endif

@@ -294,7 +294,7 @@ static void add_explained(pl_sheet *sheet, const char *group, const char *name, 
     pl_sheet_number(sheet, explained);
 }
 
-static void add_layout(pl_sheet *sheet, const popliner_layout *layout) {
+static void add_layout(pl_sheet *sheet, const pl_laid_out *layout) {
     add_index(sheet, "layout", "tiles", layout->num_tiles);
     add_index(sheet, "layout", "tiles_equal", layout->num_tiles_equal);
     add_index(sheet, "layout", "ends_equal", layout->num_ends_equal);
@@ -302,31 +302,31 @@ static void add_layout(pl_sheet *sheet, const popliner_layout *layout) {
     add_index(sheet, "layout", "variables_equal", (size_t)layout->num_equal);
     add_index(sheet, "layout", "end_bytes", (size_t)layout->end_bytes);
     add_index(sheet, "layout", "live_bytes", (size_t)layout->live_bytes);
-    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
-        add_index(sheet, "gap", pl_gap_name((popliner_gap)i), (size_t)layout->gap_bytes[i]);
+    for (size_t i = 0; i < PL_NUM_GAPS; i++)
+        add_index(sheet, "gap", pl_gap_name((pl_gap)i), (size_t)layout->gap_bytes[i]);
 }
 
 popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "explained", "tiles_exceeded"};
     const pl_diagnosis *d = source->diagnosis;
-    const bool has_steps = d->last_step >= d->first_step;
+    const bool has_steps = d->told.last_step >= d->told.first_step;
     (void)error;
     pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
-    add_word(sheet, "model", "memory_model", pl_memory_model_find(d->model)->name);
-    add_index(sheet, "model", "tile", d->model_tile);
-    add_index(sheet, "model", "step", d->model_step);
-    add_index(sheet, "model", "bytes", d->model_bytes);
-    add_index(sheet, "model", "first_step", has_steps ? d->first_step : SIZE_MAX);
-    add_index(sheet, "model", "last_step", has_steps ? d->last_step : SIZE_MAX);
-    add_index(sheet, "model", "tiles_off", d->tiles_off);
-    add_index(sheet, "bottleneck", "tile", d->tile);
-    add_index(sheet, "bottleneck", "step", d->step);
-    add_word(sheet, "bottleneck", "program", d->program_name);
-    add_explained(sheet, "bottleneck", "bytes", d->truth_bytes, d->explained_bytes);
+    add_word(sheet, "model", "memory_model", pl_memory_model_find(d->told.model)->name);
+    add_index(sheet, "model", "tile", d->told.model_tile);
+    add_index(sheet, "model", "step", d->told.model_step);
+    add_index(sheet, "model", "bytes", d->told.model_bytes);
+    add_index(sheet, "model", "first_step", has_steps ? d->told.first_step : SIZE_MAX);
+    add_index(sheet, "model", "last_step", has_steps ? d->told.last_step : SIZE_MAX);
+    add_index(sheet, "model", "tiles_off", d->told.tiles_off);
+    add_index(sheet, "bottleneck", "tile", d->told.tile);
+    add_index(sheet, "bottleneck", "step", d->told.step);
+    add_word(sheet, "bottleneck", "program", d->told.program_name);
+    add_explained(sheet, "bottleneck", "bytes", d->told.truth_bytes, d->told.explained_bytes);
     pl_sheet_none(sheet);
     for (size_t i = 0; i < d->num_categories; i++) {
-        const popliner_diagnosis_category *category = &d->categories[i];
+        const pl_diagnosis_category *category = &d->categories[i];
         add_explained(sheet, "category", category->name, category->truth_bytes,
                       category->explained_bytes);
         pl_sheet_number(sheet, category->tiles_exceeded);
@@ -339,10 +339,10 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
     for (size_t i = 0; i < d->num_coverage; i++)
         add_index(sheet, "layers", *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
                   d->coverage[i].num_operations);
-    if (*d->suggestion.regex != '\0') {
-        add_word(sheet, "suggestion", "regex", d->suggestion.regex);
-        add_word(sheet, "suggestion", "example", d->suggestion.example);
-        add_index(sheet, "suggestion", "layers", d->suggestion.num_layers);
+    if (*d->told.suggested_regex != '\0') {
+        add_word(sheet, "suggestion", "regex", d->told.suggested_regex);
+        add_word(sheet, "suggestion", "example", d->told.suggestion_example);
+        add_index(sheet, "suggestion", "layers", d->told.suggested_layers);
     }
     add_layout(sheet, &d->layout);
     return POPLINER_OK;
@@ -350,7 +350,7 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
 
 /* ---- missing memory ---- */
 
-static pl_text reasons_text(const popliner_missing_reason *reasons, size_t count) {
+static pl_text reasons_text(const pl_missing_reason *reasons, size_t count) {
     pl_text text = {0};
     for (size_t i = 0; i < count; i++)
         pl_text_format(&text, "%s%s", i == 0 ? "" : "; ", pl_missing_reason_text(reasons[i]));
@@ -366,10 +366,10 @@ static pl_text programs_text(size_t num_programs, const uint32_t *programs) {
 }
 
 /* Adds a missing variable, or its part k (unless SIZE_MAX). */
-static void add_item(const char *place, size_t item, size_t k, const popliner_missing_variable *v,
+static void add_item(const char *place, size_t item, size_t k, const pl_missing_variable *v,
                      pl_sheet *sheet) {
     const bool is_part = k != SIZE_MAX;
-    const popliner_missing_part *part = is_part ? &v->parts[k] : NULL;
+    const pl_missing_part *part = is_part ? &v->parts[k] : NULL;
     const char *name = sheet->is_naming || *v->name == '\0' ? NULL : v->name;
     const size_t num_programs = sheet->is_naming ? 0
                                 : is_part        ? part->num_programs
@@ -390,8 +390,7 @@ static void add_item(const char *place, size_t item, size_t k, const popliner_mi
     PL_COLUMN(sheet, id, "debug_context", is_part ? 0 : v->debug_context);
 }
 
-static void add_missing(const char *place, const popliner_missing_variables *list,
-                        pl_sheet *sheet) {
+static void add_missing(const char *place, const pl_missing_variables *list, pl_sheet *sheet) {
     for (size_t i = 0; i < list->count; i++) {
         add_item(place, i, SIZE_MAX, &list->items[i], sheet);
         for (size_t k = 0; k < list->items[i].num_parts; k++)

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "analysis/analysis_data.h"
+#include "diagnosis/diagnosis.h"
 #include "fuzz.h"
 #include "memory_files.h"
 #include "popliner/certificate.h"
-#include "popliner/diagnosis.h"
 #include "popliner/report.h"
 
 enum { MAX_UNITS = 12, MAX_TILES = 64 };
@@ -355,7 +355,7 @@ static void ask_for_another(asking *a) {
 /* ---- Tables --------------------------------------------------------------------------------- */
 
 /* The parts of what is missing are no more than the whole. */
-static void check_missing(const popliner_missing_variable *missing, size_t count) {
+static void check_missing(const pl_missing_variable *missing, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint64_t parts = missing[i].compiler_bytes;
         for (size_t k = 0; k < missing[i].num_parts; k++)
@@ -367,19 +367,18 @@ static void check_missing(const popliner_missing_variable *missing, size_t count
 static void ask_for_diagnosis(asking *a) {
     const popliner_profile *profile = popliner_analysis_profile(a->analysis);
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    popliner_diagnosis *diagnosis;
+    popliner_diagnosis *found;
     char *text;
-    options.memory_model = a->model;
-    options.layer_operations_only = (a->q.detail & 1) != 0;
-    options.first_unit = a->q.number % a->num_units;
-    if (!is_answered(a, popliner_analysis_diagnose(a->analysis, &options, &diagnosis, a->error)))
+    if (!is_answered(a, popliner_analysis_diagnose(a->analysis, a->model, (a->q.detail & 1) != 0,
+                                                   a->q.number % a->num_units, SIZE_MAX, &found,
+                                                   a->error)))
         return;
+    const pl_diagnosis *diagnosis = (const pl_diagnosis *)found;
     size_t num_programs = 0;
     size_t num_operations = 0;
     FUZZ_CHECK(popliner_profile_get_info(profile, &info, NULL) == POPLINER_OK);
     for (size_t i = 0; i < diagnosis->num_program_types; i++) {
-        const popliner_diagnosis_programs *programs = &diagnosis->programs[i];
+        const pl_diagnosis_programs *programs = &diagnosis->programs[i];
         FUZZ_CHECK(programs->num_seen <= programs->num_all);
         for (size_t k = 0; k < programs->num_all - programs->num_seen; k++)
             FUZZ_CHECK(programs->missing[k] < info.num_programs);
@@ -388,14 +387,14 @@ static void ask_for_diagnosis(asking *a) {
     FUZZ_CHECK(num_programs == info.num_programs);
     for (size_t i = 0; i < diagnosis->num_coverage; i++)
         num_operations += diagnosis->coverage[i].num_operations;
-    FUZZ_CHECK(num_operations == diagnosis->num_operations);
-    check_missing(diagnosis->missing_here, diagnosis->num_missing_here);
-    check_missing(diagnosis->missing_everywhere, diagnosis->num_missing_everywhere);
+    FUZZ_CHECK(num_operations == found->num_operations);
+    check_missing(diagnosis->missing_here.items, diagnosis->missing_here.count);
+    check_missing(diagnosis->missing_everywhere.items, diagnosis->missing_everywhere.count);
     if (is_answered(a, popliner_report_diagnosis(
-                           diagnosis, a->q.detail & 2 ? POPLINER_FORMAT_JSON : POPLINER_FORMAT_TSV,
+                           found, a->q.detail & 2 ? POPLINER_FORMAT_JSON : POPLINER_FORMAT_TSV,
                            a->q.detail >> 2, &text, a->error)))
         add_text(a, text);
-    popliner_diagnosis_free(diagnosis);
+    popliner_diagnosis_free(found);
 }
 
 static void ask_for_section(asking *a) {

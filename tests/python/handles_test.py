@@ -359,7 +359,7 @@ CLOSED_CALLS = {
         lambda it: it.report(),
         lambda it: it.evaluation(), lambda it: it.verdict(0, 1), lambda it: it.write("/nowhere/x"),
     ],
-    "Diagnosis": [lambda it: it.text(), lambda it: it.categories, lambda it: it.missing_here,
+    "Diagnosis": [lambda it: it.text(), lambda it: it.json(),
                   lambda it: it.report()],
     "Changes": [lambda it: it.text(), lambda it: it.grew(), lambda it: it.most_grown("cycles"),
                 lambda it: it.report()],

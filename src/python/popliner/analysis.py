@@ -372,13 +372,10 @@ class Analysis(Owner):
                  last_unit: Optional[int] = None) -> Diagnosis:
         """Takes the operations as one stage and compares it with the compiler's own account."""
         handle = self._held()
-        o = begin(c.popliner_diagnosis_options)
-        o.memory_model = member(MemoryModel, memory_model, "memory_model")
-        o.layer_operations_only = bool(layer_operations_only)
-        o.first_unit = size(first_unit, "first_unit")
-        if last_unit is not None:
-            o.last_unit = size(last_unit, "last_unit")
-        return Diagnosis(make(library.popliner_analysis_diagnose, handle.pointer, ctypes.byref(o),
+        return Diagnosis(make(library.popliner_analysis_diagnose, handle.pointer,
+                              member(MemoryModel, memory_model, "memory_model"),
+                              bool(layer_operations_only), size(first_unit, "first_unit"),
+                              r.SIZE_MAX if last_unit is None else size(last_unit, "last_unit"),
                               free=library.popliner_diagnosis_free, turn=handle.turn, kept=handle))
 
     def compare(self, split: Union[str, Iterable[int]], compiled: Sequence["Analysis"],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._members import Members, Unpack
 from . import _declared as c
@@ -108,18 +108,17 @@ class Changes(Owner, Sequence[r.Change]):
                            [(it.what, it.name, it.quantity, it.before, it.now) for it in changed])
 
 
-class Comparison(Owner, Sequence[r.ComparedStage]):
-    """What was predicted for the stages of a pipeline against the pipeline as it was compiled.
-    Needs no analysis any more."""
+class Comparison(Owner, Sequence[Dict[str, Any]]):
+    """What was predicted for the stages of a pipeline against the pipeline as it was compiled: each
+    stage as in docs/calibration.schema.json. Needs no analysis any more."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         info = handle.read(c.popliner_comparison)
-        self._stages: Tuple[r.ComparedStage, ...] = r.all_of(r.ComparedStage, info.stages,
-                                                             info.num_stages)
         #: what later predictions take: `calibration` of a request; None if there is none
         self.calibration: Optional[Calibration] = (calibration_of(info.correction.contents)
                                                    if info.correction else None)
+        self._stages: List[Dict[str, Any]] = self.json()["stages"]
 
     def __len__(self) -> int:
         return len(self._stages)
@@ -150,14 +149,16 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
         return json.loads(self.json_text())
 
     def __repr__(self) -> str:
-        errors = ", ".join(f"{stage.error_percent:+.2f} %" for stage in self[:8])
+        errors = ", ".join(f"{stage['error_percent']:+.2f} %" for stage in self[:8])
         return f"<Comparison: {len(self)} stages, errors {errors}>"
 
     def _repr_html_(self) -> str:
         return _html.table("Predicted and compiled", ("stage", "predicted bytes", "compiled bytes",
                                                       "error, %", "corrected, %"),
-                           [(i, it.predicted.whole.max_bytes, it.compiled.whole.max_bytes,
-                             round(it.error_percent, 2), round(it.corrected_percent, 2))
+                           [(i, *(it[side]["with_layout"]["max"]
+                                  for side in ("predicted", "compiled")),
+                             *("" if it[which] is None else round(it[which], 2)
+                               for which in ("error_percent", "corrected_percent")))
                             for i, it in enumerate(self)])
 
 

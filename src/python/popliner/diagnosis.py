@@ -6,7 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from . import _declared as c
 from . import _html
@@ -17,7 +17,7 @@ from .enums import Format, MemoryModel
 
 
 class Diagnosis(Owner):
-    """Everything about one profile. Bytes are over all tiles unless told otherwise."""
+    """The figures of one profile; json() has all of it, also by category, program and layer."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -43,41 +43,10 @@ class Diagnosis(Owner):
         self.suggested_regex: str = (s.suggested_regex or b"").decode("utf-8", "replace")
         self.suggestion_example: str = (s.suggestion_example or b"").decode("utf-8", "replace")
         self.suggested_layers: int = s.suggested_layers
-        self.layout: r.Layout = r.take(r.Layout, s.layout, gap_bytes=tuple(s.layout.gap_bytes))
-
-    def _all(self, take: Callable[[Any], Tuple[Any, ...]]) -> Tuple[Any, ...]:
-        handle = self._held()
-        with handle.turn:
-            return take(handle.read(c.popliner_diagnosis))
-
-    @property
-    def programs(self) -> Tuple[r.DiagnosisPrograms, ...]:
-        """By type: how many there are, and which belong to no operation that counts."""
-        return self._all(lambda s: tuple(
-            r.take(r.DiagnosisPrograms, p, missing=r.first(p.missing, p.num_all - p.num_seen))
-            for p in r.first(s.programs, s.num_program_types)))
-
-    @property
-    def categories(self) -> Tuple[r.DiagnosisCategory, ...]:
-        """By category of memory: what there is, and what is explained."""
-        return self._all(lambda s: r.all_of(r.DiagnosisCategory, s.categories, s.num_categories))
-
-    @property
-    def coverage(self) -> Tuple[r.Coverage, ...]:
-        """How many operations got their layer by which rule."""
-        return self._all(lambda s: r.all_of(r.Coverage, s.coverage, s.num_coverage))
-
-    @property
-    def missing_here(self) -> Tuple[r.MissingVariable, ...]:
-        """What is missing at `tile` and `step`, the largest first."""
-        return self._all(lambda s: tuple(
-            map(r.missing_of, r.first(s.missing_here, s.num_missing_here))))
-
-    @property
-    def missing_everywhere(self) -> Tuple[r.MissingVariable, ...]:
-        """What is missing on all tiles, the largest first."""
-        return self._all(lambda s: tuple(
-            map(r.missing_of, r.first(s.missing_everywhere, s.num_missing_everywhere))))
+        #: where what is explained and what is missing do not add up: sentences
+        self.contradictions: Tuple[str, ...] = tuple(
+            it.decode("utf-8", "replace") for it in r.first(s.contradictions,
+                                                            s.num_contradictions))
 
     def _report(self, format: Format, max_rows: int) -> str:
         handle = self._held()
@@ -100,6 +69,7 @@ class Diagnosis(Owner):
         return self._report(Format.JSON, max_rows)
 
     def json(self, max_rows: int = 10) -> Dict[str, Any]:
+        """By docs/reports.schema.json."""
         return json.loads(self.json_text(max_rows))
 
     def __repr__(self) -> str:
@@ -110,7 +80,8 @@ class Diagnosis(Owner):
         if self.closed:
             return "<p>Diagnosis: closed</p>"
         return _html.table(repr(self)[1:-1], ("category", "bytes", "explained", "tiles exceeded"),
-                           self.categories)
+                           [(it["category"], it["truth_bytes"], it["explained_bytes"],
+                             it["tiles_exceeded"]) for it in self.json()["categories"]])
 
 
 __all__ = ["Diagnosis"]

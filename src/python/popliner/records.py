@@ -15,9 +15,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
 from . import _declared as c
 from . import _html
 from ._library import library
-from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, MissingReason, Named,
-                    Objective, Obstacle, Presence, ProgramType, Proof, Relation, RemedyKind,
-                    UnitKind)
+from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, Objective, Obstacle, Presence,
+                    ProgramType, Proof, Relation, RemedyKind, UnitKind)
 
 SIZE_MAX = ctypes.c_size_t(-1).value
 
@@ -413,80 +412,6 @@ class Infeasibility(NamedTuple):
     needs_costs: bool  #: the costs are a part of the contradiction
 
 
-# ---- diagnosis ----
-
-
-class DiagnosisPrograms(NamedTuple):
-    """The programs of one type."""
-
-    type: str
-    num_all: int
-    num_seen: int  #: in operations that count
-    missing: Tuple[int, ...]  #: the others, ascending
-
-
-class DiagnosisCategory(NamedTuple):
-    """One memory category, over all tiles, in bytes."""
-
-    name: str
-    truth_bytes: int
-    explained_bytes: int
-    tiles_exceeded: int
-
-
-class Layout(NamedTuple):
-    """Tiles laid out by the compiler's rule: whether it gives the addresses of the file."""
-
-    num_tiles: int  #: that were laid out: all, or every n-th of a large profile
-    num_tiles_equal: int  #: with all addresses of the file
-    num_ends_equal: int  #: with the highest one
-    num_variables: int
-    num_equal: int  #: with the address of the file
-    end_bytes: int  #: up to the highest addresses
-    live_bytes: int  #: of these in use at the step where most is live
-    gap_bytes: Tuple[int, ...]  #: the others, by `Gap`
-
-
-class Coverage(NamedTuple):
-    """How many operations got their layer by which rule."""
-
-    rule: LayerRule
-    num_named: int
-    note: str
-    num_operations: int
-
-
-class MissingReasons(NamedTuple):
-    at: Tuple[MissingReason, ...]
-    text: Tuple[str, ...]
-
-
-class MissingPart(NamedTuple):
-    """A part of the code or vertex state of a category that is missing."""
-
-    vertex_type: Optional[str]
-    size_bytes: int
-    reasons: MissingReasons
-    num_programs: int
-    programs: Tuple[int, ...]  #: the first of them
-
-
-class MissingVariable(NamedTuple):
-    """Variables of one name and category that no operation that counts explains."""
-
-    name: str
-    category: str
-    size_bytes: int
-    reason: MissingReason
-    reason_text: str
-    num_programs: int
-    programs: Tuple[int, ...]  #: the first of them
-    debug_context: int
-    reasons: MissingReasons
-    parts: Tuple[MissingPart, ...]
-    compiler_bytes: int
-
-
 # ---- changes and comparisons ----
 
 
@@ -518,39 +443,6 @@ class BoundResult(NamedTuple):
     max_percent: float
     num_compared: int  #: quantities of the kind that have a value on both sides
     exceeded: Tuple[Change, ...]
-
-
-class TileSpread(NamedTuple):
-    """Bytes over the tiles."""
-
-    min_bytes: int
-    median_bytes: int
-    mean_bytes: float
-    max_bytes: int
-    tile: int
-
-
-class IpuMemory(NamedTuple):
-    """The memory of one IPU in bytes; groups are those of enums.Group."""
-
-    live: TileSpread
-    whole: TileSpread
-    group_bytes: Tuple[int, ...]
-    tile_bytes: Tuple[int, ...]
-
-
-class ComparedStage(NamedTuple):
-    """A stage as it was predicted and as it was compiled; errors in percent of what was compiled,
-    nan where there is none."""
-
-    units: Interval
-    predicted: IpuMemory
-    compiled: IpuMemory
-    error_percent: float
-    live_error_percent: float
-    without_percent: Tuple[float, ...]
-    corrected_percent: float
-    left_out_percent: float
 
 
 # ---- taking them from C ----
@@ -653,24 +545,6 @@ def infeasibility_of(i: Any) -> Infeasibility:
     return take(Infeasibility, i, constraints=constraints(i.constraints, i.num_constraints),
                 remedies=tuple(take(Remedy, i.remedies[k]) for k in range(i.num_remedies)),
                 left_out=constraints(i.left_out, i.num_left_out))
-
-
-def reasons_of(item: Any) -> MissingReasons:
-    at = tuple(map(MissingReason, item.reasons[:item.num_reasons]))
-    return MissingReasons(at, tuple(_text(library.popliner_name_of(Named.MISSING, it))
-                                    for it in at))
-
-
-def missing_of(v: Any) -> MissingVariable:
-    def part_of(p: Any) -> MissingPart:
-        return take(MissingPart, p, reasons=reasons_of(p),
-                    programs=first(p.programs, min(p.num_programs, len(p.programs))))
-
-    reasons = reasons_of(v)
-    return take(MissingVariable, v, reasons=reasons, reason=reasons.at[0],
-                reason_text=reasons.text[0],
-                programs=first(v.programs, min(v.num_programs, len(v.programs))),
-                parts=tuple(part_of(v.parts[i]) for i in range(v.num_parts)))
 
 
 def change_of(change: Any) -> Change:
