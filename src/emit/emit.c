@@ -25,148 +25,69 @@ typedef enum ipu_rule {
     IPUS_IN_TURN_OR_V, /* like IPUS_IN_TURN, or a V-shaped placement */
 } ipu_rule;
 
+/* Properties and needs of a format. */
+enum {
+    NEEDS_PATH = 1 << 0,
+    NEEDS_ENDS = 1 << 1,       /* the modules before and after the layers */
+    HAS_MTP = 1 << 2,          /* MTP layers may be in another stage than the end */
+    COUNTS_LAYERS = 1 << 3,    /* by number, so layer names must be numbers */
+    HAS_EMPTY_STAGES = 1 << 4, /* a stage may have no layer */
+    NEEDS_TWO_IPUS = 1 << 5,
+    HAS_COMMENTS = 1 << 6,  /* after a '#' */
+    HAS_REPLICAS = 1 << 7,  /* it has replicas */
+    HAS_RECOMPUTE = 1 << 8, /* it has recomputation, the same for all stages */
+};
+
 typedef struct format_row {
     const char *name;
     pl_emitter *emit;
     ipu_rule ipus;
-    bool needs_path;
-    bool needs_ends;       /* the modules before and after the layers */
-    bool has_mtp;          /* MTP layers may be in another stage than the end */
-    const char *reason;    /* why it cannot express any split; NULL: it can */
-    bool counts_layers;    /* by number, so layer names must be numbers */
-    bool has_empty_stages; /* a stage may have no layer */
-    bool needs_two_ipus;
-    bool has_comments;  /* after a '#' */
-    bool has_replicas;  /* it has replicas */
-    bool has_recompute; /* it has recomputation, the same for all stages */
+    unsigned traits;
+    const char *reason; /* why it cannot express any split; NULL: it can */
 } format_row;
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
-    {.name = "pipeline",
-     .emit = pl_emit_json,
-     .has_empty_stages = true,
-     .has_replicas = true,
-     .has_recompute = true},
-    {.name = "optimum",
-     .emit = pl_emit_optimum,
-     .ipus = IPUS_IN_ORDER,
-     .counts_layers = true,
-     .has_empty_stages = true,
-     .has_replicas = true},
-    {.name = "poptorch",
-     .emit = pl_emit_poptorch,
-     .ipus = IPUS_FROM_0,
-     .needs_path = true,
-     .has_empty_stages = true,
-     .needs_two_ipus = true,
-     .has_comments = true,
-     .has_replicas = true},
-    {.name = "megatron",
-     .emit = pl_emit_megatron,
-     .ipus = IPUS_IN_TURN,
-     .has_mtp = true,
-     .counts_layers = true,
-     .has_empty_stages = true},
-    {.name = "vllm", .emit = pl_emit_vllm, .ipus = IPUS_IN_ORDER, .counts_layers = true},
-    {.name = "torch",
-     .emit = pl_emit_torch,
-     .ipus = IPUS_IN_ORDER,
-     .needs_path = true,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "titan",
-     .emit = pl_emit_titan,
-     .ipus = IPUS_IN_TURN_OR_V,
-     .needs_path = true,
-     .needs_ends = true,
-     .has_empty_stages = true,
-     .has_comments = true,
-     .has_replicas = true},
-    {.name = "accelerate",
-     .emit = pl_emit_accelerate,
-     .ipus = IPUS_IN_ORDER,
-     .needs_path = true,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "tensorflow",
-     .emit = pl_emit_tensorflow,
-     .ipus = IPUS_ANY,
-     .has_empty_stages = true,
-     .needs_two_ipus = true,
-     .has_comments = true,
-     .has_replicas = true},
-    {.name = "popart",
-     .emit = pl_emit_popart,
-     .ipus = IPUS_ANY,
-     .has_empty_stages = true,
-     .needs_two_ipus = true,
-     .has_comments = true,
-     .has_replicas = true,
-     .has_recompute = true},
-    {.name = "popxl",
-     .emit = pl_emit_popxl,
-     .ipus = IPUS_ANY,
-     .has_empty_stages = true,
-     .needs_two_ipus = true,
-     .has_comments = true,
-     .has_replicas = true},
-    {.name = "automodel",
-     .emit = pl_emit_automodel,
-     .ipus = IPUS_IN_TURN_OR_V,
-     .needs_path = true,
-     .needs_ends = true,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "bridge",
-     .emit = pl_emit_bridge,
-     .ipus = IPUS_IN_TURN,
-     .has_mtp = true,
-     .counts_layers = true,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "hybrid", .emit = pl_emit_hybrid, .ipus = IPUS_IN_ORDER},
-    {.name = "sglang", .emit = pl_emit_sglang, .ipus = IPUS_IN_ORDER, .counts_layers = true},
-    {.name = "tensorrt",
-     .emit = pl_emit_tensorrt,
-     .ipus = IPUS_IN_ORDER,
-     .counts_layers = true,
-     .has_comments = true},
-    {.name = "llama",
-     .emit = pl_emit_llama,
-     .ipus = IPUS_IN_ORDER,
-     .counts_layers = true,
-     .has_empty_stages = true},
-    {.name = "deepspeed",
-     .emit = pl_emit_deepspeed,
-     .ipus = IPUS_IN_ORDER,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "paddle",
-     .emit = pl_emit_paddle,
-     .ipus = IPUS_IN_ORDER,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "mindspore",
-     .emit = pl_emit_mindspore,
-     .ipus = IPUS_IN_ORDER,
-     .needs_path = true,
-     .has_empty_stages = true,
-     .has_comments = true},
-    {.name = "mindformers",
-     .emit = pl_emit_mindformers,
-     .ipus = IPUS_IN_ORDER,
-     .counts_layers = true,
-     .has_comments = true},
-    {.name = "maxtext",
-     .reason = "all stages of MaxText have the same number of layers (stages x repeats x "
-               "num_layers_per_pipeline_stage = pipeline_parallel_layers), so it takes no split"},
-    {.name = "mlx",
-     .reason = "mlx-lm has no setting for a split; override start_idx and end_idx of "
-               "PipelineMixin.pipeline, where rank 0 has the last layers"},
-    {.name = "onnxruntime",
-     .reason = "a session of ONNX Runtime has one instance of a provider, so it splits no model "
-               "over several GPUs; run a session for each stage"},
+    {"pipeline", pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
+    {"optimum", pl_emit_optimum, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS,
+     NULL},
+    {"poptorch", pl_emit_poptorch, IPUS_FROM_0,
+     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
+    {"megatron", pl_emit_megatron, IPUS_IN_TURN, HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES, NULL},
+    {"vllm", pl_emit_vllm, IPUS_IN_ORDER, COUNTS_LAYERS, NULL},
+    {"torch", pl_emit_torch, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+    {"titan", pl_emit_titan, IPUS_IN_TURN_OR_V,
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS, NULL},
+    {"accelerate", pl_emit_accelerate, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     NULL},
+    {"tensorflow", pl_emit_tensorflow, IPUS_ANY,
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
+    {"popart", pl_emit_popart, IPUS_ANY,
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
+    {"popxl", pl_emit_popxl, IPUS_ANY,
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
+    {"automodel", pl_emit_automodel, IPUS_IN_TURN_OR_V,
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+    {"bridge", pl_emit_bridge, IPUS_IN_TURN,
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+    {"hybrid", pl_emit_hybrid, IPUS_IN_ORDER, 0, NULL},
+    {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS, NULL},
+    {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS, NULL},
+    {"llama", pl_emit_llama, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_EMPTY_STAGES, NULL},
+    {"deepspeed", pl_emit_deepspeed, IPUS_IN_ORDER, HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+    {"paddle", pl_emit_paddle, IPUS_IN_ORDER, HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+    {"mindspore", pl_emit_mindspore, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     NULL},
+    {"mindformers", pl_emit_mindformers, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS, NULL},
+    {"maxtext", NULL, IPUS_ANY, 0,
+     "all stages of MaxText have the same number of layers (stages x repeats x "
+     "num_layers_per_pipeline_stage = pipeline_parallel_layers), so it takes no split"},
+    {"mlx", NULL, IPUS_ANY, 0,
+     "mlx-lm has no setting for a split; override start_idx and end_idx of "
+     "PipelineMixin.pipeline, where rank 0 has the last layers"},
+    {"onnxruntime", NULL, IPUS_ANY, 0,
+     "a session of ONNX Runtime has one instance of a provider, so it splits no model "
+     "over several GPUs; run a session for each stage"},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -305,12 +226,13 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
         status = check_modules(e, e->names.modules, o->head_modules, o->num_head_modules, error);
     if (status == POPLINER_OK)
         status = check_modules(e, e->names.modules, o->tail_modules, o->num_tail_modules, error);
-    if (status == POPLINER_OK && formats[format].needs_path && o->layer_path == NULL)
+    if (status == POPLINER_OK && (formats[format].traits & NEEDS_PATH) != 0 &&
+        o->layer_path == NULL)
         return pl_emit_refuse(e, error,
                               "needs names of modules; the plan has only those of layers; give %s, "
                               "like model.layers.%s",
                               e->names.modules, hole);
-    if (status == POPLINER_OK && formats[format].needs_ends &&
+    if (status == POPLINER_OK && (formats[format].traits & NEEDS_ENDS) != 0 &&
         (o->num_head_modules == 0 || o->num_tail_modules == 0))
         return pl_emit_refuse(e, error,
                               "drops modules that are not named; give those before and after the "
@@ -552,7 +474,7 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
         return pl_emit_refuse(e, error, "%s, not %s; change %s, or use pipeline", rule,
                               word_ipus(e, list, sizeof list),
                               e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
-    if (row->needs_two_ipus && e->num_ipus < 2)
+    if ((row->traits & NEEDS_TWO_IPUS) != 0 && e->num_ipus < 2)
         return pl_emit_refuse(e, error,
                               "needs two IPUs or more; this plan is on one, which needs no "
                               "annotation");
@@ -617,7 +539,7 @@ static popliner_status check_ends(const pl_emission *e, const format_row *row,
                                   popliner_error *error) {
     for (size_t i = 0; i < e->num_stages; i++) {
         const pl_emit_stage *stage = &e->stages[i];
-        const bool has_tail = row->has_mtp ? stage->has_end : stage->has_tail;
+        const bool has_tail = (row->traits & HAS_MTP) != 0 ? stage->has_end : stage->has_tail;
         const bool is_misplaced = (stage->has_head && i > 0) || (has_tail && i + 1 < e->num_stages);
         if (is_misplaced)
             return pl_emit_refuse(
@@ -642,7 +564,7 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
     popliner_status status = check_ends(e, row, error);
     if (status != POPLINER_OK)
         return status;
-    for (size_t i = 0; i < e->num_stages && !row->has_empty_stages; i++)
+    for (size_t i = 0; i < e->num_stages && (row->traits & HAS_EMPTY_STAGES) == 0; i++)
         if (e->stages[i].num_layers == 0)
             return pl_emit_refuse(
                 e, error,
@@ -654,7 +576,7 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
         if (!is_utf8(e->layers[i]))
             return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
                                   e->layers[i]);
-    return row->counts_layers ? check_numbers(e, error) : POPLINER_OK;
+    return (row->traits & COUNTS_LAYERS) != 0 ? check_numbers(e, error) : POPLINER_OK;
 }
 
 static int compare_texts(const void *a, const void *b) {
@@ -744,7 +666,7 @@ static void note_recomputing(pl_emission *e, popliner_emit_format format, const 
         pl_emit_note(e, "The format has no recomputation by stage, which this plan uses.");
         return;
     }
-    if (!e->keeps || e->stage_choices != NULL || row->has_recompute)
+    if (!e->keeps || e->stage_choices != NULL || (row->traits & HAS_RECOMPUTE) != 0)
         return;
     for (size_t i = 0; i < sizeof recompute_notes / sizeof *recompute_notes; i++)
         if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute) {
@@ -762,7 +684,7 @@ static void note_plan(pl_emission *e, popliner_emit_format format) {
     if (!e->fits)
         pl_emit_note(e, "This split does not fit: it is the best effort, or the given split.");
     note_recomputing(e, format, row);
-    if (e->num_replicas > 1 && !row->has_replicas)
+    if (e->num_replicas > 1 && (row->traits & HAS_REPLICAS) == 0)
         pl_emit_note(e,
                      "The format has no replicas, and this plan has %zu: start it on %zu "
                      "devices.",
@@ -818,14 +740,14 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
     popliner_listener listener = POPLINER_LISTENER_INIT;
     popliner_status status =
         pl_struct_take(&listener, sizeof listener, e->options.listener, "popliner_listener", error);
-    e->counts_layers = formats[format].counts_layers;
+    e->counts_layers = (formats[format].traits & COUNTS_LAYERS) != 0;
     if (status == POPLINER_OK)
         status = take_plan(e, in, plan, error);
     if (status == POPLINER_OK)
         status = check_and_emit(e, format, &body, error);
     if (status == POPLINER_OK && (body.failed || e->notes.failed))
         status = pl_fail_memory(error, "a plan");
-    if (status == POPLINER_OK && formats[format].has_comments)
+    if (status == POPLINER_OK && (formats[format].traits & HAS_COMMENTS) != 0)
         add_comments(e, &text);
     if (status == POPLINER_OK)
         pl_text_append(&text, body.data, body.length);
