@@ -314,7 +314,7 @@ static pl_sheet facts_of(const char *const (*rows)[3], size_t count) {
 static void assert_setting(const pl_changes *c, size_t i, const char *name,
                            popliner_presence presence, const char *before, const char *now) {
     assert_true(i < c->num_settings);
-    const popliner_setting_change *s = &c->settings[i];
+    const pl_setting_change *s = &c->settings[i];
     assert_string_equal(s->name, name);
     assert_int_equal(s->presence, presence);
     assert_int_equal(s->before == NULL, before == NULL);

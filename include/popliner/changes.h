@@ -94,16 +94,6 @@ typedef struct popliner_changes_input {
             NULL, NULL, 0, false                                                                   \
     }
 
-/* A fact other than a quantity: a version, a property of the device, the source of cycles, an
- * engine option. Texts, including numbers, live as long as the comparison. */
-typedef struct popliner_setting_change {
-    const char *group; /* of the summary: "version", "device", "cycles" or "engine_option" */
-    const char *name;
-    popliner_presence presence;
-    const char *before; /* NULL: unknown, or this side lacks the setting */
-    const char *now;
-} popliner_setting_change;
-
 /* The results of comparing two analyses, independent of both. Owned by the caller, who reads them
  * and changes nothing; free with popliner_changes_free. Later versions may append members. */
 typedef struct popliner_changes {
@@ -121,11 +111,11 @@ typedef struct popliner_changes {
     const popliner_change *most_grown_unit;
     const popliner_change *most_grown_category;
     const popliner_change *most_grown_tile;
-    /* Settings of now in their order, then those that only before has, matched by group and
-     * name. */
-    const popliner_setting_change *settings; /* [num_settings] */
+    /* Facts other than quantities: versions, properties of the device, the source of cycles, engine
+     * options. popliner_changes_text has them. */
     size_t num_settings;
     size_t num_settings_changed; /* where the sides differ, or one has no value */
+
     /* The result of each bound of the input, compared exactly in millionths of a percent. A
      * quantity that grows from 0 exceeds any percentage; one that only one side has does not
      * grow. */

@@ -42,17 +42,11 @@ const char *popliner_version(void);
  *
  * Threads: the functions return constants, so any number of threads may call them at once. */
 
-/* A structure. Static memory, with all that it points to; later versions may append members. */
-typedef struct popliner_structure {
-    const char *name; /* "popliner_request" */
-    size_t size_bytes;
-    /* size_bytes bytes that its _INIT macro sets; NULL if it has none. */
-    const void *initial;
-} popliner_structure;
-
-/* Returns structure i of all in the public headers that have members there, ordered by name, from
- * 0; NULL if i is out of range. O(1). */
-const popliner_structure *popliner_structure_at(size_t i);
+/* Returns the name of structure i, "popliner_request", of all in the public headers that have members
+ * there, ordered by name, from 0; NULL if i is out of range. Then sets *size_bytes to its size, and
+ * *initial to as many bytes that its _INIT macro sets, or NULL if it has none; both pointers may be
+ * NULL. All is static memory. O(1). */
+const char *popliner_structure_at(size_t i, size_t *size_bytes, const void **initial);
 
 #ifdef __cplusplus
 }

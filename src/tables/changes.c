@@ -304,7 +304,6 @@ void pl_changes_finish(pl_changes *changes) {
         .most_grown_unit = most_grown(c, NULL, "total_bytes"),
         .most_grown_category = most_grown(c, "category", "variables_bytes"),
         .most_grown_tile = most_grown(c, "tile", "live_bytes"),
-        .settings = c->settings,
         .num_settings = c->num_settings,
         .num_settings_changed = c->num_settings_changed,
         .bounds = c->bounds,
@@ -360,8 +359,8 @@ static const char *value_of(pl_changes *c, const side *s, size_t row) {
                : row_name(c, s->sheet, row, s->value);
 }
 
-bool pl_setting_is_change(const popliner_setting_change *setting) {
-    const popliner_setting_change *s = setting;
+bool pl_setting_is_change(const pl_setting_change *setting) {
+    const pl_setting_change *s = setting;
     if (s->presence != POPLINER_ON_BOTH_SIDES || (s->before == NULL) != (s->now == NULL))
         return true;
     return s->before != NULL && strcmp(s->before, s->now) != 0;
@@ -373,8 +372,8 @@ static void add(pl_changes *c, const side *sides, size_t before, size_t now) {
     const size_t row = now == SIZE_MAX ? before : now;
     if (!is_setting(own, row))
         return;
-    popliner_setting_change *s = &c->settings[c->num_settings++];
-    *s = (popliner_setting_change){
+    pl_setting_change *s = &c->settings[c->num_settings++];
+    *s = (pl_setting_change){
         .group = row_name(c, own->sheet, row, own->group),
         .name = row_name(c, own->sheet, row, own->name),
         .presence = now == SIZE_MAX      ? POPLINER_ONLY_BEFORE

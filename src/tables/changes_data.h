@@ -27,6 +27,16 @@ typedef struct pl_compared_stage {
     uint64_t ipu;
 } pl_compared_stage;
 
+/* A fact other than a quantity: a version, a property of the device, the source of cycles, an
+ * engine option. Texts, including numbers, live as long as the comparison. */
+typedef struct pl_setting_change {
+    const char *group; /* of the summary: "version", "device", "cycles" or "engine_option" */
+    const char *name;
+    popliner_presence presence;
+    const char *before; /* NULL: unknown, or this side lacks the setting */
+    const char *now;
+} pl_setting_change;
+
 enum { PL_BEFORE, PL_NOW, PL_NUM_SIDES };
 
 typedef struct pl_changes {
@@ -42,7 +52,7 @@ typedef struct pl_changes {
     size_t capacity;
     size_t num_changed;
     size_t deciding; /* index of the quantity that decides */
-    popliner_setting_change *settings;
+    pl_setting_change *settings;
     size_t num_settings;
     size_t num_settings_changed;
     popliner_growth_bound *bounds; /* each with its own list */
@@ -72,7 +82,7 @@ void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const
 
 /* Adds the settings of two stored summaries: what is not a quantity. O(rows * log(rows)). */
 void pl_changes_add_settings(pl_changes *changes, const pl_sheet *before, const pl_sheet *now);
-bool pl_setting_is_change(const popliner_setting_change *setting);
+bool pl_setting_is_change(const pl_setting_change *setting);
 
 /* Compares all quantities, which must be complete, with the bounds. O(bounds * quantities). */
 void pl_changes_hold(pl_changes *changes, const popliner_growth_bound *bounds, size_t num_bounds);

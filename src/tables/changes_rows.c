@@ -18,7 +18,7 @@ static const char *only_name(popliner_presence presence) {
 
 /* Adds a quantity, or else a setting. Settings are texts, so they have their own columns and the
  * others stay numeric. In JSON they precede the rows. */
-static void add_row(const popliner_change *d, const popliner_setting_change *s, bool is_table,
+static void add_row(const popliner_change *d, const pl_setting_change *s, bool is_table,
                     pl_sheet *sheet) {
     static const popliner_change none = {0};
     double percent = 0;
@@ -117,7 +117,7 @@ static void put_settings(pl_json *json, const pl_changes *c) {
     pl_put_line(json);
     pl_put_open(json, "settings", '[');
     for (size_t i = 0; i < c->num_settings; i++) {
-        const popliner_setting_change *s = &c->settings[i];
+        const pl_setting_change *s = &c->settings[i];
         pl_put_line(json);
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "group", s->group);

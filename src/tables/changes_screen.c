@@ -191,7 +191,7 @@ static void write_settings(const pl_changes *c, pl_layout *layout) {
     enum { SHOWN = 10 };
     size_t num_shown = 0;
     for (size_t i = 0; i < c->num_settings && num_shown < SHOWN; i++) {
-        const popliner_setting_change *s = &c->settings[i];
+        const pl_setting_change *s = &c->settings[i];
         pl_text text = {0};
         if (!pl_setting_is_change(s))
             continue;

@@ -300,7 +300,7 @@ static void write_tiles(const pl_changes *c, pl_text *text) {
 /* ---- settings ---- */
 
 /* Appends "engine option opt.x: false, before true". */
-static void add_setting(const popliner_setting_change *s, pl_text *text) {
+static void add_setting(const pl_setting_change *s, pl_text *text) {
     const char *own = s->presence == POPLINER_ONLY_BEFORE ? s->before : s->now;
     pl_text_add(text, strcmp(s->group, "engine_option") == 0 ? "  engine option " : "  ");
     if (strcmp(s->group, "engine_option") != 0) {

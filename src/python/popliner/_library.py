@@ -87,20 +87,20 @@ def check(library: ctypes.CDLL, path: str) -> None:
     known = dict(STRUCTURES)
     i = 0
     while True:
-        structure = library.popliner_structure_at(i)
-        if not structure:
+        bytes_of, initial = ctypes.c_size_t(), ctypes.c_void_p()
+        name = library.popliner_structure_at(i, ctypes.byref(bytes_of), ctypes.byref(initial))
+        if not name:
             break
         i += 1
-        name = structure.contents.name.decode()
+        name, size = name.decode(), bytes_of.value
         own = known.pop(name, None)
-        size = structure.contents.size_bytes
         if own is None:
             mismatch = mismatch or f"has a structure {name} that this module does not know"
         elif ctypes.sizeof(own) != size:
             mismatch = mismatch or (f"has a structure {name} of {size} bytes, which here has "
                                     f"{ctypes.sizeof(own)}")
         else:
-            INITIAL[own] = structure.contents.initial
+            INITIAL[own] = initial.value
     if known:
         mismatch = mismatch or f"has no structure {min(known)}"
     if mismatch is not None:

@@ -31,10 +31,8 @@ class Changes(Owner, Sequence[r.Change]):
             map(r.change_of, r.first(info.changes, info.num_changes)))
         #: of how many quantities the sides differ, or one has none
         self.num_changed: int = info.num_changed
-        #: facts that are no quantities: versions, the device, options of the engine
-        self.settings: Tuple[r.SettingChange, ...] = r.all_of(r.SettingChange, info.settings,
-                                                              info.num_settings)
-        #: of how many of these the sides differ, or one has none
+        #: of how many facts that are no quantities (json() has them) the sides differ, or one has
+        #: none
         self.num_settings_changed: int = info.num_settings_changed
         #: what each of the bounds found
         self.bounds: Tuple[r.BoundResult, ...] = tuple(

@@ -426,16 +426,6 @@ class Change(NamedTuple):
     now: Optional[int]
 
 
-class SettingChange(NamedTuple):
-    """A fact that is no quantity, before and now; None where it is not known, or not there."""
-
-    group: str  #: "version", "device", "cycles" or "engine_option"
-    name: str
-    presence: Presence
-    before: Optional[str]
-    now: Optional[str]
-
-
 class BoundResult(NamedTuple):
     """What a bound found: what grew by more than so many percent, the largest share first."""
 
