@@ -253,14 +253,14 @@ static void evaluates_stages_on_one_ipu(void **state) {
     check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, &detail, NULL, &error),
           &error);
     uint64_t needed_bytes = detail.tile_bytes;
-    popliner_ipu_limit limit = {0, needed_bytes};
+    popliner_ipu_value limit = {0, needed_bytes};
     options.device_map = device_map;
     options.num_mapped_stages = 3;
     options.ipu_limits = &limit;
     options.num_ipu_limits = 1;
     request.solver = &options;
     for (int is_too_little = 0; is_too_little < 2; is_too_little++) {
-        limit.bytes -= (uint64_t)is_too_little;
+        limit.value -= (uint64_t)is_too_little;
         check(popliner_analysis_evaluate(analysis, &request, first_units, 2, &certificate, &error),
               &error);
         const popliner_plan *plan = certificate->plan;

@@ -61,7 +61,7 @@ static size_t cut_into_stages(const question *q, uint32_t cut_set, popliner_plan
 static bool has_own_limit(const question *q, size_t ipu, uint64_t *limit_bytes) {
     for (size_t i = 0; i < q->options->num_ipu_limits; ++i)
         if (q->options->ipu_limits[i].ipu == ipu) {
-            *limit_bytes = q->options->ipu_limits[i].bytes;
+            *limit_bytes = q->options->ipu_limits[i].value;
             return true;
         }
     *limit_bytes = q->options->mem_per_tile;
@@ -107,7 +107,7 @@ uint64_t brute_speed_cycles(const popliner_solver_options *options, size_t ipu, 
     for (size_t i = 0; i < options->num_ipu_speeds; ++i)
         if (options->ipu_speeds[i].ipu == ipu) {
             uint64_t slower = cycles * 1000000;
-            uint64_t speed = options->ipu_speeds[i].millionths;
+            uint64_t speed = options->ipu_speeds[i].value;
             assert_true(cycles == 0 || slower / cycles == 1000000);
             for (cycles = slower / speed; cycles * speed < slower;)
                 ++cycles;
@@ -242,7 +242,7 @@ static uint64_t find_violated(const question *q, const popliner_plan_stage *stag
             violated |= (uint64_t)1 << next_bit;
     }
     for (size_t i = 0; i < o->num_pairs; ++i, ++next_bit)
-        if (ipu_of(stages, o->pairs[i].first_unit) != ipu_of(stages, o->pairs[i].second_unit))
+        if (ipu_of(stages, o->pairs[i].unit) != ipu_of(stages, o->pairs[i].second_unit))
             violated |= (uint64_t)1 << next_bit;
     for (size_t i = 0; i < o->num_placements; ++i, ++next_bit)
         if (ipu_of(stages, o->placements[i].unit) != o->placements[i].ipu)
@@ -449,7 +449,7 @@ static void list_constraints(const question *q, brute_answer *answer) {
                                         .unit = unit - 1};
     for (size_t i = 0; i < o->num_pairs; ++i)
         *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
-                                        .unit = o->pairs[i].first_unit,
+                                        .unit = o->pairs[i].unit,
                                         .second_unit = o->pairs[i].second_unit};
     for (size_t i = 0; i < o->num_placements; ++i)
         *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,

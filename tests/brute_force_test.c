@@ -213,14 +213,14 @@ static void obeys_constraints(void **state) {
     brute_answer answer = answer_of(example_costs(), with);
     assert_int_equal(cuts_of(&answer), 23);
 
-    const popliner_pair pair = {2, 1};
+    const popliner_constraint pair = {.unit = 2, .second_unit = 1};
     with = options;
     with.pairs = &pair;
     with.num_pairs = 1;
     answer = answer_of(example_costs(), with);
     assert_int_equal(cuts_of(&answer), 13);
 
-    const popliner_placement placements[] = {{2, 1}, {3, 1}};
+    const popliner_constraint placements[] = {{.unit = 2, .ipu = 1}, {.unit = 3, .ipu = 1}};
     with = options;
     with.placements = placements;
     with.num_placements = 1; /* 19, 18, 17 or 18 bytes */
@@ -243,7 +243,7 @@ static void obeys_constraints(void **state) {
     answer = answer_of(example_costs(), with);
     assert_int_equal(cuts_of(&answer), 23);
 
-    const popliner_ipu_limit limits[] = {{1, 12}, {0, 30}};
+    const popliner_ipu_value limits[] = {{1, 12}, {0, 30}};
     with = options;
     with.mem_per_tile = 2;
     with.ipu_limits = limits;
@@ -313,7 +313,7 @@ static void shares_ipus(void **state) {
     assert_int_equal(answer.bounds[0], 16);
 
     /* units on the same IPU need not be in one stage; 0 and 2 are only in 0|1|2 3 */
-    const popliner_pair pair = {0, 2};
+    const popliner_constraint pair = {.unit = 0, .second_unit = 2};
     options.pairs = &pair;
     options.num_pairs = 1;
     options.mem_per_tile = 15;
@@ -347,7 +347,7 @@ static void finds_what_is_in_the_way(void **state) {
     assert_int_equal(answer.infeasibility.enough_bytes, 18);
 
     /* unit 0 is always on IPU 0 */
-    popliner_ipu_limit limit = {0, 4};
+    popliner_ipu_value limit = {0, 4};
     options.ipu_limits = &limit;
     options.num_ipu_limits = 1;
     options.mem_per_tile = 100;
@@ -360,7 +360,7 @@ static void finds_what_is_in_the_way(void **state) {
     assert_int_equal(answer.infeasibility.enough_bytes, 0);
 
     /* IPU 1 takes but unit 3, or nothing */
-    limit = (popliner_ipu_limit){1, 12};
+    limit = (popliner_ipu_value){1, 12};
     options.num_ipus = 3;
     options.mem_per_tile = 17;
     answer = answer_of(example_costs(), options);
@@ -407,14 +407,14 @@ static void counts_what_contradicts(void **state) {
     assert_false(plan_is(&plan, &answer, difference));
 
     /* a pair over one of the cuts contradicts that one alone: two or three */
-    const popliner_pair pair = {0, 1};
+    const popliner_constraint pair = {.unit = 0, .second_unit = 1};
     options.pairs = &pair;
     options.num_pairs = 1;
     answer = answer_of(example_costs(), options);
     assert_true(are_contradictions(&answer, (const size_t[]){2, 3}, 2));
 
     /* the first unit is on the first IPU, whatever else */
-    const popliner_placement placement = {0, 1};
+    const popliner_constraint placement = {.unit = 0, .ipu = 1};
     options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     options.placements = &placement;
     options.num_placements = 1;

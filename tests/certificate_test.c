@@ -75,12 +75,13 @@ static popliner_plan *plan_without_split(const popliner_infeasibility *why) {
 }
 
 /* What the options of the certificates keep free. */
-static popliner_reserve reserve;
+static uint64_t reserve[2]; /* bytes and hundredths of a percent */
 
 static popliner_certificate *certificate_of(const popliner_infeasibility *why,
                                             const popliner_option_names *names) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.reserve = reserve;
+    options.reserve_bytes = reserve[0];
+    options.reserve_percent_hundredths = reserve[1];
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_certificate *certificate = NULL;
     popliner_costs *costs;
@@ -249,28 +250,32 @@ static void words_what_is_kept_free(void **state) {
                                         .enough_bytes = 5000,
                                         .num_remedies = 2,
                                         .has_all_remedies = true};
-    reserve = (popliner_reserve){100, 0};
+    reserve[0] = 100;
+    reserve[1] = 0;
     assert_text(&why, NULL,
                 "No split over at most 16 devices fits.\n"
                 "It would fit with mem_per_tile 5100 (of which reserve keeps 100 free), or "
                 "with num_ipus 20.\n"
                 "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free).\n"
                 "It would fit with 40 bytes more on every IPU.\n");
-    reserve = (popliner_reserve){0, 5000};
+    reserve[0] = 0;
+    reserve[1] = 5000;
     assert_text(
         &why, &own_names,
         "No split over at most 16 devices fits.\n"
         "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
         "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free).\n"
         "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
-    reserve = (popliner_reserve){0, 10000};
+    reserve[0] = 0;
+    reserve[1] = 10000;
     assert_text(
         &why, &own_names,
         "No split over at most 16 devices fits.\n"
         "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
         "It would fit with IPU 3 of 700 bytes (plus what -r keeps free).\n"
         "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
-    reserve = (popliner_reserve){0, 0};
+    reserve[0] = 0;
+    reserve[1] = 0;
 }
 
 /* Which IPU would do is told of a unit that is kept off it. */

@@ -92,7 +92,7 @@ static void names_a_map_that_places_need(void **state) {
     static const size_t map[] = {1, 0, 3};
     static const popliner_cut_rule rules[] = {POPLINER_CUT_FREE, POPLINER_CUT_FREE,
                                               POPLINER_CUT_FORBIDDEN, POPLINER_CUT_FREE};
-    static const popliner_placement place = {2, 3};
+    static const popliner_constraint place = {.unit = 2, .ipu = 3};
     static const popliner_constraint all[] = {
         {.kind = POPLINER_CONSTRAINT_DEVICE_MAP, .number = 3},
         {.kind = POPLINER_CONSTRAINT_FORBIDDEN_CUT, .unit = 1},
@@ -112,8 +112,8 @@ static void names_a_map_that_places_need(void **state) {
 static void does_not_name_a_map_that_is_not_needed(void **state) {
     (void)state;
     static const size_t map[] = {0, 1, 0};
-    static const popliner_placement places[] = {{0, 0}, {2, 1}};
-    static const popliner_pair pair = {2, 0};
+    static const popliner_constraint places[] = {{.unit = 0, .ipu = 0}, {.unit = 2, .ipu = 1}};
+    static const popliner_constraint pair = {.unit = 2, .second_unit = 0};
     static const popliner_constraint all[] = {
         {.kind = POPLINER_CONSTRAINT_PAIR, .unit = 2, .second_unit = 0},
         {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 0, .ipu = 0},

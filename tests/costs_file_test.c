@@ -62,7 +62,7 @@ static void additive_costs_by_hand(void **state) {
     assert_int_equal(file->bytes_per_tile, 638976);
     assert_int_equal(file->num_ipu_limits, 1);
     assert_int_equal(file->ipu_limits[0].ipu, 0);
-    assert_int_equal(file->ipu_limits[0].bytes, 500000);
+    assert_int_equal(file->ipu_limits[0].value, 500000);
     assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 504096);
     assert_int_equal(popliner_costs_peak(costs, 4, 4, 1), 250000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 250000000);
@@ -276,15 +276,15 @@ static void a_name_is_enough(void **state) {
     assert_int_equal(file->num_ipus, 0);
     assert_int_equal(file->num_ipu_limits, 2);
     assert_int_equal(file->ipu_limits[0].ipu, 2);
-    assert_int_equal(file->ipu_limits[0].bytes, 4000);
+    assert_int_equal(file->ipu_limits[0].value, 4000);
     assert_int_equal(file->ipu_limits[1].ipu, 17);
     assert_int_equal(file->num_ipu_speeds, 3);
     assert_int_equal(file->ipu_speeds[0].ipu, 0);
-    assert_int_equal(file->ipu_speeds[0].millionths, POPLINER_MOST_SPEED);
+    assert_int_equal(file->ipu_speeds[0].value, POPLINER_MOST_SPEED);
     assert_int_equal(file->ipu_speeds[1].ipu, 1);
-    assert_int_equal(file->ipu_speeds[1].millionths, 333333);
+    assert_int_equal(file->ipu_speeds[1].value, 333333);
     assert_int_equal(file->ipu_speeds[2].ipu, 3);
-    assert_int_equal(file->ipu_speeds[2].millionths, 2000000);
+    assert_int_equal(file->ipu_speeds[2].value, 2000000);
     assert_int_equal(file->link_bandwidth.bytes, 2500000);
     assert_int_equal(file->link_bandwidth.cycles, 1000000);
     static const popliner_ipu_link links[] = {

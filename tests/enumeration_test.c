@@ -339,7 +339,7 @@ static void does_not_ask_too_often(void **state) {
 static void serves_no_wider_filter(void **state) {
     (void)state;
     static const size_t map[] = {0, 1, 0};
-    static const popliner_ipu_limit limit = {1, 3000};
+    static const popliner_ipu_value limit = {1, 3000};
     chain c;
     subject s;
     make_chain(&c, 5, 12, map, 3);

@@ -222,11 +222,11 @@ static void ask(const popliner_costs_file *file, const question *q, popliner_cos
                 popliner_plan **plan) {
     const size_t map[] = {q->num_stages - 1, q->num_stages - 2, q->num_stages - 3,
                           q->num_stages - 4};
-    const popliner_ipu_limit limit = {0, q->bytes_of_first};
-    const popliner_ipu_speed speed = {1, q->speed_of_second};
+    const popliner_ipu_value limit = {0, q->bytes_of_first};
+    const popliner_ipu_value speed = {1, q->speed_of_second};
     popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
-    popliner_pair pair;
-    popliner_placement placement;
+    popliner_constraint pair;
+    popliner_constraint placement;
     popliner_error error;
     o.objectives = q->objectives;
     o.num_objectives = q->num_objectives;
@@ -239,12 +239,15 @@ static void ask(const popliner_costs_file *file, const question *q, popliner_cos
     o.device_map = q->is_mapped ? map : NULL;
     o.num_mapped_stages = q->is_mapped ? q->num_stages : 0;
     if (q->pair[0] != q->pair[1]) {
-        pair = (popliner_pair){unit_named(file, q->pair[0]), unit_named(file, q->pair[1])};
+        pair = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                     .unit = unit_named(file, q->pair[0]),
+                                     .second_unit = unit_named(file, q->pair[1])};
         o.pairs = &pair;
         o.num_pairs = 1;
     }
     if (q->placed != SIZE_MAX) {
-        placement = (popliner_placement){unit_named(file, q->placed), 1};
+        placement = (popliner_constraint){
+            .kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = unit_named(file, q->placed), .ipu = 1};
         o.placements = &placement;
         o.num_placements = 1;
     }
@@ -262,7 +265,7 @@ static void check(const graph *g, const question *q, const enumeration *e, const
     ask(file, q, &arranged, NULL);
     ask(arranged != NULL ? arranged : file, q, NULL, &plan);
     const popliner_plan *s = plan;
-    if (s->graph.is_graph && !s->graph.is_proven)
+    if (s->is_graph && !s->is_graph_proven)
         fail_msg("%s: the graph is not proven", what);
     if (e->is_found != (s->status == POPLINER_PLAN_OPTIMAL))
         fail_msg("%s: %s found", what, e->is_found ? "not" : "but");

@@ -21,13 +21,13 @@ static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static bool fits_with(const instance *in, size_t ipu, uint64_t bytes) {
     popliner_solver_options options = in->options;
-    popliner_ipu_limit limits[MOST_RANDOM_ENTRIES + 1];
+    popliner_ipu_value limits[MOST_RANDOM_ENTRIES + 1];
     size_t i = 0;
     if (options.num_ipu_limits > 0)
         memcpy(limits, options.ipu_limits, options.num_ipu_limits * sizeof *limits);
     while (i < options.num_ipu_limits && limits[i].ipu != ipu)
         ++i;
-    limits[i] = (popliner_ipu_limit){ipu, bytes};
+    limits[i] = (popliner_ipu_value){ipu, bytes};
     options.num_ipu_limits += i == options.num_ipu_limits;
     options.ipu_limits = limits;
     return brute_force(in->costs, &options).status == POPLINER_PLAN_OPTIMAL;

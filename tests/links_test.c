@@ -242,7 +242,7 @@ typedef struct long_chain {
     size_t max_stages;
     uint64_t cycles_before[MOST_UNITS + 1]; /* of the units before a unit */
     popliner_ipu_link links[MOST_STAGES];
-    popliner_ipu_speed speeds[MOST_STAGES];
+    popliner_ipu_value speeds[MOST_STAGES];
     popliner_costs *costs;
     popliner_solver_options options;
 } long_chain;
@@ -271,7 +271,7 @@ static void draw_chain(long_chain *c, uint64_t *random) {
             c->links[c->options.num_ipu_links++] = (popliner_ipu_link){k + 1, k, bandwidth};
         if (test_below(random, 4) == 0)
             c->speeds[c->options.num_ipu_speeds++] =
-                (popliner_ipu_speed){k, 300000 + test_below(random, 3000000)};
+                (popliner_ipu_value){k, 300000 + test_below(random, 3000000)};
     }
 }
 

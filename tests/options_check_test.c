@@ -140,16 +140,17 @@ enum { NUM_ENTRIES = sizeof entries / sizeof *entries };
 static popliner_objective objectives[] = {POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_MEMORY};
 static popliner_objective no_objective[] = {(popliner_objective)77};
 static popliner_objective negative[] = {POPLINER_OBJECTIVE_MEMORY, (popliner_objective)-1};
-static popliner_pair far_pair[] = {{0, NUM_UNITS}};
-static popliner_pair same_pairs[] = {{1, 2}, {2, 1}};
-static popliner_placement far_unit[] = {{NUM_UNITS, 0}};
-static popliner_placement far_ipu[] = {{0, POPLINER_MAX_IPU + 1}};
-static popliner_placement same_unit[] = {{1, 0}, {1, 1}};
-static popliner_ipu_limit same_limits[] = {{1, 100}, {0, 100}, {1, 200}};
-static popliner_ipu_limit far_limit[] = {{SIZE_MAX, 100}};
-static popliner_ipu_speed same_speeds[] = {{1, 1000000}, {1, 2000000}};
-static popliner_ipu_speed far_speed[] = {{SIZE_MAX, 1000000}};
-static popliner_ipu_speed no_speed[] = {{0, 0}};
+static popliner_constraint far_pair[] = {{.unit = 0, .second_unit = NUM_UNITS}};
+static popliner_constraint same_pairs[] = {{.unit = 1, .second_unit = 2},
+                                           {.unit = 2, .second_unit = 1}};
+static popliner_constraint far_unit[] = {{.unit = NUM_UNITS, .ipu = 0}};
+static popliner_constraint far_ipu[] = {{.unit = 0, .ipu = POPLINER_MAX_IPU + 1}};
+static popliner_constraint same_unit[] = {{.unit = 1, .ipu = 0}, {.unit = 1, .ipu = 1}};
+static popliner_ipu_value same_limits[] = {{1, 100}, {0, 100}, {1, 200}};
+static popliner_ipu_value far_limit[] = {{SIZE_MAX, 100}};
+static popliner_ipu_value same_speeds[] = {{1, 1000000}, {1, 2000000}};
+static popliner_ipu_value far_speed[] = {{SIZE_MAX, 1000000}};
+static popliner_ipu_value no_speed[] = {{0, 0}};
 static popliner_ipu_link same_links[] = {{0, 1, {1, 1}}, {1, 0, {1, 1}}};
 static popliner_ipu_link far_link[] = {{0, SIZE_MAX, {1, 1}}};
 static popliner_ipu_link own_link[] = {{2, 2, {1, 1}}};
@@ -258,7 +259,7 @@ static void refuses_what_the_costs_do_not_have(void **state) {
     (void)state;
     popliner_costs *costs = make_costs(NUM_UNITS, false);
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
-    static const popliner_ipu_speed speeds[] = {{0, 2000000}};
+    static const popliner_ipu_value speeds[] = {{0, 2000000}};
     popliner_solver_options faults[3];
     static const char *const names[] = {"objectives: cycles", "ipu_speeds: ", "link_bandwidth, "};
     for (size_t i = 0; i < 3; ++i)
@@ -317,10 +318,10 @@ static void has_no_names_of_what_there_is_not(void **state) {
 typedef struct hostile {
     uint64_t seed;
     popliner_objective objectives[7];
-    popliner_pair pairs[3];
-    popliner_placement placements[3];
-    popliner_ipu_limit limits[3];
-    popliner_ipu_speed speeds[3];
+    popliner_constraint pairs[3];
+    popliner_constraint placements[3];
+    popliner_ipu_value limits[3];
+    popliner_ipu_value speeds[3];
     popliner_ipu_link links[3];
     size_t map[6];
     popliner_cut_rule rules[NUM_UNITS];
@@ -359,10 +360,14 @@ static void draw_lists(hostile *h) {
     o->num_ipu_speeds = below(h, 6) == 0 ? 1 + below(h, 3) : 0;
     o->num_ipu_links = below(h, 6) == 0 ? 1 + below(h, 3) : 0;
     for (size_t i = 0; i < 3; ++i) {
-        h->pairs[i] = (popliner_pair){number(h, NUM_UNITS), number(h, NUM_UNITS)};
-        h->placements[i] = (popliner_placement){number(h, NUM_UNITS), number(h, 4)};
-        h->limits[i] = (popliner_ipu_limit){number(h, 4), number(h, 60)};
-        h->speeds[i] = (popliner_ipu_speed){number(h, 4), number(h, 3000000)};
+        h->pairs[i] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                            .unit = number(h, NUM_UNITS),
+                                            .second_unit = number(h, NUM_UNITS)};
+        h->placements[i] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
+                                                 .unit = number(h, NUM_UNITS),
+                                                 .ipu = number(h, 4)};
+        h->limits[i] = (popliner_ipu_value){number(h, 4), number(h, 60)};
+        h->speeds[i] = (popliner_ipu_value){number(h, 4), number(h, 3000000)};
         h->links[i] = (popliner_ipu_link){number(h, 4), number(h, 4), {number(h, 9), number(h, 9)}};
     }
     o->objectives = h->objectives;
@@ -394,7 +399,8 @@ static void draw_options(hostile *h) {
     o->counted_units = below(h, 2) == 0 ? h->counted : NULL;
     o->slack_percent = below(h, 20) == 0 ? NAN : below(h, 4) == 0 ? 10.0 : 0.0;
     o->without_reasons = below(h, 2) == 0;
-    o->reserve = (popliner_reserve){number(h, 40), number(h, 10001)};
+    o->reserve_bytes = number(h, 40);
+    o->reserve_percent_hundredths = number(h, 10001);
     o->max_ipu_weight = draw(h);
 }
 

@@ -107,8 +107,8 @@ static void finds_every_mistake(void **state) {
     popliner_costs *costs = example_costs();
     static const popliner_cut_rule cuts[] = {POPLINER_CUT_FREE, POPLINER_CUT_FREE,
                                              POPLINER_CUT_REQUIRED, POPLINER_CUT_FREE};
-    static const popliner_pair pair = {0, 1};
-    static const popliner_placement placement = {1, 0};
+    static const popliner_constraint pair = {.unit = 0, .second_unit = 1};
+    static const popliner_constraint placement = {.unit = 1, .ipu = 0};
     for (int mistake = 0; mistake < 30; ++mistake) {
         popliner_plan plan = {0};
         popliner_error error = {0};

@@ -140,7 +140,7 @@ static uint64_t cycles_of(const popliner_costs *costs, const popliner_solver_opt
         on_links += brute_link_cycles(o, ipu, ipu_of(o, stage + 1),
                                       popliner_costs_cut(costs, c->last_unit + 1));
     for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
-        uint64_t speed = o->ipu_speeds[i].millionths;
+        uint64_t speed = o->ipu_speeds[i].value;
         if (o->ipu_speeds[i].ipu == ipu)
             cycles = cycles / speed * 1000000 + (cycles % speed * 1000000 + speed - 1) / speed;
     }

@@ -318,11 +318,11 @@ static void draw_pairs(instance *in) {
         size_t second = (first + 1 + below(in, n - 1)) % n;
         bool is_new = true;
         for (size_t i = 0; i < o->num_pairs; ++i)
-            is_new = is_new &&
-                     (in->pairs[i].first_unit != first || in->pairs[i].second_unit != second) &&
-                     (in->pairs[i].first_unit != second || in->pairs[i].second_unit != first);
+            is_new = is_new && (in->pairs[i].unit != first || in->pairs[i].second_unit != second) &&
+                     (in->pairs[i].unit != second || in->pairs[i].second_unit != first);
         if (is_new && (!in->follows_split || split_ipu(in, first) == split_ipu(in, second)))
-            in->pairs[o->num_pairs++] = (popliner_pair){first, second};
+            in->pairs[o->num_pairs++] = (popliner_constraint){
+                .kind = POPLINER_CONSTRAINT_PAIR, .unit = first, .second_unit = second};
     }
     o->pairs = in->pairs;
 }
@@ -336,7 +336,8 @@ static void draw_placements(instance *in) {
         for (size_t i = 0; i < o->num_placements; ++i)
             is_new = is_new && in->placements[i].unit != unit;
         if (is_new)
-            in->placements[o->num_placements++] = (popliner_placement){unit, ipu};
+            in->placements[o->num_placements++] = (popliner_constraint){
+                .kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = unit, .ipu = ipu};
     }
     o->placements = in->placements;
 }
@@ -408,7 +409,7 @@ static void draw_limits(instance *in, unsigned features) {
                 is_new = is_new && in->ipu_limits[i].ipu != ipu;
             if (is_new)
                 in->ipu_limits[o->num_ipu_limits++] =
-                    (popliner_ipu_limit){ipu, draw_limit(in, best_bytes, (features & TIGHT) != 0)};
+                    (popliner_ipu_value){ipu, draw_limit(in, best_bytes, (features & TIGHT) != 0)};
         }
         o->ipu_limits = in->ipu_limits;
     }
@@ -425,7 +426,7 @@ static void draw_speeds(instance *in) {
         for (size_t i = 0; i < o->num_ipu_speeds; ++i)
             is_new = is_new && in->ipu_speeds[i].ipu != ipu;
         if (is_new)
-            in->ipu_speeds[o->num_ipu_speeds++] = (popliner_ipu_speed){ipu, speed};
+            in->ipu_speeds[o->num_ipu_speeds++] = (popliner_ipu_value){ipu, speed};
     }
     o->ipu_speeds = in->ipu_speeds;
 }
@@ -601,10 +602,10 @@ void print_instance(const instance *in) {
         print_error("%s%s", i == 0 ? "" : ", ", names[o->objectives[i]]);
     print_error("},\n .ipu_limits = {");
     for (size_t i = 0; i < o->num_ipu_limits; ++i)
-        print_error("{%zu, %" PRIu64 "} ", o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
+        print_error("{%zu, %" PRIu64 "} ", o->ipu_limits[i].ipu, o->ipu_limits[i].value);
     print_error("}, .ipu_speeds = {");
     for (size_t i = 0; i < o->num_ipu_speeds; ++i)
-        print_error("{%zu, %" PRIu64 "} ", o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
+        print_error("{%zu, %" PRIu64 "} ", o->ipu_speeds[i].ipu, o->ipu_speeds[i].value);
     print_error("}, .link_bandwidth = {%" PRIu64 ", %" PRIu64 "}, .ipu_links = {",
                 o->link_bandwidth.bytes, o->link_bandwidth.cycles);
     for (size_t i = 0; i < o->num_ipu_links; ++i)
@@ -621,7 +622,7 @@ void print_instance(const instance *in) {
         print_error("%s%s", unit == 0 ? "" : ", ", rules[o->cut_rules[unit]]);
     print_error("},\n .pairs = {");
     for (size_t i = 0; i < o->num_pairs; ++i)
-        print_error("{%zu, %zu} ", o->pairs[i].first_unit, o->pairs[i].second_unit);
+        print_error("{%zu, %zu} ", o->pairs[i].unit, o->pairs[i].second_unit);
     print_error("}, .placements = {");
     for (size_t i = 0; i < o->num_placements; ++i)
         print_error("{%zu, %zu} ", o->placements[i].unit, o->placements[i].ipu);

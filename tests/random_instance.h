@@ -66,13 +66,13 @@ typedef struct instance {
     bool is_shared_peak_known;
     popliner_solver_options options;
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
-    popliner_ipu_limit ipu_limits[MOST_RANDOM_ENTRIES];
-    popliner_ipu_speed ipu_speeds[MOST_RANDOM_ENTRIES];
+    popliner_ipu_value ipu_limits[MOST_RANDOM_ENTRIES];
+    popliner_ipu_value ipu_speeds[MOST_RANDOM_ENTRIES];
     popliner_ipu_link ipu_links[MOST_RANDOM_ENTRIES];
     popliner_cut_rule cut_rules[MOST_RANDOM_UNITS];
     uint8_t counted_units[MOST_RANDOM_UNITS];
-    popliner_pair pairs[MOST_RANDOM_ENTRIES];
-    popliner_placement placements[MOST_RANDOM_ENTRIES];
+    popliner_constraint pairs[MOST_RANDOM_ENTRIES];
+    popliner_constraint placements[MOST_RANDOM_ENTRIES];
     size_t device_map[MOST_RANDOM_STAGES];
     /* A split that the constraints allow, if they are to: the stage of each unit. */
     bool follows_split;

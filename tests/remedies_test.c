@@ -24,10 +24,10 @@
 /* Options with lists of their own. Must stay where they are. */
 typedef struct changed {
     popliner_solver_options options;
-    popliner_ipu_limit ipu_limits[MOST_RANDOM_ENTRIES + 1];
+    popliner_ipu_value ipu_limits[MOST_RANDOM_ENTRIES + 1];
     popliner_cut_rule cut_rules[MOST_RANDOM_UNITS];
-    popliner_pair pairs[MOST_RANDOM_ENTRIES];
-    popliner_placement placements[MOST_RANDOM_ENTRIES];
+    popliner_constraint pairs[MOST_RANDOM_ENTRIES];
+    popliner_constraint placements[MOST_RANDOM_ENTRIES];
 } changed;
 
 static void copy_options(const popliner_solver_options *options, size_t num_units, changed *c) {
@@ -60,7 +60,7 @@ static bool fits_with_limit(const popliner_costs *costs, const popliner_solver_o
     copy_options(options, popliner_costs_num_units(costs), &c);
     while (i < options->num_ipu_limits && c.ipu_limits[i].ipu != ipu)
         ++i;
-    c.ipu_limits[i] = (popliner_ipu_limit){ipu, bytes};
+    c.ipu_limits[i] = (popliner_ipu_value){ipu, bytes};
     c.options.num_ipu_limits += i == options->num_ipu_limits;
     return fits(costs, &c.options);
 }
@@ -75,7 +75,7 @@ static bool fits_with_more(const popliner_costs *costs, const popliner_solver_op
     copy_options(options, popliner_costs_num_units(costs), &c);
     c.options.mem_per_tile = raised(options->mem_per_tile, bytes);
     for (size_t i = 0; i < options->num_ipu_limits; ++i)
-        c.ipu_limits[i].bytes = raised(options->ipu_limits[i].bytes, bytes);
+        c.ipu_limits[i].value = raised(options->ipu_limits[i].value, bytes);
     return fits(costs, &c.options);
 }
 
@@ -162,7 +162,7 @@ static size_t list_constraints(const popliner_solver_options *o, size_t num_unit
                                       .unit = unit - 1};
     for (size_t i = 0; i < o->num_pairs; ++i)
         list[count++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
-                                              .unit = o->pairs[i].first_unit,
+                                              .unit = o->pairs[i].unit,
                                               .second_unit = o->pairs[i].second_unit};
     for (size_t i = 0; i < o->num_placements; ++i)
         list[count++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
@@ -183,9 +183,11 @@ static bool fits_without(const popliner_costs *costs, const popliner_solver_opti
         bool is_out = (marks >> i & 1) != 0;
         const popliner_constraint *it = &list[i];
         if (it->kind == POPLINER_CONSTRAINT_PAIR && !is_out)
-            c.pairs[c.options.num_pairs++] = (popliner_pair){it->unit, it->second_unit};
+            c.pairs[c.options.num_pairs++] = (popliner_constraint){
+                .kind = POPLINER_CONSTRAINT_PAIR, .unit = it->unit, .second_unit = it->second_unit};
         if (it->kind == POPLINER_CONSTRAINT_PLACEMENT && !is_out)
-            c.placements[c.options.num_placements++] = (popliner_placement){it->unit, it->ipu};
+            c.placements[c.options.num_placements++] = (popliner_constraint){
+                .kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = it->unit, .ipu = it->ipu};
         if (it->kind == POPLINER_CONSTRAINT_MIN_UNITS && is_out)
             c.options.min_units = number;
         if (it->kind == POPLINER_CONSTRAINT_MAX_UNITS && is_out)
@@ -468,7 +470,7 @@ static int replay(const kind *k, uint64_t seed) {
 /* IPU 0 is too small for the first unit, which is always there; IPU 1 would hold it. */
 static void tells_of_another_ipu_that_would_do(void **state) {
     (void)state;
-    static const popliner_ipu_limit limit = {0, 15};
+    static const popliner_ipu_value limit = {0, 15};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_costs *costs;
     popliner_plan plan = {0};
@@ -504,7 +506,7 @@ static void tells_what_it_did_not_look_for(void **state) {
     (void)state;
     enum { CHAIN_UNITS = 68 };
     popliner_cut_rule rules[CHAIN_UNITS];
-    static const popliner_ipu_limit limit = {0, 1};
+    static const popliner_ipu_value limit = {0, 1};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(CHAIN_UNITS, 1, &costs, NULL), POPLINER_OK);
@@ -557,7 +559,7 @@ static popliner_status hard_peak(void *user, const popliner_interval *stages, si
 static void does_not_take_any_time(void **state) {
     (void)state;
     static const size_t map[] = {0, 1, 2, 3, 0, 1, 2, 3};
-    static const popliner_ipu_limit limit = {0, 2000};
+    static const popliner_ipu_value limit = {0, 2000};
     const pl_stop stop = {.deadline_seconds = INFINITY};
     popliner_costs *costs;
     uint64_t random = 7;

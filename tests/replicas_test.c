@@ -33,7 +33,7 @@ static uint64_t limit_of(const popliner_solver_options *o, size_t ipu) {
     uint64_t limit = o->mem_per_tile;
     for (size_t i = 0; i < o->num_ipu_limits; i++)
         if (o->ipu_limits[i].ipu == ipu)
-            limit = o->ipu_limits[i].bytes;
+            limit = o->ipu_limits[i].value;
     return limit;
 }
 
@@ -140,7 +140,7 @@ static bool weigh_split(const question *q, const popliner_costs *costs, unsigned
     }
     for (size_t i = 0; i < o->num_pairs; i++)
         for (size_t ipu = 0; ipu < num_ipus; ipu++)
-            if ((units_of[ipu] >> o->pairs[i].first_unit & 1) !=
+            if ((units_of[ipu] >> o->pairs[i].unit & 1) !=
                 (units_of[ipu] >> o->pairs[i].second_unit & 1))
                 return false;
     return true;

@@ -47,9 +47,9 @@ static subject s;
 
 static int begin(void **state) {
     (void)state;
-    static const popliner_pair pair = {0, 1};
-    static const popliner_placement placement = {1, 0};
-    static const popliner_ipu_limit limit = {1, 1 << 20};
+    static const popliner_constraint pair = {.unit = 0, .second_unit = 1};
+    static const popliner_constraint placement = {.unit = 1, .ipu = 0};
+    static const popliner_ipu_value limit = {1, 1 << 20};
     static const popliner_cut_rule rules[NUM_UNITS] = {POPLINER_CUT_FREE, POPLINER_CUT_FORBIDDEN,
                                                        POPLINER_CUT_REQUIRED};
     static popliner_constraint constraints[] = {

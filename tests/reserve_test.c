@@ -7,27 +7,38 @@
 #include "popliner/solver.h"
 #include "solve/options.h"
 
-static const popliner_reserve reserves[] = {{0, 0},    {1, 0},     {37, 0},    {0, 1},    {0, 700},
-                                            {0, 3333}, {0, 9999},  {0, 10000}, {5, 5000}, {100, 1},
-                                            {2, 9999}, {0, 12345}, {3, 10000}};
+static const uint64_t reserves[][2] = {{0, 0},    {1, 0},     {37, 0},    {0, 1},    {0, 700},
+                                       {0, 3333}, {0, 9999},  {0, 10000}, {5, 5000}, {100, 1},
+                                       {2, 9999}, {0, 12345}, {3, 10000}};
+/* The options with the bytes and the hundredths of a percent. */
+static popliner_solver_options keeping(uint64_t bytes, uint64_t hundredths) {
+    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    o.reserve_bytes = bytes;
+    o.reserve_percent_hundredths = hundredths;
+    return o;
+}
+
 enum { NUM_RESERVES = sizeof reserves / sizeof *reserves, MOST_MEMORY = 3000 };
 
 static void leaves_what_is_not_kept(void **state) {
     (void)state;
     for (size_t i = 0; i < NUM_RESERVES; ++i)
         for (uint64_t memory = 0; memory <= MOST_MEMORY; ++memory) {
-            const popliner_reserve *r = &reserves[i];
-            uint64_t share =
-                r->percent_hundredths > 10000 ? memory : memory * r->percent_hundredths / 10000;
-            uint64_t kept = r->bytes + share;
+            const popliner_solver_options o = keeping(reserves[i][0], reserves[i][1]);
+            uint64_t share = o.reserve_percent_hundredths > 10000
+                                 ? memory
+                                 : memory * o.reserve_percent_hundredths / 10000;
+            uint64_t kept = o.reserve_bytes + share;
             uint64_t left = 0;
-            assert_int_equal(popliner_reserve_limit(r, memory, &left), kept <= memory);
+            assert_int_equal(popliner_reserve_limit(&o, memory, &left), kept <= memory);
             assert_int_equal(left, kept <= memory ? memory - kept : kept);
         }
     uint64_t left = 0;
-    assert_true(popliner_reserve_limit(&reserves[8], UINT64_MAX, &left));
+    popliner_solver_options o = keeping(5, 5000);
+    assert_true(popliner_reserve_limit(&o, UINT64_MAX, &left));
     assert_true(left == UINT64_MAX - UINT64_MAX / 2 - 5);
-    assert_false(popliner_reserve_limit(&(popliner_reserve){UINT64_MAX, 5000}, 10, &left));
+    o.reserve_bytes = UINT64_MAX;
+    assert_false(popliner_reserve_limit(&o, 10, &left));
 }
 
 static void finds_the_smallest_memory(void **state) {
@@ -37,19 +48,21 @@ static void finds_the_smallest_memory(void **state) {
             uint64_t memory = 0;
             uint64_t left = 0;
             uint64_t least = 1;
-            bool is_known = pl_reserve_memory(&reserves[i], limit, &memory);
-            while (least <= 1000000 &&
-                   (!popliner_reserve_limit(&reserves[i], least, &left) || left < limit))
+            const popliner_solver_options o = keeping(reserves[i][0], reserves[i][1]);
+            bool is_known = pl_reserve_memory(&o, limit, &memory);
+            while (least <= 1000000 && (!popliner_reserve_limit(&o, least, &left) || left < limit))
                 ++least;
             assert_int_equal(is_known, least <= 1000000);
             if (is_known)
                 assert_int_equal(memory, least);
         }
     uint64_t memory = 0;
-    assert_true(pl_reserve_memory(&reserves[0], INT64_MAX, &memory));
+    popliner_solver_options o = keeping(0, 0);
+    assert_true(pl_reserve_memory(&o, INT64_MAX, &memory));
     assert_true(memory == INT64_MAX);
-    assert_false(pl_reserve_memory(&reserves[0], (uint64_t)INT64_MAX + 1, &memory));
-    assert_false(pl_reserve_memory(&reserves[1], INT64_MAX, &memory));
+    assert_false(pl_reserve_memory(&o, (uint64_t)INT64_MAX + 1, &memory));
+    o.reserve_bytes = 1;
+    assert_false(pl_reserve_memory(&o, INT64_MAX, &memory));
 }
 
 int main(void) {

@@ -101,12 +101,14 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
         if (random_below(in, 5) == 0)
             in->cut_rules[unit] =
                 random_below(in, 3) == 0 ? POPLINER_CUT_REQUIRED : POPLINER_CUT_FORBIDDEN;
-    in->pair = (popliner_pair){random_below(in, in->num_units), random_below(in, in->num_units)};
+    in->pair = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                     .unit = random_below(in, in->num_units),
+                                     .second_unit = random_below(in, in->num_units)};
     in->options.pairs = &in->pair;
     in->options.num_pairs = random_below(in, 3) == 0;
     static const uint64_t millionths[] = {500000, 2000000, 333333, 1700000};
     in->speed =
-        (popliner_ipu_speed){in->device_map[seed % maps[map].num_stages], millionths[seed / 3 % 4]};
+        (popliner_ipu_value){in->device_map[seed % maps[map].num_stages], millionths[seed / 3 % 4]};
     in->options.ipu_speeds = &in->speed;
     in->options.num_ipu_speeds = seed % 3 == 0;
     in->link = (popliner_ipu_link){0, 1, {1 + random_below(in, 5), 1 + random_below(in, 9)}};
@@ -190,7 +192,7 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
                 own += in->cycles[unit] + in->pair_cycles * (unit - e->first_units[other]);
             bool has_speed =
                 in->options.num_ipu_speeds > 0 && in->speed.ipu == in->device_map[other];
-            uint64_t speed = has_speed ? in->speed.millionths : 1000000;
+            uint64_t speed = has_speed ? in->speed.value : 1000000;
             cycles += (own * 1000000 + speed - 1) / speed;
             cycles += link_cycles(e, other) + link_cycles(e, other + 1);
         }
@@ -207,7 +209,7 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
         fewest[1] < in->filter.limits.min_cycles)
         return false;
     return *cut_bytes <= in->filter.limits.max_cut_bytes &&
-           (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
+           (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.unit)] ==
                                               in->device_map[stage_of(e, in->pair.second_unit)]);
 }
 

@@ -21,8 +21,8 @@ typedef struct shared_instance {
     uint64_t pair_cycles; /* of each two units of a stage */
     size_t device_map[MOST_STAGES];
     popliner_cut_rule cut_rules[MOST_UNITS];
-    popliner_pair pair;
-    popliner_ipu_speed speed; /* of one IPU, in a third of them */
+    popliner_constraint pair;
+    popliner_ipu_value speed; /* of one IPU, in a third of them */
     popliner_ipu_link link;   /* in half of those with bandwidths */
     popliner_costs *costs;
     popliner_solver_options options;

@@ -109,7 +109,7 @@ typedef struct plain {
 static uint64_t limit_of(const plain *p, size_t ipu) {
     for (size_t i = 0; i < p->options->num_ipu_limits; ++i)
         if (p->options->ipu_limits[i].ipu == ipu)
-            return p->options->ipu_limits[i].bytes;
+            return p->options->ipu_limits[i].value;
     return p->options->mem_per_tile;
 }
 
@@ -396,13 +396,13 @@ static void check_lists(sizes s, popliner_method method, uint64_t seed) {
         options.num_ipus = s.max_stages;
         options.mem_per_tile = best_bytes + random_below(&seed, best_bytes / 10 + 2);
         options.slack_percent = i % 2 == 0 ? 0 : 5;
-        popliner_ipu_limit limits[4];
+        popliner_ipu_value limits[4];
         if (s.has_ipu_limits) {
             options.ipu_limits = limits;
             options.num_ipu_limits = s.max_stages < 4 ? s.max_stages : 4;
             for (size_t k = 0; k < options.num_ipu_limits; ++k) {
                 limits[k].ipu = k * s.max_stages / options.num_ipu_limits;
-                limits[k].bytes = best_bytes * (k == 1 ? 7 : 9 + k) / 10;
+                limits[k].value = best_bytes * (k == 1 ? 7 : 9 + k) / 10;
             }
         }
         num_solved += check(costs, &options);
@@ -503,7 +503,7 @@ static void limits_that_are_one_byte_too_low(void **state) {
 static void reasons_of_long_chains_take_no_longer(void **state) {
     (void)state;
     enum { IPUS = 600, TRIED = 16 };
-    popliner_ipu_limit limits[] = {{0, 0}, {5, 0}};
+    popliner_ipu_value limits[] = {{0, 0}, {5, 0}};
     uint64_t seed = 61;
     const sizes s = {1200, IPUS, false, false, 400};
     popliner_costs *costs = random_costs(&s, &seed);
@@ -512,8 +512,8 @@ static void reasons_of_long_chains_take_no_longer(void **state) {
     options.num_ipus = IPUS;
     solve(costs, &options, &plan);
     options.mem_per_tile = plan.peak_bytes - 1;
-    limits[0].bytes = plan.peak_bytes / 10 * 9;
-    limits[1].bytes = plan.peak_bytes / 10 * 8;
+    limits[0].value = plan.peak_bytes / 10 * 9;
+    limits[1].value = plan.peak_bytes / 10 * 8;
     pl_plan_clear(&plan);
     options.ipu_limits = limits;
     options.num_ipu_limits = 2;
@@ -528,7 +528,7 @@ static void reasons_of_long_chains_take_no_longer(void **state) {
         const popliner_remedy *it = &plan.infeasibility.remedies[i];
         if (it->kind != POPLINER_REMEDY_IPU_LIMIT)
             continue;
-        popliner_ipu_limit changed[3] = {limits[0], limits[1], {it->ipu, it->bytes - 1}};
+        popliner_ipu_value changed[3] = {limits[0], limits[1], {it->ipu, it->bytes - 1}};
         popliner_solver_options other = options;
         popliner_plan none;
         if (it->ipu == 0 || it->ipu == 5)

@@ -609,8 +609,8 @@ static void refuses_senseless_options(void **state) {
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
     static const popliner_objective unknown[] = {(popliner_objective)9};
     static const size_t shared_map[] = {0, 1, 0};
-    static const popliner_pair pair = {0, 3};
-    static const popliner_placement placement = {3, 0};
+    static const popliner_constraint pair = {.unit = 0, .second_unit = 3};
+    static const popliner_constraint placement = {.unit = 3, .ipu = 0};
     static const char *const fields[] = {"num_ipus: ",
                                          "time_limit_seconds: ",
                                          "time_limit_seconds: ",

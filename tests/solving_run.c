@@ -334,7 +334,7 @@ void ask_reserve(asked *a, uint64_t bytes) {
     a->reserve_bytes = bytes;
     a->options.mem_per_tile -= bytes;
     for (size_t i = 0; i < a->options.num_ipu_limits; i++)
-        a->ipu_limits[i].bytes -= bytes;
+        a->ipu_limits[i].value -= bytes;
     add_argument(a, "--reserve", "%" PRIu64, bytes);
     /* the costs were measured with the layout, in whose place the reserve would be */
     if (a->s->arguments[1] == NULL)
@@ -346,7 +346,7 @@ void ask_ipu_memory(asked *a, size_t ipu, uint64_t bytes) {
     while (i < a->options.num_ipu_limits && a->ipu_limits[i].ipu != ipu)
         i++;
     a->options.num_ipu_limits += i == a->options.num_ipu_limits;
-    a->ipu_limits[i] = (popliner_ipu_limit){ipu, bytes};
+    a->ipu_limits[i] = (popliner_ipu_value){ipu, bytes};
     add_argument(a, "--mem-per-tile", "%zu=%" PRIu64, ipu, bytes);
 }
 
@@ -367,13 +367,15 @@ void ask_cut(asked *a, size_t unit_before, popliner_cut_rule rule) {
 }
 
 void ask_together(asked *a, size_t first_unit, size_t second_unit) {
-    a->pairs[a->options.num_pairs++] = (popliner_pair){first_unit, second_unit};
+    a->pairs[a->options.num_pairs++] = (popliner_constraint){
+        .kind = POPLINER_CONSTRAINT_PAIR, .unit = first_unit, .second_unit = second_unit};
     add_argument(a, "--require", "together:%s,%s", a->s->names[first_unit],
                  a->s->names[second_unit]);
 }
 
 void ask_place(asked *a, size_t unit, size_t ipu) {
-    a->placements[a->options.num_placements++] = (popliner_placement){unit, ipu};
+    a->placements[a->options.num_placements++] =
+        (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = unit, .ipu = ipu};
     add_argument(a, "--require", "place:%s=%zu", a->s->names[unit], ipu);
 }
 

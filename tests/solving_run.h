@@ -30,7 +30,7 @@ typedef struct subject {
     uint64_t cycles_per_time_unit;
     size_t num_ipus; /* that it has by itself */
     uint64_t memory_bytes;
-    popliner_ipu_limit ipu_limits[4];
+    popliner_ipu_value ipu_limits[4];
     size_t num_ipu_limits;
 } subject;
 
@@ -72,9 +72,9 @@ typedef struct asked {
     popliner_solver_options options;
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     popliner_cut_rule cuts[MOST_BRUTE_UNITS];
-    popliner_pair pairs[8];
-    popliner_placement placements[8];
-    popliner_ipu_limit ipu_limits[8];
+    popliner_constraint pairs[8];
+    popliner_constraint placements[8];
+    popliner_ipu_value ipu_limits[8];
     size_t device_map[MOST_BRUTE_UNITS];
 } asked;
 

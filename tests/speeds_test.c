@@ -62,7 +62,7 @@ static void turns_limits_exactly(void **state) {
 
 static void refuses_what_makes_no_sense(void **state) {
     (void)state;
-    popliner_ipu_speed speeds[] = {{0, 2000000}, {1, 500000}};
+    popliner_ipu_value speeds[] = {{0, 2000000}, {1, 500000}};
     popliner_costs *costs = three_units(false);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.ipu_speeds = speeds;
@@ -72,12 +72,12 @@ static void refuses_what_makes_no_sense(void **state) {
     costs = three_units(true);
     speeds[1].ipu = 0;
     assert_refuses(costs, &options, "ipu_speeds: IPU 0 appears twice");
-    speeds[1] = (popliner_ipu_speed){1, 0};
+    speeds[1] = (popliner_ipu_value){1, 0};
     assert_refuses(costs, &options, "ipu_speeds: IPU 1: 0 millionths; expected 1000 to 1000000000");
-    speeds[1].millionths = (uint64_t)POPLINER_MOST_SPEED + 1;
+    speeds[1].value = (uint64_t)POPLINER_MOST_SPEED + 1;
     assert_refuses(costs, &options,
                    "ipu_speeds: IPU 1: 1000000001 millionths; expected 1000 to 1000000000");
-    speeds[1].millionths = 500000;
+    speeds[1].value = 500000;
     popliner_costs_free(costs);
 }
 
@@ -89,7 +89,7 @@ static void fills_the_faster_ipu(void **state) {
     static const popliner_method methods[] = {
         POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING, POPLINER_METHOD_ILP};
     popliner_costs *costs = three_units(true);
-    popliner_ipu_speed speed = {1, 2000000};
+    popliner_ipu_value speed = {1, 2000000};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.objectives = &cycles;
     options.num_objectives = 1;
@@ -119,7 +119,7 @@ static void shared_ipus_have_speeds(void **state) {
     static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
     static const size_t shared[] = {0, 1, 0};
     static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_ILP};
-    const popliner_ipu_speed speed = {0, 2000000};
+    const popliner_ipu_value speed = {0, 2000000};
     popliner_costs *costs = three_units(true);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.objectives = &cycles;

@@ -25,7 +25,7 @@ static bool keeps_shape(const popliner_solver_options *o, size_t num_units, size
                                  (end < num_units && o->cut_rules[end] == POPLINER_CUT_FORBIDDEN)))
         return false;
     for (size_t i = 0; i < o->num_pairs; ++i) {
-        size_t a = o->pairs[i].first_unit;
+        size_t a = o->pairs[i].unit;
         size_t b = o->pairs[i].second_unit;
         size_t low = a < b ? a : b;
         size_t high = a < b ? b : a;
@@ -68,7 +68,7 @@ static bool may_be(const instance *in, const pl_problem *p, const pl_limits *lim
     uint64_t limit = limits->plain_limit_bytes;
     for (size_t i = 0; i < o->num_ipu_limits && !limits->ignores_ipu_limits; ++i)
         if (o->ipu_limits[i].ipu == ipu)
-            limit = o->ipu_limits[i].bytes;
+            limit = o->ipu_limits[i].value;
     for (size_t i = 0; i < o->num_placements; ++i)
         if (o->placements[i].unit >= stage->first_unit &&
             o->placements[i].unit <= stage->last_unit && o->placements[i].ipu != ipu)

@@ -209,8 +209,8 @@ typedef struct question {
     const made_file *m;
     popliner_solver_options options;
     popliner_objective objectives[4];
-    popliner_ipu_limit limits[2];
-    popliner_ipu_speed speed;
+    popliner_ipu_value limits[2];
+    popliner_ipu_value speed;
     popliner_ipu_link link;
     const popliner_pipeline *pipeline;
     uint64_t below; /* the second objective of a point of a front; 0: any */
@@ -233,15 +233,15 @@ static uint64_t link_cycles(const question *q, size_t stage, size_t unit) {
 /* Cycles on the IPU of a stage, with its links. */
 static uint64_t busy(const question *q, size_t stage, size_t first, size_t last, uint64_t cycles) {
     bool is_own = q->options.num_ipu_speeds > 0 && q->speed.ipu == stage;
-    return up(cycles, 1000000, is_own ? q->speed.millionths : 1000000) +
-           link_cycles(q, stage, first) + link_cycles(q, stage + 1, last + 1);
+    return up(cycles, 1000000, is_own ? q->speed.value : 1000000) + link_cycles(q, stage, first) +
+           link_cycles(q, stage + 1, last + 1);
 }
 
 static uint64_t limit_of(const question *q, size_t ipu) {
     uint64_t limit = q->options.mem_per_tile;
     for (size_t i = 0; i < q->options.num_ipu_limits; i++)
         if (q->options.ipu_limits[i].ipu == ipu)
-            limit = q->options.ipu_limits[i].bytes;
+            limit = q->options.ipu_limits[i].value;
     return limit;
 }
 
@@ -356,7 +356,7 @@ static void draw_question(question *q, uint64_t *random) {
     if (test_below(random, 2) == 0)
         q->options.mem_per_tile = 5 + test_below(random, 50);
     if (test_below(random, 4) == 0) {
-        q->limits[0] = (popliner_ipu_limit){test_below(random, 3), 5 + test_below(random, 50)};
+        q->limits[0] = (popliner_ipu_value){test_below(random, 3), 5 + test_below(random, 50)};
         q->options.ipu_limits = q->limits;
         q->options.num_ipu_limits = 1;
     }
@@ -364,7 +364,7 @@ static void draw_question(question *q, uint64_t *random) {
         q->options.slack_percent = 10.0 * (double)(1 + test_below(random, 5));
     if (test_below(random, 4) == 0) {
         q->speed =
-            (popliner_ipu_speed){test_below(random, 3), 250000 * (1 + test_below(random, 8))};
+            (popliner_ipu_value){test_below(random, 3), 250000 * (1 + test_below(random, 8))};
         q->options.ipu_speeds = &q->speed;
         q->options.num_ipu_speeds = 1;
     }

@@ -23,8 +23,8 @@ typedef struct question {
     popliner_costs *costs[MOST_WAYS];
     popliner_solver_options options;
     popliner_objective objectives[MOST_OBJECTIVES];
-    popliner_ipu_limit limit;
-    popliner_ipu_speed speeds[2];
+    popliner_ipu_value limit;
+    popliner_ipu_value speeds[2];
     popliner_ipu_link link;
     popliner_cut_rule cut_rules[MOST_UNITS];
     uint64_t below; /* the second objective of a point of a front */
@@ -84,7 +84,7 @@ static void draw_ipus(question *q, uint64_t *random) {
         q->options.slack_percent = 10.0 * (double)(1 + test_below(random, 5));
     if (test_below(random, 3) == 0) {
         for (size_t i = 0; i < 2; i++)
-            q->speeds[i] = (popliner_ipu_speed){2 * i + test_below(random, 2),
+            q->speeds[i] = (popliner_ipu_value){2 * i + test_below(random, 2),
                                                 250000 * (1 + test_below(random, 8))};
         q->options.ipu_speeds = q->speeds;
         q->options.num_ipu_speeds = 1 + test_below(random, 2);
@@ -140,7 +140,7 @@ static void draw_question(question *q, uint64_t *random) {
     if (test_below(random, 2) == 0 || has_objective(q, POPLINER_OBJECTIVE_HEADROOM))
         q->options.mem_per_tile = test_below(random, 50);
     if (test_below(random, 4) == 0) {
-        q->limit = (popliner_ipu_limit){test_below(random, 3), test_below(random, 50)};
+        q->limit = (popliner_ipu_value){test_below(random, 3), test_below(random, 50)};
         q->options.ipu_limits = &q->limit;
         q->options.num_ipu_limits = 1;
     }
@@ -153,7 +153,7 @@ static void draw_question(question *q, uint64_t *random) {
 
 static uint64_t limit_of(const question *q, size_t ipu) {
     bool has_own = q->options.num_ipu_limits > 0 && q->limit.ipu == ipu;
-    return has_own ? q->limit.bytes : q->options.mem_per_tile;
+    return has_own ? q->limit.value : q->options.mem_per_tile;
 }
 
 static uint64_t up(uint64_t amount, uint64_t of, uint64_t by) {
@@ -177,7 +177,7 @@ static uint64_t cycles_of(const question *q, size_t way, size_t stage, size_t fi
     uint64_t millionths = 1000000;
     for (size_t i = 0; i < q->options.num_ipu_speeds; i++)
         if (q->speeds[i].ipu == stage)
-            millionths = q->speeds[i].millionths;
+            millionths = q->speeds[i].value;
     uint64_t own = popliner_costs_has_cycles(q->costs[way])
                        ? up(popliner_costs_cycles(q->costs[way], first, last), 1000000, millionths)
                        : 0;
@@ -188,7 +188,7 @@ static uint64_t largest_limit(const question *q) {
     bool counts =
         q->options.num_ipu_limits > 0 &&
         q->limit.ipu < (q->options.num_ipus < q->num_units ? q->options.num_ipus : q->num_units);
-    return counts && q->limit.bytes > q->options.mem_per_tile ? q->limit.bytes
+    return counts && q->limit.value > q->options.mem_per_tile ? q->limit.value
                                                               : q->options.mem_per_tile;
 }
 

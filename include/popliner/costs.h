@@ -34,18 +34,13 @@ extern "C" {
 /* The largest number of an IPU, wherever one is given. */
 #define POPLINER_MAX_IPU 65535
 
-/* The memory limit of an IPU that differs from the default, in bytes on each tile. */
-typedef struct popliner_ipu_limit {
+/* A number of an IPU that differs from the default: its memory limit in bytes on each tile, or its
+ * speed in millionths, from POPLINER_LEAST_SPEED to POPLINER_MOST_SPEED. Speeds are integers, so
+ * that only cycles are rounded. */
+typedef struct popliner_ipu_value {
     size_t ipu;
-    uint64_t bytes;
-} popliner_ipu_limit;
-
-/* The speed of an IPU that differs from the default, POPLINER_SPEED_ONE. Speeds are integers
- * (millionths), so that only cycles are rounded. */
-typedef struct popliner_ipu_speed {
-    size_t ipu;
-    uint64_t millionths; /* from POPLINER_LEAST_SPEED to POPLINER_MOST_SPEED */
-} popliner_ipu_speed;
+    uint64_t value;
+} popliner_ipu_value;
 enum {
     POPLINER_SPEED_ONE = 1000000,
     POPLINER_LEAST_SPEED = POPLINER_SPEED_ONE / 1000,
@@ -244,7 +239,7 @@ typedef struct popliner_costs_file {
     size_t num_ipus;
     uint64_t bytes_per_tile;
     /* The limits of IPUs that differ from bytes_per_tile, ascending by IPU. */
-    const popliner_ipu_limit *ipu_limits;
+    const popliner_ipu_value *ipu_limits;
     size_t num_ipu_limits;
 
     /* Describes the order in which a graph's units form the chain; NULL if it is the only order, or
@@ -259,7 +254,7 @@ typedef struct popliner_costs_file {
     const uint64_t *parameter_bytes;
 
     /* The speeds of IPUs that differ from POPLINER_SPEED_ONE, ascending by IPU. */
-    const popliner_ipu_speed *ipu_speeds;
+    const popliner_ipu_value *ipu_speeds;
     size_t num_ipu_speeds;
 
     /* The bandwidth of the links between IPUs, in the table's cycles; both 0 if the file does not
@@ -296,18 +291,6 @@ popliner_status popliner_costs_file_read(const char *path, const char *text, siz
 
 /* Frees a file and its table. NULL is fine. */
 void popliner_costs_file_free(popliner_costs_file *file);
-
-/* Proof about a whole graph, not about one chain of its units. A contiguous partition of a graph
- * gives each unit to a stage so that none depends on a later stage. */
-typedef struct popliner_graph_proof {
-    bool is_graph; /* false: the costs have one order only, and all that follows is 0 */
-    /* True if the plan is that of all contiguous partitions: none is better in any objective, in
-     * priority order, or none is within the limits. */
-    bool is_proven;
-    bool is_bound_known;  /* true if `bound` is */
-    uint64_t bound;       /* no contiguous partition has less of the first objective */
-    size_t num_down_sets; /* the most that one search stored; 0 if none was needed */
-} popliner_graph_proof;
 
 #ifdef __cplusplus
 }

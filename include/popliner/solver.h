@@ -124,7 +124,7 @@ typedef enum popliner_constraint_kind {
 typedef struct popliner_constraint {
     popliner_constraint_kind kind;
     size_t number;      /* NUM_IPUS, DEVICE_MAP: of stages; MIN_UNITS, MAX_UNITS: of units */
-    size_t unit;        /* of a cut: the unit before it; PAIR: the first; PLACEMENT */
+    size_t unit;        /* of a cut: the unit before it; of a PAIR, in any order; PLACEMENT */
     size_t second_unit; /* of a PAIR */
     size_t ipu;         /* of a PLACEMENT */
 } popliner_constraint;
@@ -230,8 +230,16 @@ typedef struct popliner_plan {
      * limits. Else NONE. */
     popliner_proof proof;
 
-    /* Proof about the whole graph: see popliner_costs_file_arrange. */
-    popliner_graph_proof graph;
+    /* Proof about the whole graph, not about one chain of its units: see
+     * popliner_costs_file_arrange. A contiguous partition of a graph gives each unit to a stage so
+     * that none depends on a later stage. */
+    bool is_graph; /* false: the costs have one order only, and all that follows is 0 */
+    /* True if the plan is that of all contiguous partitions: none is better in any objective, in
+     * priority order, or none is within the limits. */
+    bool is_graph_proven;
+    bool is_graph_bound_known; /* true if graph_bound is */
+    uint64_t graph_bound;      /* no contiguous partition has less of the first objective */
+    size_t num_down_sets;      /* the most that one search stored; 0 if none was needed */
 
     /* [num_stages], owned by the plan: how each stage recomputes, if the costs let stages choose
      * (see below) or the request says it of each: "none", "full" (recomputes everything, stores the
@@ -297,31 +305,6 @@ typedef enum popliner_cut_rule {
     POPLINER_CUT_FORBIDDEN,
 } popliner_cut_rule;
 
-/* Two units that must run on one IPU. Unless stages share IPUs, all units between them are in the
- * same stage. */
-typedef struct popliner_pair {
-    size_t first_unit;
-    size_t second_unit;
-} popliner_pair;
-
-/* A unit that must run on an IPU. */
-typedef struct popliner_placement {
-    size_t unit;
-    size_t ipu;
-} popliner_placement;
-
-/* The part of a tile's memory that is kept free: `bytes`, and a share of the memory in hundredths
- * of a percent, rounded down. */
-typedef struct popliner_reserve {
-    uint64_t bytes;
-    uint64_t percent_hundredths;
-} popliner_reserve;
-
-/* Sets *limit_bytes to the memory that remains. False if the reserve exceeds the memory;
- * *limit_bytes is then the size of the reserve. */
-bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
-                            uint64_t *limit_bytes);
-
 /* Returns a weight, such as parameter bytes, of an IPU with these stages (at least 1, ascending).
  * It must not decrease when a stage grows or is added. stages_to_end is undefined. */
 typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
@@ -344,7 +327,7 @@ typedef struct popliner_solver_options {
 
     size_t num_ipus;       /* at least 1; ignored with a device map */
     uint64_t mem_per_tile; /* largest peak of an IPU; or POPLINER_TARGET_BYTES */
-    const popliner_ipu_limit *ipu_limits;
+    const popliner_ipu_value *ipu_limits;
     size_t num_ipu_limits;
 
     size_t min_units; /* of a stage; 1 forbids a stage without layers, as the command does */
@@ -354,9 +337,12 @@ typedef struct popliner_solver_options {
      * count; all of another table. */
     const uint8_t *counted_units;
     const popliner_cut_rule *cut_rules; /* one per unit (the first is ignored), or NULL */
-    const popliner_pair *pairs;
+    /* `unit` and `second_unit` must run on one IPU. Unless stages share IPUs, all units between them
+     * are in the same stage. Other members are ignored. */
+    const popliner_constraint *pairs;
     size_t num_pairs;
-    const popliner_placement *placements;
+    /* `unit` must run on `ipu`. Other members are ignored. */
+    const popliner_constraint *placements;
     size_t num_placements;
 
     /* The IPU of each stage, in order, which also sets the number of stages; stages on one IPU
@@ -386,7 +372,7 @@ typedef struct popliner_solver_options {
 
     /* Speeds of IPUs that differ from POPLINER_SPEED_ONE, no duplicates: divides the cycles of a
      * stage there, rounded up. The cycles of an IPU are the sum over its stages. */
-    const popliner_ipu_speed *ipu_speeds;
+    const popliner_ipu_value *ipu_speeds;
     size_t num_ipu_speeds;
 
     /* The bandwidth of links between IPUs, and the links that differ, no duplicates. A cut takes
@@ -398,9 +384,10 @@ typedef struct popliner_solver_options {
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
 
-    /* The reserve that the limits already exclude; texts use it to report how much memory would be
-     * enough. */
-    popliner_reserve reserve;
+    /* The reserve, the part of a tile's memory that the limits already keep free: bytes, and a share
+     * of the memory, rounded down. Texts use it to report how much memory would be enough. */
+    uint64_t reserve_bytes;
+    uint64_t reserve_percent_hundredths;
 
     /* With the method AUTO, leave the integer programs out where no stages share IPUs: for many
      * solves, of which none is the answer. */
@@ -419,9 +406,13 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {0, 0}, false,     \
-            NULL                                                                                   \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, 0, 0, false, NULL  \
     }
+
+/* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the reserve
+ * exceeds the memory; *limit_bytes is then the size of the reserve. */
+bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
+                            uint64_t *limit_bytes);
 
 /* Names to use in messages instead of the field names, for example "--num-ipus" for num_ipus.
  * Begin with POPLINER_OPTION_NAMES_INIT. The strings are the caller's. NULL: the default in the
@@ -534,7 +525,7 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
 /* Arranges the units of a graph for these options: searches all contiguous partitions of the graph
  * by a dynamic program over its down-sets, and makes the file whose chain has the stages of the
  * best one. Solve info.costs of *arranged with the same options (those that name units in terms of
- * the new chain): popliner_plan.graph then says what was proven of the whole graph. All contiguous
+ * the new chain): popliner_plan.is_graph_proven then says what was proven of the whole graph. All contiguous
  * partitions are those that satisfy the limits, pairs, placements and numbers of units of the
  * options; for a pair, units of one stage.
  *

@@ -234,16 +234,16 @@ static void put_nodes(const pl_certificate *c, const popliner_plan_stage *stage,
 
 /* Writes the proof for the whole graph; null where there is none. */
 static void put_graph(const pl_certificate *c, pl_json *json) {
-    const popliner_graph_proof *graph = &c->plan.graph;
-    if (!graph->is_graph || c->node_names == NULL) {
+    if (!c->plan.is_graph || c->node_names == NULL) {
         pl_put_null(json, "graph");
         return;
     }
     pl_put_open(json, "graph", '{');
-    pl_put_flag(json, "proven", graph->is_proven);
-    put_known(json, "bound", graph->is_bound_known && c->plan.num_values > 0, graph->bound,
+    pl_put_flag(json, "proven", c->plan.is_graph_proven);
+    put_known(json, "bound", c->plan.is_graph_bound_known && c->plan.num_values > 0,
+              c->plan.graph_bound,
               c->plan.num_values == 0 ? 1 : pl_certificate_divisor(c, c->plan.values[0].objective));
-    pl_put_number(json, "down_sets", graph->num_down_sets);
+    pl_put_number(json, "down_sets", c->plan.num_down_sets);
     pl_put_close(json);
 }
 
@@ -433,7 +433,7 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
     pl_put_open(json, "together", '[');
     for (size_t i = 0; i < o->num_pairs; i++) {
         pl_put_open(json, NULL, '[');
-        pl_put_text(json, NULL, names[o->pairs[i].first_unit]);
+        pl_put_text(json, NULL, names[o->pairs[i].unit]);
         pl_put_text(json, NULL, names[o->pairs[i].second_unit]);
         pl_put_close(json);
     }

@@ -68,14 +68,14 @@ static const char *name_of_unit(const pl_certificate *c, popliner_objective obje
 }
 
 const char *pl_certificate_splits(const pl_certificate *c) {
-    return c->plan.graph.is_proven       ? "contiguous partition of the graph"
+    return c->plan.is_graph_proven       ? "contiguous partition of the graph"
            : c->input.unit_order == NULL ? "split"
                                          : "split of this order";
 }
 
 /* Names the order or graph that a proof is limited to. */
 static const char *of_order(const pl_certificate *c) {
-    if (c->plan.graph.is_proven && c->plan.status != POPLINER_PLAN_INFEASIBLE)
+    if (c->plan.is_graph_proven && c->plan.status != POPLINER_PLAN_INFEASIBLE)
         return " of all contiguous partitions of the graph";
     return c->input.unit_order == NULL ? "" : " of this order";
 }
@@ -307,9 +307,8 @@ void pl_certificate_word_constraint(const pl_certificate *certificate,
 /* Adds the memory to pass so that limit_bytes remain, and what is reserved of it. */
 static void add_memory(const pl_certificate *c, uint64_t limit_bytes, const char *unit,
                        pl_text *text) {
-    const popliner_reserve *reserve = &c->input.options->reserve;
     uint64_t memory_bytes = limit_bytes;
-    bool is_known = pl_reserve_memory(reserve, limit_bytes, &memory_bytes);
+    bool is_known = pl_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
     pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
     if (!is_known)
         pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
@@ -330,7 +329,7 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
         pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
-        if (c->input.options->reserve.percent_hundredths > 0)
+        if (c->input.options->reserve_percent_hundredths > 0)
             pl_text_format(text, " in addition to what %s keeps free", names.reserve);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
@@ -543,21 +542,20 @@ static void add_recomputes(const pl_certificate *c, pl_text *text) {
 }
 
 static void add_order(const pl_certificate *c, pl_text *text) {
-    const popliner_graph_proof *graph = &c->plan.graph;
-    if (c->input.unit_order == NULL || graph->is_proven)
+    if (c->input.unit_order == NULL || c->plan.is_graph_proven)
         return;
     pl_text_format(text, "The units make a chain %s; another order may be better.\n",
                    c->input.unit_order);
-    if (!graph->is_bound_known || c->plan.num_values == 0)
+    if (!c->plan.is_graph_bound_known || c->plan.num_values == 0)
         return;
     pl_text_add(text, "The graph was not searched to the end: no contiguous partition of it has "
                       "less than ");
     const uint64_t divisor = pl_certificate_divisor(c, c->plan.values[0].objective);
-    add_number(text, graph->bound, divisor);
+    add_number(text, c->plan.graph_bound, divisor);
     pl_text_format(text, " %s", name_of_unit(c, c->plan.values[0].objective));
-    if (c->plan.status != POPLINER_PLAN_INFEASIBLE && graph->bound > 0)
+    if (c->plan.status != POPLINER_PLAN_INFEASIBLE && c->plan.graph_bound > 0)
         pl_text_format(text, " (gap %.2f %%)",
-                       100 * ((double)c->plan.values[0].value / (double)graph->bound - 1));
+                       100 * ((double)c->plan.values[0].value / (double)c->plan.graph_bound - 1));
     pl_text_add(text, ".\n");
 }
 

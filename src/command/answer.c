@@ -117,7 +117,7 @@ static popliner_status remark_min_layers(session *s, const request *r,
 static uint64_t limit_of(const request *r, size_t ipu) {
     for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
         if (r->solver.ipu_limits[i].ipu == ipu)
-            return r->solver.ipu_limits[i].bytes;
+            return r->solver.ipu_limits[i].value;
     return r->solver.mem_per_tile;
 }
 

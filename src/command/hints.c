@@ -417,10 +417,9 @@ static const char *with_such(const session *s, uint64_t bytes, hint_list *list) 
 
 static void add_memory(session *s, const request *r, const popliner_infeasibility *why,
                        hint_list *list) {
-    const popliner_reserve *reserve = &r->solver.reserve;
     if (why->enough_bytes == 0)
         return;
-    if (reserve->bytes > 0 || reserve->percent_hundredths > 0)
+    if (r->solver.reserve_bytes > 0 || r->solver.reserve_percent_hundredths > 0)
         add(list, "Enough",
             keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
             keep(list, "plus what %s keeps free, %s", s->names.reserve,

@@ -348,7 +348,8 @@ static popliner_request own_request(const popliner_request *asked, size_t max_st
     limits->mem_per_tile = asked->solver->mem_per_tile;
     limits->ipu_limits = asked->solver->ipu_limits;
     limits->num_ipu_limits = asked->solver->num_ipu_limits;
-    limits->reserve = asked->solver->reserve;
+    limits->reserve_bytes = asked->solver->reserve_bytes;
+    limits->reserve_percent_hundredths = asked->solver->reserve_percent_hundredths;
     own.solver = limits;
     return own;
 }

@@ -415,7 +415,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
-    r->solver.reserve = session_reserve(s);
+    session_reserve(s, &r->solver);
     r->solver.min_units = min_units(r, o);
     r->solver.max_units = o->require.max_layers;
     r->solver.counted_units = r->counted_units;

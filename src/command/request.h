@@ -21,8 +21,8 @@ typedef struct request {
     popliner_solver_options solver; /* refers to what follows */
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     popliner_cut_rule *cut_rules; /* [num_units] */
-    popliner_pair *pairs;
-    popliner_placement *placements;
+    popliner_constraint *pairs;
+    popliner_constraint *placements;
     void *ipu_lists[NUM_LISTS];
     size_t *device_map;
 } request;

@@ -212,13 +212,12 @@ static size_t count_told(ipu_list list, const popliner_costs_file *file) {
 }
 
 static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t i) {
-    if (list == LIST_LIMITS)
-        return (ipu_value){file->ipu_limits[i].ipu, SIZE_MAX, {file->ipu_limits[i].bytes, 0}, NULL};
-    if (list == LIST_SPEEDS)
-        return (ipu_value){
-            file->ipu_speeds[i].ipu, SIZE_MAX, {file->ipu_speeds[i].millionths, 0}, NULL};
-    return (ipu_value){file->ipu_links[i].first_ipu, file->ipu_links[i].second_ipu,
-                       file->ipu_links[i].bandwidth, NULL};
+    if (list == LIST_LINKS)
+        return (ipu_value){file->ipu_links[i].first_ipu, file->ipu_links[i].second_ipu,
+                           file->ipu_links[i].bandwidth, NULL};
+    const popliner_ipu_value *told =
+        list == LIST_LIMITS ? &file->ipu_limits[i] : &file->ipu_speeds[i];
+    return (ipu_value){told->ipu, SIZE_MAX, {told->value, 0}, NULL};
 }
 
 /* ---- what is asked ---- */
@@ -300,29 +299,27 @@ static bool spread_speed(const request *r, by_ipu *speeds) {
 /* Makes the values those of the solver. */
 static popliner_status store(request *r, ipu_list list, const by_ipu *values,
                              popliner_error *error) {
-    static const size_t sizes[] = {[LIST_LIMITS] = sizeof(popliner_ipu_limit),
-                                   [LIST_SPEEDS] = sizeof(popliner_ipu_speed),
-                                   [LIST_LINKS] = sizeof(popliner_ipu_link)};
     popliner_solver_options *o = &r->solver;
-    void *array = r->ipu_lists[list] = calloc(values->count + 1, sizes[list]);
-    popliner_ipu_limit *limits = array;
-    popliner_ipu_speed *speeds = array;
+    void *array = r->ipu_lists[list] =
+        calloc(values->count + 1,
+               list == LIST_LINKS ? sizeof(popliner_ipu_link) : sizeof(popliner_ipu_value));
+    popliner_ipu_value *own = array;
     popliner_ipu_link *links = array;
     if (array == NULL)
         return fail_memory(error, "the constraints");
     for (size_t i = 0; i < values->count; i++) {
         const ipu_value *v = &values->items[i];
         if (list == LIST_LIMITS)
-            limits[o->num_ipu_limits++] = (popliner_ipu_limit){v->ipu, v->amount.bytes};
+            own[o->num_ipu_limits++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
         else if (list == LIST_LINKS)
             links[o->num_ipu_links++] = (popliner_ipu_link){v->ipu, v->second_ipu, v->amount};
         else if (v->amount.bytes != POPLINER_SPEED_ONE) /* the usual speed is left out */
-            speeds[o->num_ipu_speeds++] = (popliner_ipu_speed){v->ipu, v->amount.bytes};
+            own[o->num_ipu_speeds++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
     }
     if (list == LIST_LIMITS)
-        o->ipu_limits = limits;
+        o->ipu_limits = own;
     else if (list == LIST_SPEEDS)
-        o->ipu_speeds = speeds;
+        o->ipu_speeds = own;
     else
         o->ipu_links = links;
     if (list == LIST_LINKS)
@@ -366,8 +363,8 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
 static popliner_status reserve_on_ipus(request *r, const session *s, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < r->solver.num_ipu_limits; i++) {
-        popliner_ipu_limit *limit = (popliner_ipu_limit *)r->ipu_lists[LIST_LIMITS] + i;
-        status = session_less_reserve(s, limit->bytes, &limit->bytes, error);
+        popliner_ipu_value *limit = (popliner_ipu_value *)r->ipu_lists[LIST_LIMITS] + i;
+        status = session_less_reserve(s, limit->value, &limit->value, error);
     }
     return status;
 }

@@ -139,12 +139,12 @@ static popliner_status add_cut(request *r, const asked_rule *rule, size_t unit,
 }
 
 /* Whether two pairs are of the same units. */
-static bool is_same_pair(const popliner_pair *a, const popliner_pair *b) {
-    return (a->first_unit == b->first_unit && a->second_unit == b->second_unit) ||
-           (a->first_unit == b->second_unit && a->second_unit == b->first_unit);
+static bool is_same_pair(const popliner_constraint *a, const popliner_constraint *b) {
+    return (a->unit == b->unit && a->second_unit == b->second_unit) ||
+           (a->unit == b->second_unit && a->second_unit == b->unit);
 }
 
-static popliner_status add_pair(request *r, const asked_rule *rule, popliner_pair pair,
+static popliner_status add_pair(request *r, const asked_rule *rule, popliner_constraint pair,
                                 popliner_error *error) {
     for (size_t k = 0; k < r->solver.num_pairs; k++)
         if (is_same_pair(&r->pairs[k], &pair))
@@ -169,7 +169,8 @@ static popliner_status add_place(request *r, const options *o, const asked_rule 
                           map != NULL         ? map
                           : o->total_ipus > 0 ? "--total-ipus"
                                               : "--num-ipus");
-    r->placements[r->solver.num_placements++] = (popliner_placement){unit, rule->ipu};
+    r->placements[r->solver.num_placements++] = (popliner_constraint){
+        .kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = unit, .ipu = rule->ipu};
     return POPLINER_OK;
 }
 
@@ -195,7 +196,11 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
                                        error);
         }
         status = rule->kind == RULE_TOGETHER
-                     ? add_pair(r, rule, (popliner_pair){units[0], units[1]}, error)
+                     ? add_pair(r, rule,
+                                (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                                      .unit = units[0],
+                                                      .second_unit = units[1]},
+                                error)
                  : rule->kind == RULE_PLACE ? add_place(r, o, rule, units[0], error)
                                             : add_cut(r, rule, units[0], error);
     }

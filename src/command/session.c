@@ -475,28 +475,27 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
     return otherwise;
 }
 
-popliner_reserve session_reserve(const session *s) {
-    popliner_reserve reserve = {0, 0};
+void session_reserve(const session *s, popliner_solver_options *solver) {
     switch (s->options.reserve.kind) {
     case RESERVE_NOTHING:
         break;
     case RESERVE_BYTES:
-        reserve.bytes = s->options.reserve.amount;
+        solver->reserve_bytes = s->options.reserve.amount;
         break;
     case RESERVE_PERCENT:
-        reserve.percent_hundredths = s->options.reserve.amount;
+        solver->reserve_percent_hundredths = s->options.reserve.amount;
         break;
     case RESERVE_GAPS:
-        reserve.bytes = session_profile(s).layout_gap_bytes;
+        solver->reserve_bytes = session_profile(s).layout_gap_bytes;
         break;
     }
-    return reserve;
 }
 
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error) {
-    const popliner_reserve reserve = session_reserve(s);
-    if (!popliner_reserve_limit(&reserve, memory_bytes, limit_bytes))
+    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
+    session_reserve(s, &solver);
+    if (!popliner_reserve_limit(&solver, memory_bytes, limit_bytes))
         return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
                           (unsigned long long)*limit_bytes, (unsigned long long)memory_bytes);
     return POPLINER_OK;

@@ -90,8 +90,8 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
  * --reserve, which is logged. */
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
 
-/* Returns the bytes that --reserve keeps free. */
-popliner_reserve session_reserve(const session *s);
+/* Sets the reserve of the options to that of --reserve. */
+void session_reserve(const session *s, popliner_solver_options *solver);
 
 /* Sets the memory of a tile that remains. */
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,

@@ -55,9 +55,9 @@ typedef struct pl_costs_file {
     size_t num_names;
     uint8_t *counted_units; /* NULL if all units count */
     char *time_unit;
-    popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
+    popliner_ipu_value *limits; /* [info.num_ipu_limits] */
     uint64_t *parameters;       /* [units], or NULL; owned */
-    popliner_ipu_speed *speeds; /* [info.num_ipu_speeds] */
+    popliner_ipu_value *speeds; /* [info.num_ipu_speeds] */
     popliner_ipu_link *links;   /* [info.num_ipu_links] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
     /* empty except with POPLINER_RECOMPUTE_AUTO in popliner's own format */

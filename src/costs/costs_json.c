@@ -27,15 +27,9 @@ static const char *take_device(const char *key, size_t *device) {
     return is_number && *device < MAX_DEVICES ? at : NULL;
 }
 
-static int compare_limits(const void *left, const void *right) {
-    const popliner_ipu_limit *a = left;
-    const popliner_ipu_limit *b = right;
-    return (a->ipu > b->ipu) - (a->ipu < b->ipu);
-}
-
-static int compare_speeds(const void *left, const void *right) {
-    const popliner_ipu_speed *a = left;
-    const popliner_ipu_speed *b = right;
+static int compare_devices(const void *left, const void *right) {
+    const popliner_ipu_value *a = left;
+    const popliner_ipu_value *b = right;
     return (a->ipu > b->ipu) - (a->ipu < b->ipu);
 }
 
@@ -55,29 +49,12 @@ static popliner_status read_device(const pl_costs_json *r, const pl_json_place *
                           "\"%.100s\" is not the number of a device, from 0 to %zu", key, end - 1);
 }
 
-static popliner_status read_limits(pl_costs_json *r, const json_t *memories) {
-    pl_json_place memories_place = pl_place("devices.memories");
-    pl_costs_file *file = r->file;
-    const char *key = NULL;
-    json_t *value = NULL;
-    popliner_status status = pl_json_object(&r->json, &memories_place, memories);
-    if (status != POPLINER_OK)
-        return status;
-    file->limits = pl_arrays_new(&file->arrays, json_object_size(memories), sizeof *file->limits);
-    if (file->limits == NULL)
-        return pl_costs_json_fail_memory(r);
-    json_object_foreach((json_t *)memories, key, value) {
-        pl_json_place place = pl_place("devices.memories.%s", key);
-        popliner_ipu_limit *limit = &file->limits[file->info.num_ipu_limits];
-        status = read_device(r, &memories_place, key, &limit->ipu);
-        if (status == POPLINER_OK)
-            status = pl_json_whole(&r->json, &place, value, 1, PL_MAX_BYTES, &limit->bytes);
-        if (status != POPLINER_OK)
-            return status;
-        ++file->info.num_ipu_limits;
-    }
-    qsort(file->limits, file->info.num_ipu_limits, sizeof *file->limits, compare_limits);
-    return POPLINER_OK;
+typedef popliner_status value_reader(const pl_costs_json *r, const pl_json_place *place,
+                                     const json_t *value, uint64_t *number);
+
+static popliner_status read_limit(const pl_costs_json *r, const pl_json_place *place,
+                                  const json_t *value, uint64_t *bytes) {
+    return pl_json_whole(&r->json, place, value, 1, PL_MAX_BYTES, bytes);
 }
 
 static popliner_status read_speed(const pl_costs_json *r, const pl_json_place *place,
@@ -89,28 +66,29 @@ static popliner_status read_speed(const pl_costs_json *r, const pl_json_place *p
                           millionths);
 }
 
-static popliner_status read_speeds(pl_costs_json *r, const json_t *speeds) {
-    pl_json_place speeds_place = pl_place("devices.speeds");
-    pl_costs_file *file = r->file;
+/* Reads the object with a value for each device, and sorts them by device. */
+static popliner_status read_by_device(pl_costs_json *r, const char *name, const json_t *object,
+                                      value_reader *read, popliner_ipu_value **items,
+                                      size_t *count) {
+    pl_json_place whole = pl_place("devices.%s", name);
     const char *key = NULL;
     json_t *value = NULL;
-    popliner_status status = pl_json_object(&r->json, &speeds_place, speeds);
+    popliner_status status = pl_json_object(&r->json, &whole, object);
     if (status != POPLINER_OK)
         return status;
-    file->speeds = pl_arrays_new(&file->arrays, json_object_size(speeds), sizeof *file->speeds);
-    if (file->speeds == NULL)
+    *items = pl_arrays_new(&r->file->arrays, json_object_size(object), sizeof **items);
+    if (*items == NULL)
         return pl_costs_json_fail_memory(r);
-    json_object_foreach((json_t *)speeds, key, value) {
-        pl_json_place place = pl_place("devices.speeds.%s", key);
-        popliner_ipu_speed *speed = &file->speeds[file->info.num_ipu_speeds];
-        status = read_device(r, &speeds_place, key, &speed->ipu);
+    json_object_foreach((json_t *)object, key, value) {
+        pl_json_place place = pl_place("devices.%s.%s", name, key);
+        status = read_device(r, &whole, key, &(*items)[*count].ipu);
         if (status == POPLINER_OK)
-            status = read_speed(r, &place, value, &speed->millionths);
+            status = read(r, &place, value, &(*items)[*count].value);
         if (status != POPLINER_OK)
             return status;
-        ++file->info.num_ipu_speeds;
+        ++*count;
     }
-    qsort(file->speeds, file->info.num_ipu_speeds, sizeof *file->speeds, compare_speeds);
+    qsort(*items, *count, sizeof **items, compare_devices);
     return POPLINER_OK;
 }
 
@@ -212,9 +190,11 @@ static popliner_status pl_costs_json_read_devices(pl_costs_json *r) {
         status = pl_json_whole(&r->json, &memory_place, memory, 1, PL_MAX_BYTES,
                                &r->file->info.bytes_per_tile);
     if (status == POPLINER_OK && memories != NULL)
-        status = read_limits(r, memories);
+        status = read_by_device(r, "memories", memories, read_limit, &r->file->limits,
+                                &r->file->info.num_ipu_limits);
     if (status == POPLINER_OK && speeds != NULL)
-        status = read_speeds(r, speeds);
+        status = read_by_device(r, "speeds", speeds, read_speed, &r->file->speeds,
+                                &r->file->info.num_ipu_speeds);
     if (status == POPLINER_OK && bandwidth != NULL)
         status = read_bandwidth(r, &bandwidth_place, bandwidth, &r->file->info.link_bandwidth);
     if (status == POPLINER_OK && links != NULL)

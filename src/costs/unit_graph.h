@@ -112,7 +112,10 @@ bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_
 /* Findings about the whole graph, for one question: see solve/down_sets.h. */
 typedef struct pl_graph_claim {
     uint64_t question; /* 0: nothing was */
-    popliner_graph_proof proof;
+    bool is_proven;    /* as of popliner_plan */
+    bool is_bound_known;
+    uint64_t bound;
+    size_t num_down_sets;
 } pl_graph_claim;
 
 /* The graph of a file, of which the table is one chain. */

@@ -330,7 +330,7 @@ static void put_ipus(pl_json *json, const pl_page_wishes *wishes) {
     }
     pl_put_open(json, "pairs", '[');
     for (size_t i = 0; i < o->num_pairs; i++)
-        put_pair(json, o->pairs[i].first_unit, o->pairs[i].second_unit);
+        put_pair(json, o->pairs[i].unit, o->pairs[i].second_unit);
     pl_put_close(json);
     pl_put_open(json, "placements", '[');
     for (size_t i = 0; i < o->num_placements; i++)
@@ -348,10 +348,9 @@ static void put_cut_rules(pl_json *json, const popliner_solver_options *o, size_
                         : o->cut_rules[unit] == POPLINER_CUT_FORBIDDEN ? 2
                                                                        : 0;
         for (size_t i = 0; i < o->num_pairs; i++) {
-            const popliner_pair *pair = &o->pairs[i];
-            size_t low =
-                pair->first_unit < pair->second_unit ? pair->first_unit : pair->second_unit;
-            size_t high = pair->first_unit + pair->second_unit - low;
+            const popliner_constraint *pair = &o->pairs[i];
+            size_t low = pair->unit < pair->second_unit ? pair->unit : pair->second_unit;
+            size_t high = pair->unit + pair->second_unit - low;
             if (low < unit && unit <= high)
                 rule |= 4;
         }

@@ -95,14 +95,14 @@ static void list_pairs(pl_constraints *list, const popliner_solver_options *o, s
     (void)num_units;
     for (size_t i = 0; i < o->num_pairs; ++i)
         append(list, (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
-                                           .unit = o->pairs[i].first_unit,
+                                           .unit = o->pairs[i].unit,
                                            .second_unit = o->pairs[i].second_unit});
 }
 
 static void leave_out_pair(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_pair *pairs = own->lists[PL_LIST_PAIRS];
+    popliner_constraint *pairs = own->lists[PL_LIST_PAIRS];
     size_t i = 0;
-    while (pairs[i].first_unit != c->unit || pairs[i].second_unit != c->second_unit)
+    while (pairs[i].unit != c->unit || pairs[i].second_unit != c->second_unit)
         ++i;
     pairs[i] = pairs[--own->options.num_pairs];
 }
@@ -121,7 +121,7 @@ static void apply_placement(pl_rules *r, const popliner_constraint *c) {
 }
 
 static void leave_out_placement(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_placement *placements = own->lists[PL_LIST_PLACEMENTS];
+    popliner_constraint *placements = own->lists[PL_LIST_PLACEMENTS];
     size_t i = 0;
     while (placements[i].unit != c->unit || placements[i].ipu != c->ipu)
         ++i;

@@ -261,7 +261,7 @@ static void begin_at(search *w, uint32_t set) {
 static bool may_cut(const search *w, size_t num_stages) {
     const pl_graph_rules *r = w->rules;
     for (size_t i = 0; i < r->num_pairs; ++i)
-        if (has(w->bits, r->pairs[i].first_unit) != has(w->bits, r->pairs[i].second_unit))
+        if (has(w->bits, r->pairs[i].unit) != has(w->bits, r->pairs[i].second_unit))
             return false;
     for (size_t unit = 0; r->place_of_unit != NULL && unit < w->num_units; ++unit)
         if (r->place_of_unit[unit] != SIZE_MAX &&

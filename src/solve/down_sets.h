@@ -31,9 +31,9 @@ typedef struct pl_graph_rules {
     size_t max_stages;
     size_t min_units; /* of a stage */
     size_t max_units;
-    pl_graph_place *places; /* [max_stages] */
-    size_t *place_of_unit;  /* [units] the stage that must have it; SIZE_MAX: any */
-    popliner_pair *pairs;   /* units of one stage */
+    pl_graph_place *places;     /* [max_stages] */
+    size_t *place_of_unit;      /* [units] the stage that must have it; SIZE_MAX: any */
+    popliner_constraint *pairs; /* units of one stage */
     size_t num_pairs;
     uint64_t max_cycles; /* of a stage, at the speed of its place */
     uint64_t max_bytes;

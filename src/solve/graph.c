@@ -62,14 +62,14 @@ uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_op
         mix(&hash, numbers[i]);
     for (size_t i = 0; i < o->num_ipu_limits; ++i) {
         mix(&hash, o->ipu_limits[i].ipu);
-        mix(&hash, o->ipu_limits[i].bytes);
+        mix(&hash, o->ipu_limits[i].value);
     }
     for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
         mix(&hash, o->ipu_speeds[i].ipu);
-        mix(&hash, o->ipu_speeds[i].millionths);
+        mix(&hash, o->ipu_speeds[i].value);
     }
     for (size_t i = 0; i < o->num_pairs; ++i) {
-        mix(&hash, unit_at[o->pairs[i].first_unit]);
+        mix(&hash, unit_at[o->pairs[i].unit]);
         mix(&hash, unit_at[o->pairs[i].second_unit]);
     }
     for (size_t i = 0; i < o->num_placements; ++i) {
@@ -84,17 +84,20 @@ uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_op
 
 popliner_status pl_graph_tell(const popliner_costs *costs, const popliner_solver_options *options,
                               popliner_plan *plan, popliner_error *error) {
-    plan->graph = (popliner_graph_proof){.is_graph = costs->graph != NULL};
-    if (costs->graph == NULL || costs->graph->claim.question == 0 ||
-        costs->graph->claim.question != pl_graph_question(costs, options))
+    const pl_graph_claim *claim = costs->graph == NULL ? NULL : &costs->graph->claim;
+    plan->is_graph = claim != NULL;
+    if (claim == NULL || claim->question == 0 ||
+        claim->question != pl_graph_question(costs, options))
         return POPLINER_OK;
     const bool fits = plan->status != POPLINER_PLAN_INFEASIBLE;
-    plan->graph = costs->graph->claim.proof;
-    if (plan->graph.is_proven && plan->is_stopped && plan->status != POPLINER_PLAN_OPTIMAL)
-        plan->graph.is_proven = false;
-    if ((plan->graph.is_bound_known && fits && plan->values[0].value < plan->graph.bound) ||
-        (plan->graph.is_proven && fits != plan->graph.is_bound_known) ||
-        (plan->graph.is_proven && fits && plan->values[0].value != plan->graph.bound))
+    plan->is_graph_proven =
+        claim->is_proven && (!plan->is_stopped || plan->status == POPLINER_PLAN_OPTIMAL);
+    plan->is_graph_bound_known = claim->is_bound_known;
+    plan->graph_bound = claim->bound;
+    plan->num_down_sets = claim->num_down_sets;
+    if ((claim->is_bound_known && fits && plan->values[0].value < claim->bound) ||
+        (plan->is_graph_proven && fits != claim->is_bound_known) ||
+        (plan->is_graph_proven && fits && plan->values[0].value != claim->bound))
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
                        "the search over the graph and that of its chain contradict each other; "
                        "please report this");

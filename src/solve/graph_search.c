@@ -190,7 +190,7 @@ static popliner_status lower(planner *p, pl_graph_goal goal, uint64_t *bound,
 
 /* Finds the best partition by one objective after another. */
 static popliner_status find_partition(planner *p, const popliner_solver_options *options,
-                                      popliner_graph_proof *proof, popliner_error *error) {
+                                      pl_graph_claim *claim, popliner_error *error) {
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
     for (size_t i = 0; i < num_objectives; ++i) {
@@ -200,19 +200,19 @@ static popliner_status find_partition(planner *p, const popliner_solver_options 
         if (status != POPLINER_OK)
             return status;
         if (i == 0) {
-            proof->bound = bound;
-            proof->is_bound_known = true;
+            claim->bound = bound;
+            claim->is_bound_known = true;
         }
-        proof->num_down_sets = p->budget.num_down_sets;
+        claim->num_down_sets = p->budget.num_down_sets;
         if (p->budget.is_over)
             return POPLINER_OK;
         if (!p->has_values) {
-            proof->is_bound_known = false;
+            claim->is_bound_known = false;
             break;
         }
         limit(&p->rules, goal, value_of(&p->values, goal));
     }
-    proof->is_proven = true;
+    claim->is_proven = true;
     return POPLINER_OK;
 }
 
@@ -249,8 +249,9 @@ static popliner_status take_rules(planner *p, const pl_problem *problem,
             (pl_graph_place){pl_limits_peak(problem, &filter.limits, ipu), pl_speed_of(o, ipu)};
     }
     for (size_t i = 0; i < o->num_pairs; ++i)
-        r->pairs[i] =
-            (popliner_pair){unit_at[o->pairs[i].first_unit], unit_at[o->pairs[i].second_unit]};
+        r->pairs[i] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                            .unit = unit_at[o->pairs[i].unit],
+                                            .second_unit = unit_at[o->pairs[i].second_unit]};
     for (size_t unit = 0; r->place_of_unit != NULL && unit < problem->num_units; ++unit)
         r->place_of_unit[unit] = SIZE_MAX;
     for (size_t i = 0; i < o->num_placements; ++i) {
@@ -303,8 +304,7 @@ static popliner_status solve_chain(planner *p, const popliner_costs *costs,
 
 static popliner_status arrange(const pl_costs_file *file, const popliner_solver_options *options,
                                popliner_costs_file **arranged, popliner_error *error) {
-    const uint64_t question = pl_graph_question(file->costs, options);
-    popliner_graph_proof proof = {.is_graph = true};
+    pl_graph_claim claim = {.question = pl_graph_question(file->costs, options)};
     const double seconds = options->time_limit_seconds;
     const pl_stop stop = {.deadline_seconds =
                               seconds > 0 ? pl_clock_seconds() + seconds / 2 : INFINITY,
@@ -316,7 +316,7 @@ static popliner_status arrange(const pl_costs_file *file, const popliner_solver_
     pl_problem problem = {0};
     pl_arrays arrays = {0};
     uint32_t *unit_at = NULL;
-    if (question == 0)
+    if (claim.question == 0)
         return POPLINER_OK;
     popliner_status status = pl_problem_create(&problem, file->costs, options, NULL, error);
     if (status != POPLINER_OK || problem.max_stages > MOST_STAGES)
@@ -324,17 +324,17 @@ static popliner_status arrange(const pl_costs_file *file, const popliner_solver_
     unit_at = pl_graph_units_at(&file->graph);
     if (unit_at == NULL)
         status = pl_fail_memory(error, "the units of the graph");
-    proof.is_proven = problem.max_stages < problem.min_stages; /* fewer units than stages */
-    if (status == POPLINER_OK && !proof.is_proven)
+    claim.is_proven = problem.max_stages < problem.min_stages; /* fewer units than stages */
+    if (status == POPLINER_OK && !claim.is_proven)
         status = take_rules(&p, &problem, &file->graph, unit_at, &arrays, error);
-    if (status == POPLINER_OK && !proof.is_proven)
+    if (status == POPLINER_OK && !claim.is_proven)
         status = solve_chain(&p, file->costs, options, error);
-    if (status == POPLINER_OK && !proof.is_proven)
-        status = find_partition(&p, options, &proof, error);
+    if (status == POPLINER_OK && !claim.is_proven)
+        status = find_partition(&p, options, &claim, error);
     if (status == POPLINER_OK)
         status = make_chain(&p, file, unit_at, arranged, error);
     if (status == POPLINER_OK)
-        ((pl_costs_file *)*arranged)->graph.claim = (pl_graph_claim){question, proof};
+        ((pl_costs_file *)*arranged)->graph.claim = claim;
 cleanup:
     free(unit_at);
     pl_arrays_free(&arrays);

@@ -90,7 +90,7 @@ typedef struct pair_places {
     const pl_problem *problem;
     const pl_stop *stop;
     popliner_solver_options options; /* with the units of pairs placed */
-    popliner_placement *placements;
+    popliner_constraint *placements;
     unit_sizes *sizes;
     bool *is_stopped;
 } pair_places;
@@ -117,7 +117,8 @@ static bool place_unit(pair_places *w, size_t unit, size_t ipu) {
     for (size_t i = 0; i < w->options.num_placements; ++i)
         if (w->placements[i].unit == unit)
             return w->placements[i].ipu == ipu;
-    w->placements[w->options.num_placements++] = (popliner_placement){unit, ipu};
+    w->placements[w->options.num_placements++] =
+        (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = unit, .ipu = ipu};
     return true;
 }
 
@@ -136,10 +137,10 @@ static popliner_status place_pairs(pair_places *w, size_t pair, popliner_error *
         return status;
     }
     const size_t before = w->options.num_placements;
-    const popliner_pair *own = &p->options->pairs[pair];
+    const popliner_constraint *own = &p->options->pairs[pair];
     for (size_t stage = 0; status == POPLINER_OK && stage < p->max_stages; ++stage) {
         const size_t ipu = pl_problem_ipu(p, stage);
-        if (p->first_on_ipu[stage] == stage && place_unit(w, own->first_unit, ipu) &&
+        if (p->first_on_ipu[stage] == stage && place_unit(w, own->unit, ipu) &&
             place_unit(w, own->second_unit, ipu))
             status = place_pairs(w, pair + 1, error);
         w->options.num_placements = before;

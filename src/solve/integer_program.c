@@ -518,7 +518,7 @@ popliner_status pl_integer_program_forbid_known(pl_integer_program *s, const pl_
 static popliner_status add_pairs(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     for (size_t i = 0; p->is_shared && i < p->options->num_pairs; ++i) {
-        popliner_pair pair = p->options->pairs[i];
+        popliner_constraint pair = p->options->pairs[i];
         for (size_t stage = 0; p->is_pair_active[i] != 0 && stage < s->num_places; ++stage) {
             if (p->first_on_ipu[stage] != stage)
                 continue;
@@ -527,8 +527,7 @@ static popliner_status add_pairs(pl_integer_program *s, popliner_error *error) {
                 return pl_integer_program_too_large(s, error);
             for (size_t a = 0; a < s->num_columns; ++a) {
                 const pl_column *c = &s->columns[a];
-                bool has_first =
-                    c->first_unit <= pair.first_unit && pair.first_unit <= c->last_unit;
+                bool has_first = c->first_unit <= pair.unit && pair.unit <= c->last_unit;
                 bool has_second =
                     c->first_unit <= pair.second_unit && pair.second_unit <= c->last_unit;
                 if (p->first_on_ipu[c->stage] == stage && has_first != has_second &&

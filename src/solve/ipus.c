@@ -9,22 +9,22 @@
 uint64_t pl_limit_of(const popliner_solver_options *options, size_t ipu, uint64_t otherwise) {
     for (size_t i = 0; i < options->num_ipu_limits; ++i)
         if (options->ipu_limits[i].ipu == ipu)
-            return options->ipu_limits[i].bytes;
+            return options->ipu_limits[i].value;
     return otherwise;
 }
 
 uint64_t pl_limits_largest(const popliner_solver_options *options) {
     uint64_t largest = options->mem_per_tile;
     for (size_t i = 0; i < options->num_ipu_limits; ++i)
-        if (options->ipu_limits[i].bytes > largest)
-            largest = options->ipu_limits[i].bytes;
+        if (options->ipu_limits[i].value > largest)
+            largest = options->ipu_limits[i].value;
     return largest;
 }
 
 uint64_t pl_speed_of(const popliner_solver_options *options, size_t ipu) {
     for (size_t i = 0; i < options->num_ipu_speeds; ++i)
         if (options->ipu_speeds[i].ipu == ipu)
-            return options->ipu_speeds[i].millionths;
+            return options->ipu_speeds[i].value;
     return POPLINER_SPEED_ONE;
 }
 

@@ -56,13 +56,15 @@ static const list lists[PL_NUM_LISTS] = {
     [PL_LIST_COUNTED_UNITS] = {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0},
     [PL_LIST_CUT_RULES] = {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0},
     [PL_LIST_PAIRS] = {"pairs", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS,
-                       offsetof(popliner_pair, first_unit), offsetof(popliner_pair, second_unit)},
+                       offsetof(popliner_constraint, unit),
+                       offsetof(popliner_constraint, second_unit)},
     [PL_LIST_PLACEMENTS] = {"placements", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
-                            offsetof(popliner_placement, unit), offsetof(popliner_placement, unit)},
+                            offsetof(popliner_constraint, unit),
+                            offsetof(popliner_constraint, unit)},
     [PL_LIST_IPU_LIMITS] = {"mem_per_tile", ITEMS(ipu_limits, NUMBER(num_ipu_limits)), OF_IPUS,
-                            offsetof(popliner_ipu_limit, ipu), offsetof(popliner_ipu_limit, ipu)},
+                            offsetof(popliner_ipu_value, ipu), offsetof(popliner_ipu_value, ipu)},
     [PL_LIST_IPU_SPEEDS] = {"ipu_speeds", ITEMS(ipu_speeds, NUMBER(num_ipu_speeds)), OF_IPUS,
-                            offsetof(popliner_ipu_speed, ipu), offsetof(popliner_ipu_speed, ipu)},
+                            offsetof(popliner_ipu_value, ipu), offsetof(popliner_ipu_value, ipu)},
     [PL_LIST_IPU_LINKS] = {"ipu_links", ITEMS(ipu_links, NUMBER(num_ipu_links)), OF_IPUS,
                            offsetof(popliner_ipu_link, first_ipu),
                            offsetof(popliner_ipu_link, second_ipu)},
@@ -75,8 +77,8 @@ static const struct {
     size_t number; /* offset in an item */
     uint64_t unit;
 } numbers[PL_NUM_IPU_NUMBERS] = {
-    {PL_LIST_IPU_LIMITS, "ipu_mem_per_tile", offsetof(popliner_ipu_limit, bytes), 1},
-    {PL_LIST_IPU_SPEEDS, "ipu_speed", offsetof(popliner_ipu_speed, millionths), POPLINER_SPEED_ONE},
+    {PL_LIST_IPU_LIMITS, "ipu_mem_per_tile", offsetof(popliner_ipu_value, value), 1},
+    {PL_LIST_IPU_SPEEDS, "ipu_speed", offsetof(popliner_ipu_value, value), POPLINER_SPEED_ONE},
 };
 
 /* The units or IPUs of an item; equal if it has only one. */
@@ -254,11 +256,11 @@ static popliner_status check_numbers(const popliner_solver_options *o, popliner_
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "slack_percent: %g; expected a percentage, at least 0", o->slack_percent);
     for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
-        popliner_ipu_speed speed = o->ipu_speeds[i];
-        if (speed.millionths < POPLINER_LEAST_SPEED || speed.millionths > POPLINER_MOST_SPEED)
+        popliner_ipu_value speed = o->ipu_speeds[i];
+        if (speed.value < POPLINER_LEAST_SPEED || speed.value > POPLINER_MOST_SPEED)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "ipu_speeds: IPU %zu: %" PRIu64 " millionths; expected %d to %d",
-                           speed.ipu, speed.millionths, POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED);
+                           speed.ipu, speed.value, POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED);
     }
     return POPLINER_OK;
 }
@@ -344,20 +346,21 @@ void pl_owned_options_free(pl_owned_options *copy) {
 
 /* ---- reserved memory ---- */
 
-bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
+bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
                             uint64_t *limit_bytes) {
-    const uint64_t hundredths = reserve->percent_hundredths;
+    const uint64_t hundredths = options->reserve_percent_hundredths;
     const uint64_t whole = 10000;
     /* in two parts, so that no product overflows */
     uint64_t share = hundredths < whole ? memory_bytes / whole * hundredths +
                                               memory_bytes % whole * hundredths / whole
                                         : memory_bytes;
-    uint64_t kept = reserve->bytes < UINT64_MAX - share ? reserve->bytes + share : UINT64_MAX;
+    uint64_t kept =
+        options->reserve_bytes < UINT64_MAX - share ? options->reserve_bytes + share : UINT64_MAX;
     *limit_bytes = kept > memory_bytes ? kept : memory_bytes - kept;
     return kept <= memory_bytes;
 }
 
-bool pl_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+bool pl_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
                        uint64_t *memory_bytes) {
     const uint64_t most_bytes = INT64_MAX;
     uint64_t too_little = 0;
@@ -365,7 +368,7 @@ bool pl_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
     uint64_t left = 0;
     if (enough > most_bytes)
         return false;
-    while (!popliner_reserve_limit(reserve, enough, &left) || left < limit_bytes) {
+    while (!popliner_reserve_limit(options, enough, &left) || left < limit_bytes) {
         if (enough > most_bytes / 2)
             return false;
         too_little = enough;
@@ -373,7 +376,7 @@ bool pl_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
     }
     while (enough - too_little > 1) {
         uint64_t middle = too_little + (enough - too_little) / 2;
-        if (popliner_reserve_limit(reserve, middle, &left) && left >= limit_bytes)
+        if (popliner_reserve_limit(options, middle, &left) && left >= limit_bytes)
             enough = middle;
         else
             too_little = middle;

@@ -139,11 +139,11 @@ done:
 }
 
 /* True if two units that must be on one IPU are. */
-static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
+static bool keeps_pair(const popliner_plan *plan, popliner_constraint pair) {
     size_t ipu[2] = {SIZE_MAX, SIZE_MAX};
     for (size_t i = 0; i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        if (stage->first_unit <= pair.first_unit && pair.first_unit <= stage->last_unit)
+        if (stage->first_unit <= pair.unit && pair.unit <= stage->last_unit)
             ipu[0] = stage->ipu;
         if (stage->first_unit <= pair.second_unit && pair.second_unit <= stage->last_unit)
             ipu[1] = stage->ipu;
@@ -212,10 +212,10 @@ static popliner_status check_stages(const pl_problem *problem, const popliner_pl
 static popliner_status check_pairs(const pl_problem *problem, const popliner_plan *plan,
                                    popliner_error *error) {
     for (size_t i = 0; i < problem->options->num_pairs; ++i) {
-        popliner_pair pair = problem->options->pairs[i];
+        popliner_constraint pair = problem->options->pairs[i];
         if (!keeps_pair(plan, pair))
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "the solver put units %zu and %zu on different IPUs", pair.first_unit,
+                           "the solver put units %zu and %zu on different IPUs", pair.unit,
                            pair.second_unit);
     }
     return POPLINER_OK;

@@ -47,9 +47,9 @@ static void find_ends(pl_problem *p, const rules *r) {
 }
 
 /* Forbids the cuts between the units of a pair. */
-static void join(pl_problem *p, popliner_pair pair) {
-    size_t a = pair.first_unit < pair.second_unit ? pair.first_unit : pair.second_unit;
-    size_t b = pair.first_unit < pair.second_unit ? pair.second_unit : pair.first_unit;
+static void join(pl_problem *p, popliner_constraint pair) {
+    size_t a = pair.unit < pair.second_unit ? pair.unit : pair.second_unit;
+    size_t b = pair.unit < pair.second_unit ? pair.second_unit : pair.unit;
     for (size_t unit = a + 1; unit <= b; ++unit)
         p->may_cut[unit] = 0;
 }
@@ -147,8 +147,8 @@ static uint64_t largest_limit(const pl_problem *p) {
         largest = own > largest ? own : largest;
     }
     for (size_t i = 0; !p->is_mapped && i < o->num_ipu_limits; ++i)
-        if (o->ipu_limits[i].ipu < most && o->ipu_limits[i].bytes > largest)
-            largest = o->ipu_limits[i].bytes;
+        if (o->ipu_limits[i].ipu < most && o->ipu_limits[i].value > largest)
+            largest = o->ipu_limits[i].value;
     return largest;
 }
 
@@ -235,13 +235,13 @@ size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_un
                                size_t num_stages) {
     size_t num_broken = 0;
     for (size_t i = 0; i < problem->options->num_pairs; ++i) {
-        const popliner_pair pair = problem->options->pairs[i];
+        const popliner_constraint pair = problem->options->pairs[i];
         size_t first = 0;
         size_t second = 0;
         if (problem->is_pair_active[i] == 0)
             continue;
         for (size_t stage = 1; stage < num_stages; ++stage) {
-            first = first_units[stage] <= pair.first_unit ? stage : first;
+            first = first_units[stage] <= pair.unit ? stage : first;
             second = first_units[stage] <= pair.second_unit ? stage : second;
         }
         num_broken += problem->first_on_ipu[first] != problem->first_on_ipu[second];

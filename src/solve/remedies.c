@@ -41,7 +41,7 @@ static popliner_status begin_trial(advice *a, trial *t) {
         return status;
     t->own.options.listener = NULL;
     /* room for an IPU without its own limit */
-    popliner_ipu_limit *limits =
+    popliner_ipu_value *limits =
         realloc(t->own.lists[PL_LIST_IPU_LIMITS], (options->num_ipu_limits + 1) * sizeof *limits);
     if (limits == NULL)
         return pl_fail_memory(a->error, "the limits of IPUs");
@@ -129,18 +129,18 @@ static uint64_t raised(uint64_t limit_bytes, uint64_t bytes) {
 static void set_limits(const advice *a, trial *t, const raise *r, uint64_t number) {
     const popliner_solver_options *options = a->problem->options;
     popliner_solver_options *own = &t->own.options;
-    popliner_ipu_limit *limits = t->own.lists[PL_LIST_IPU_LIMITS];
+    popliner_ipu_value *limits = t->own.lists[PL_LIST_IPU_LIMITS];
     size_t i = 0;
     if (!r->of_every_ipu) {
         while (i < options->num_ipu_limits && options->ipu_limits[i].ipu != r->ipu)
             ++i;
         own->num_ipu_limits = i < options->num_ipu_limits ? options->num_ipu_limits : i + 1;
-        limits[i] = (popliner_ipu_limit){r->ipu, number};
+        limits[i] = (popliner_ipu_value){r->ipu, number};
         return;
     }
     own->mem_per_tile = raised(options->mem_per_tile, number);
     for (; i < options->num_ipu_limits; ++i)
-        limits[i].bytes = raised(options->ipu_limits[i].bytes, number);
+        limits[i].value = raised(options->ipu_limits[i].value, number);
 }
 
 /* Finds the smallest number that suffices for the last answer. */

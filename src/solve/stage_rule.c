@@ -189,7 +189,7 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;
     for (size_t i = 0; has_cycles && i < options->num_ipu_speeds; ++i) {
         size_t ipu = options->ipu_speeds[i].ipu;
-        if (ipu >= count && options->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
+        if (ipu >= count && options->ipu_speeds[i].value != POPLINER_SPEED_ONE)
             count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
     if (has_cycles && problem->links.num_special > count)

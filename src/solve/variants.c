@@ -684,7 +684,7 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
                                             s->ipus != NULL ? s->problem.num_ipus : longest_of(s))
                  : 0;
     for (size_t i = 0; i < s->options.num_ipu_speeds; ++i)
-        speed = pl_larger(speed, s->options.ipu_speeds[i].millionths);
+        speed = pl_larger(speed, s->options.ipu_speeds[i].value);
     *bound = pl_speed_cycles(speed, *bound);
     while (status == POPLINER_OK && *bound < *best_cycles) {
         const uint64_t middle = *bound + (*best_cycles - *bound) / 2;

@@ -46,8 +46,8 @@ static void check_devices(const popliner_costs_file *info) {
         FUZZ_CHECK(i == 0 || info->ipu_limits[i].ipu > info->ipu_limits[i - 1].ipu);
     for (size_t i = 0; i < info->num_ipu_speeds; i++) {
         FUZZ_CHECK(i == 0 || info->ipu_speeds[i].ipu > info->ipu_speeds[i - 1].ipu);
-        FUZZ_CHECK(info->ipu_speeds[i].millionths >= POPLINER_LEAST_SPEED &&
-                   info->ipu_speeds[i].millionths <= POPLINER_MOST_SPEED);
+        FUZZ_CHECK(info->ipu_speeds[i].value >= POPLINER_LEAST_SPEED &&
+                   info->ipu_speeds[i].value <= POPLINER_MOST_SPEED);
     }
     for (size_t i = 0; i < info->num_ipu_links; i++) {
         FUZZ_CHECK(info->ipu_links[i].first_ipu != info->ipu_links[i].second_ipu);

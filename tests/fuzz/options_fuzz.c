@@ -120,14 +120,14 @@ static void check_within_limits(const options *o) {
 static void check_request(const request *r) {
     const popliner_solver_options *o = &r->solver;
     for (size_t i = 0; i < o->num_pairs; i++)
-        FUZZ_CHECK(r->pairs[i].first_unit < r->num_units && r->pairs[i].second_unit < r->num_units);
+        FUZZ_CHECK(r->pairs[i].unit < r->num_units && r->pairs[i].second_unit < r->num_units);
     for (size_t i = 0; i < o->num_placements; i++)
         FUZZ_CHECK(r->placements[i].unit < r->num_units && r->placements[i].ipu < MOST_STAGES);
     for (size_t i = 0; i < o->num_ipu_limits; i++)
-        FUZZ_CHECK(o->ipu_limits[i].ipu < MOST_STAGES && o->ipu_limits[i].bytes <= INT64_MAX);
+        FUZZ_CHECK(o->ipu_limits[i].ipu < MOST_STAGES && o->ipu_limits[i].value <= INT64_MAX);
     for (size_t i = 0; i < o->num_ipu_speeds; i++)
-        FUZZ_CHECK(o->ipu_speeds[i].millionths >= POPLINER_LEAST_SPEED &&
-                   o->ipu_speeds[i].millionths <= POPLINER_MOST_SPEED);
+        FUZZ_CHECK(o->ipu_speeds[i].value >= POPLINER_LEAST_SPEED &&
+                   o->ipu_speeds[i].value <= POPLINER_MOST_SPEED);
     for (size_t i = 0; i < o->num_ipu_links; i++)
         FUZZ_CHECK(o->ipu_links[i].first_ipu != o->ipu_links[i].second_ipu &&
                    o->ipu_links[i].bandwidth.bytes > 0 && o->ipu_links[i].bandwidth.cycles > 0);

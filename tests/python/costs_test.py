@@ -583,11 +583,11 @@ class Requests(unittest.TestCase):
                     before, now = bool(before), bool(now)
                 self.assertNotEqual(before, now, name)
         self.assertEqual([asked.solver.cut_rules[i] for i in range(3)], [0, 1, 0])
-        self.assertEqual((asked.solver.pairs[0].first_unit, asked.solver.pairs[0].second_unit),
+        self.assertEqual((asked.solver.pairs[0].unit, asked.solver.pairs[0].second_unit),
                          (0, 2))
         self.assertEqual((asked.solver.placements[0].unit, asked.solver.placements[0].ipu), (1, 3))
-        self.assertEqual(asked.solver.ipu_speeds[0].millionths, 500000)
-        self.assertEqual(asked.solver.reserve.percent_hundredths, 150)
+        self.assertEqual(asked.solver.ipu_speeds[0].value, 500000)
+        self.assertEqual(asked.solver.reserve_percent_hundredths, 150)
         self.assertEqual(asked.request.recompute_ways, 4)
 
     def test_sizes_as_people_write_them(self):
@@ -614,12 +614,12 @@ class Requests(unittest.TestCase):
                                   "mem_per_tile": {None: 1000, 0: "2K", 3: 5, 4: 5}}).solver
         for it in (text, plain):
             self.assertEqual(it.cut_rules[:3], [0, 0, popliner.CutRule.REQUIRED])
-            self.assertEqual([(p.first_unit, p.second_unit) for p in it.pairs[:it.num_pairs]],
+            self.assertEqual([(p.unit, p.second_unit) for p in it.pairs[:it.num_pairs]],
                              [(0, 1)])
             self.assertEqual([(p.unit, p.ipu) for p in it.placements[:it.num_placements]],
                              [(2, 7), (0, 0)])
             self.assertEqual((it.min_units, it.max_units, it.mem_per_tile), (1, 2, 1000))
-            self.assertEqual([(limit.ipu, limit.bytes)
+            self.assertEqual([(limit.ipu, limit.value)
                               for limit in it.ipu_limits[:it.num_ipu_limits]],
                              [(0, 2000), (3, 5), (4, 5)])
         for members, fault in (({"require": "cut"}, "cut"), ({"require": "cuts:a"}, "no such rule"),

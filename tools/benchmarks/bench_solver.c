@@ -647,8 +647,8 @@ static uint64_t even_share(const chain *c, size_t num_stages) {
 
 /* Adds what the benchmark asks for of single IPUs. */
 static void constrain(const chain *c, const benchmark *b, popliner_solver_options *options) {
-    static popliner_ipu_limit limits[MOST_STAGES];
-    static const popliner_placement first = {0, 0};
+    static popliner_ipu_value limits[MOST_STAGES];
+    static const popliner_constraint first = {.unit = 0, .ipu = 0};
     uint64_t share = even_share(c, b->max_stages > 0 ? b->max_stages : 1);
     if (b->limit_percent > 0)
         options->mem_per_tile = share * b->limit_percent / 100;
@@ -658,7 +658,7 @@ static void constrain(const chain *c, const benchmark *b, popliner_solver_option
     }
     /* what is kept for later takes the most on the first IPUs */
     for (size_t i = 0; b->limits_each && i < b->max_stages; ++i)
-        limits[i] = (popliner_ipu_limit){i, share * (b->is_file ? 40 : 4) + i * 100};
+        limits[i] = (popliner_ipu_value){i, share * (b->is_file ? 40 : 4) + i * 100};
     options->ipu_limits = limits;
     options->num_ipu_limits = b->limits_each ? b->max_stages : 0;
 }

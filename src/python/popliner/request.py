@@ -444,22 +444,22 @@ class Asked:
         self.set_functions(o, r)
         self.set_links(o, r)
         (reserve,) = pairs_of([r.reserve], "reserve")
-        o.reserve.bytes = number(reserve[0], "bytes of the reserve")
-        o.reserve.percent_hundredths = _scaled(reserve[1], 100, "percent of the reserve")
+        o.reserve_bytes = number(reserve[0], "bytes of the reserve")
+        o.reserve_percent_hundredths = _scaled(reserve[1], 100, "percent of the reserve")
         return o
 
     def set_limits(self, o: Any, r: Request) -> None:
         memory = memory_of(r.mem_per_tile)
         if None in memory:
             o.mem_per_tile = bytes_of(memory.pop(None), "mem_per_tile")
-        limits = [c.popliner_ipu_limit(size(ipu, "an IPU of mem_per_tile"),
+        limits = [c.popliner_ipu_value(size(ipu, "an IPU of mem_per_tile"),
                                        bytes_of(limit, "bytes of mem_per_tile"))
                   for ipu, limit in memory.items()]
-        o.ipu_limits = _array(c.popliner_ipu_limit, limits)
+        o.ipu_limits = _array(c.popliner_ipu_value, limits)
         o.num_ipu_limits = len(limits)
-        speeds = [c.popliner_ipu_speed(size(ipu, "an IPU of ipu_speeds"), _speed(speed))
+        speeds = [c.popliner_ipu_value(size(ipu, "an IPU of ipu_speeds"), _speed(speed))
                   for ipu, speed in pairs_of(r.ipu_speeds, "ipu_speeds")]
-        o.ipu_speeds = _array(c.popliner_ipu_speed, speeds)
+        o.ipu_speeds = _array(c.popliner_ipu_value, speeds)
         o.num_ipu_speeds = len(speeds)
 
     def set_constraints(self, o: Any, r: Request, units: Units) -> None:
@@ -471,18 +471,19 @@ class Asked:
             if kind == "layers":
                 o.min_units, o.max_units = (size(it, what) for it in members)
             elif kind == "place":
-                places += [c.popliner_placement(units.find(unit, what), size(ipu, what))
+                places += [c.popliner_constraint(unit=units.find(unit, what), ipu=size(ipu, what))
                            for unit, ipu in members]
             elif kind == "together":
                 found = [units.find(unit, what) for unit in members]
-                pairs += [c.popliner_pair(*pair) for pair in zip(found, found[1:])]
+                pairs += [c.popliner_constraint(unit=one, second_unit=other)
+                          for one, other in zip(found, found[1:])]
             else:
                 self.add_cuts(cuts, kind, [units.find(unit, what) for unit in members], units)
         if any(cuts):
             o.cut_rules = _array(ctypes.c_int, cuts)
-        o.pairs = _array(c.popliner_pair, pairs)
+        o.pairs = _array(c.popliner_constraint, pairs)
         o.num_pairs = len(pairs)
-        o.placements = _array(c.popliner_placement, places)
+        o.placements = _array(c.popliner_constraint, places)
         o.num_placements = len(places)
         ipus = [size(ipu, "an IPU of device_map") for ipu in listed(r.device_map, "device_map")]
         o.device_map = _array(ctypes.c_size_t, ipus)

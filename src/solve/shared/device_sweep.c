@@ -217,13 +217,13 @@ static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
 /* True if the IPU has both units of each pair, or neither. */
 static bool keeps_pairs(const sweep *s, const level *l) {
     for (size_t i = 0; i < s->problem->options->num_pairs; ++i) {
-        popliner_pair pair = s->problem->options->pairs[i];
+        popliner_constraint pair = s->problem->options->pairs[i];
         bool has_first = false;
         bool has_second = false;
         for (size_t k = 0; s->problem->is_pair_active[i] != 0 && k < l->num_stages; ++k) {
             size_t first = s->place[l->stages[k]];
             size_t end = s->place[l->stages[k] + 1];
-            has_first = has_first || (first <= pair.first_unit && pair.first_unit < end);
+            has_first = has_first || (first <= pair.unit && pair.unit < end);
             has_second = has_second || (first <= pair.second_unit && pair.second_unit < end);
         }
         if (has_first != has_second)

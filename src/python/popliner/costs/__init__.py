@@ -226,12 +226,12 @@ class Costs(Owner):
         if info.num_ipus > 0:
             result["num_ipus"] = info.num_ipus
         memory: Dict[Optional[int], int] = {
-            info.ipu_limits[i].ipu: info.ipu_limits[i].bytes for i in range(info.num_ipu_limits)}
+            info.ipu_limits[i].ipu: info.ipu_limits[i].value for i in range(info.num_ipu_limits)}
         if info.bytes_per_tile > 0:
             memory[None] = info.bytes_per_tile
         if memory:
             result["mem_per_tile"] = memory
-        result["ipu_speeds"] = {info.ipu_speeds[i].ipu: info.ipu_speeds[i].millionths / 1000000
+        result["ipu_speeds"] = {info.ipu_speeds[i].ipu: info.ipu_speeds[i].value / 1000000
                                 for i in range(info.num_ipu_speeds)}
         if info.link_bandwidth.bytes > 0:
             result["link_bandwidth"] = (info.link_bandwidth.bytes, info.link_bandwidth.cycles)
