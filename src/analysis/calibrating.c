@@ -24,12 +24,7 @@ void popliner_comparison_free(popliner_comparison *callers) {
     pl_comparison *c = (pl_comparison *)callers;
     if (c == NULL)
         return;
-    for (size_t i = 0; c->names != NULL && i < 2 * c->info.num_stages; i++)
-        free(c->names[i]);
-    free(c->names);
-    free(c->poplar_version);
-    free(c->learnt);
-    free(c->stages);
+    pl_arrays_free(&c->arrays);
     free(c);
 }
 
@@ -287,20 +282,16 @@ static popliner_status check_compiled(const popliner_profile *p, popliner_analys
     return status;
 }
 
-static char *copy_text(const char *text) {
-    return pl_copy_string(text, strlen(text));
-}
-
 /* Sets the stages of the split, with their names. */
 static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
     size_t num_units = pl_chain_num_units(chain);
     c->info.num_stages = num_cuts + 1;
-    c->stages = pl_new_array(c->info.num_stages, sizeof *c->stages);
-    c->learnt = pl_new_array(c->info.num_stages, sizeof *c->learnt);
-    c->names = pl_new_array(2 * c->info.num_stages, sizeof *c->names);
-    if (c->stages == NULL || c->learnt == NULL || c->names == NULL)
+    c->stages = pl_arrays_new(&c->arrays, c->info.num_stages, sizeof *c->stages);
+    c->learnt = pl_arrays_new(&c->arrays, c->info.num_stages, sizeof *c->learnt);
+    c->names = pl_arrays_new(&c->arrays, 2 * c->info.num_stages, sizeof *c->names);
+    if (c->arrays.failed)
         return pl_fail_memory(error, "the comparison");
     for (size_t i = 0; i < num_cuts; i++)
         if (first_units[i] >= num_units || first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
@@ -315,12 +306,12 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
             .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
             .stages_to_end = c->info.num_stages - i,
         };
-        c->names[2 * i] = copy_text(pl_chain_unit_at(chain, units->first_unit)->label);
-        c->names[2 * i + 1] = copy_text(pl_chain_unit_at(chain, units->last_unit)->label);
-        if (c->names[2 * i] == NULL || c->names[2 * i + 1] == NULL)
-            return pl_fail_memory(error, "the comparison");
+        c->names[2 * i] =
+            pl_arrays_text(&c->arrays, pl_chain_unit_at(chain, units->first_unit)->label);
+        c->names[2 * i + 1] =
+            pl_arrays_text(&c->arrays, pl_chain_unit_at(chain, units->last_unit)->label);
     }
-    return POPLINER_OK;
+    return c->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
 }
 
 static popliner_status compare_in_turn(popliner_analysis *analysis, const popliner_request *request,
@@ -347,7 +338,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
     if (status == POPLINER_OK) {
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         popliner_profile_get_info(compiled[0]->profile, &info, NULL);
-        c->poplar_version = copy_text(info.poplar_version);
+        c->poplar_version = pl_arrays_text(&c->arrays, info.poplar_version);
         c->num_tiles = info.num_tiles;
         c->counts_layout = (c->request.effects & POPLINER_EFFECT_LAYOUT) != 0;
         if (c->poplar_version == NULL)

@@ -147,7 +147,7 @@ static popliner_status measure(pl_certificate *c, bool is_evaluation, popliner_e
     popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;
     popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
-    c->details = pl_new_array(plan->num_stages, sizeof *c->details);
+    c->details = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->details);
     if (stages == NULL || c->details == NULL)
         status = pl_fail_memory(error, "a report");
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
@@ -262,75 +262,47 @@ static void find_headroom(pl_certificate *c) {
     }
 }
 
-/* Copies the data of units that the solver does not need. */
-static bool copy_units(pl_certificate *c, const pl_certificate_input *input) {
-    const size_t num_units = input->num_units;
-    if (input->kv_bytes != NULL) {
-        c->kv_bytes = pl_new_array(num_units, sizeof *c->kv_bytes);
-        if (c->kv_bytes == NULL)
-            return false;
-        memcpy(c->kv_bytes, input->kv_bytes, num_units * sizeof *c->kv_bytes);
-    }
-    if (input->unit_kinds != NULL) {
-        c->unit_kinds = pl_new_array(num_units, sizeof *c->unit_kinds);
-        if (c->unit_kinds == NULL)
-            return false;
-        memcpy(c->unit_kinds, input->unit_kinds, num_units);
-    }
-    return true;
-}
-
 /* Copies which nodes of a graph each unit has. */
-static bool copy_nodes(pl_certificate *c, const pl_graph_chain *graph) {
+static void copy_nodes(pl_certificate *c, const pl_graph_chain *graph) {
     const size_t num_units = graph->units->num_units;
     const size_t num_nodes = graph->graph->num_nodes;
-    c->node_names = pl_new_array(num_nodes, sizeof *c->node_names);
-    c->nodes_from = pl_new_array(num_units + 1, sizeof *c->nodes_from);
-    if (c->node_names == NULL || c->nodes_from == NULL)
-        return false;
-    c->num_nodes = num_nodes;
+    c->node_names = pl_arrays_new(&c->arrays, num_nodes, sizeof *c->node_names);
+    c->nodes_from = pl_arrays_new(&c->arrays, num_units + 1, sizeof *c->nodes_from);
+    if (c->arrays.failed)
+        return;
     for (size_t i = 0; i < num_nodes; i++)
         c->nodes_from[graph->place[graph->units->unit_of_node[i]]]++;
     for (size_t unit = 0; unit < num_units; unit++)
         c->nodes_from[unit + 1] += c->nodes_from[unit];
-    for (size_t i = num_nodes; i-- > 0;) {
-        const char *name = graph->graph->nodes[i].name;
-        char *copy = pl_copy_string(name, strlen(name));
-        c->node_names[--c->nodes_from[graph->place[graph->units->unit_of_node[i]]]] = copy;
-        if (copy == NULL)
-            return false;
-    }
-    return true;
+    for (size_t i = num_nodes; i-- > 0;)
+        c->node_names[--c->nodes_from[graph->place[graph->units->unit_of_node[i]]]] =
+            pl_arrays_text(&c->arrays, graph->graph->nodes[i].name);
 }
 
 /* Copies what the certificate is about, so that it needs the caller's no more. */
 static popliner_status copy_input(pl_certificate *c, const pl_certificate_input *input,
                                   popliner_error *error) {
-    size_t num_units = input->num_units;
-    bool memory = true;
+    const size_t num_units = input->num_units;
     c->input = *input;
     c->is_measured = input->profile != NULL;
     c->has_stash = pl_pipeline_keeps(&input->pipeline);
     popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
     if (status != POPLINER_OK)
         return status;
-    c->time_unit = pl_copy_string(input->time_unit, strlen(input->time_unit));
-    c->unit_names = pl_new_array(num_units, sizeof *c->unit_names);
-    memory = c->time_unit != NULL && c->unit_names != NULL;
-    for (size_t unit = 0; memory && unit < num_units; unit++) {
-        c->unit_names[unit] =
-            pl_copy_string(input->unit_names[unit], strlen(input->unit_names[unit]));
-        memory = c->unit_names[unit] != NULL;
-    }
-    memory =
-        memory && (input->graph == NULL || copy_nodes(c, input->graph)) && copy_units(c, input);
+    c->unit_names = pl_arrays_new(&c->arrays, num_units, sizeof *c->unit_names);
+    for (size_t unit = 0; c->unit_names != NULL && unit < num_units; unit++)
+        c->unit_names[unit] = pl_arrays_text(&c->arrays, input->unit_names[unit]);
+    if (input->graph != NULL)
+        copy_nodes(c, input->graph);
+    c->kv_bytes = pl_arrays_copy(&c->arrays, input->kv_bytes, num_units, sizeof *c->kv_bytes);
     c->input.kv_bytes = c->kv_bytes;
-    c->input.unit_kinds = c->unit_kinds;
+    c->input.unit_kinds =
+        pl_arrays_copy(&c->arrays, input->unit_kinds, num_units, sizeof *input->unit_kinds);
     c->input.graph = NULL; /* the caller's */
     c->input.options = &c->options.options;
     c->input.unit_names = (const char *const *)c->unit_names;
-    c->input.time_unit = c->time_unit;
-    return memory ? POPLINER_OK : pl_fail_memory(error, "a report");
+    c->input.time_unit = pl_arrays_text(&c->arrays, input->time_unit);
+    return c->arrays.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
 /* True if the IPU of `own` has less free memory than that of `least`. */
@@ -436,7 +408,7 @@ static popliner_status add_choices(popliner_plan *plan, const popliner_recompute
 static popliner_status find_verdicts(pl_certificate *c, popliner_error *error) {
     if (!c->is_measured)
         return POPLINER_OK;
-    c->verdicts = pl_new_array(c->plan.num_stages, sizeof *c->verdicts);
+    c->verdicts = pl_arrays_new(&c->arrays, c->plan.num_stages, sizeof *c->verdicts);
     if (c->verdicts == NULL)
         return pl_fail_memory(error, "a report");
     for (size_t i = 0; i < c->plan.num_stages; i++)
@@ -584,20 +556,9 @@ void popliner_certificate_free(popliner_certificate *callers) {
     if (c == NULL)
         return;
     pl_plan_clear(&c->plan);
-    for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
-        free(c->unit_names[unit]);
-    free(c->unit_names);
-    for (size_t i = 0; i < c->num_nodes; i++)
-        free(c->node_names[i]);
-    free(c->node_names);
-    free(c->nodes_from);
-    free(c->time_unit);
-    free(c->kv_bytes);
-    free(c->unit_kinds);
+    pl_arrays_free(&c->arrays);
     pl_owned_options_free(&c->options);
     popliner_costs_free(c->costs);
-    free(c->details);
-    free(c->verdicts);
     pl_messages_clear(&c->messages);
     free(c);
 }

@@ -66,13 +66,11 @@ typedef struct pl_certificate {
     pl_certificate_input input; /* its options and texts are the next ones */
     popliner_plan plan;
     pl_owned_options options;
+    pl_arrays arrays; /* what the certificate points to, unless it is said */
     char **unit_names;
-    char **node_names;  /* [num_nodes] of a graph, by unit; NULL: none */
+    char **node_names;  /* of a graph, by unit; NULL: none */
     size_t *nodes_from; /* [units + 1] of each unit */
-    size_t num_nodes;
-    char *time_unit;
     uint64_t *kv_bytes;
-    uint8_t *unit_kinds;
     popliner_costs *costs; /* NULL: none, or not its own */
     bool is_evaluation;    /* the split was given */
     bool is_measured;      /* there are details */
@@ -293,12 +291,13 @@ typedef struct pl_stage_comparison {
 } pl_stage_comparison;
 
 typedef struct pl_comparison {
-    popliner_comparison info;    /* first: it is what the caller has */
-    pl_stage_comparison *stages; /* owned, as are the next three */
-    pl_fit_stage *learnt;        /* [num_stages] */
-    char **names;                /* [2 * num_stages]: of the first and the last unit */
-    char *poplar_version;        /* of what was compiled */
-    popliner_request request;    /* complete, without a solver; with the given calibration */
+    popliner_comparison info; /* first: it is what the caller has */
+    pl_arrays arrays;         /* own the next four */
+    pl_stage_comparison *stages;
+    pl_fit_stage *learnt;     /* [num_stages] */
+    char **names;             /* [2 * num_stages]: of the first and the last unit */
+    char *poplar_version;     /* of what was compiled */
+    popliner_request request; /* complete, without a solver; with the given calibration */
     size_t num_tiles;
     bool counts_layout;
     bool has_correction;

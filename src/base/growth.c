@@ -63,6 +63,15 @@ void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size) {
     return made + 1;
 }
 
+void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size) {
+    void *copy = items == NULL ? NULL : pl_arrays_new(arrays, count, item_size);
+    return copy == NULL || count == 0 ? copy : memcpy(copy, items, count * item_size);
+}
+
+char *pl_arrays_text(pl_arrays *arrays, const char *text) {
+    return text == NULL ? NULL : pl_arrays_copy(arrays, text, strlen(text) + 1, 1);
+}
+
 void pl_arrays_free(pl_arrays *arrays) {
     for (pl_array_link *it = arrays->last; it != NULL;) {
         pl_array_link *before = it->before;

@@ -44,6 +44,10 @@ typedef struct pl_arrays {
 
 /* Like pl_new_array, but `arrays` owns the result. */
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size);
+
+/* Return a copy that `arrays` owns, of items or of a text; NULL for NULL. */
+void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size);
+char *pl_arrays_text(pl_arrays *arrays, const char *text);
 void pl_arrays_free(pl_arrays *arrays);
 
 /* Growing text, NUL-terminated once something was appended. Zero-initialise; free `data`. `failed`

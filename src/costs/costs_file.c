@@ -19,9 +19,6 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
     if (file == NULL)
         return;
     popliner_costs_free(file->costs);
-    for (size_t i = 0; i < file->num_names; ++i)
-        free(file->names[i]);
-    free(file->time_unit);
     free(file->parameters);
     pl_variants_free(&file->variants);
     pl_arrays_free(&file->arrays);

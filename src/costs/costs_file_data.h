@@ -51,8 +51,7 @@ typedef struct pl_costs_file {
     popliner_costs_file info; /* first: it is what the caller has */
     popliner_costs *costs;
     pl_arrays arrays; /* own the arrays below and in `additive` and `variants`, unless it is said */
-    char **names;     /* [num_names], whose strings are owned */
-    size_t num_names;
+    char **names;     /* one for each unit, like their strings */
     uint8_t *counted_units; /* NULL if all units count */
     char *time_unit;
     popliner_ipu_value *limits; /* [info.num_ipu_limits] */

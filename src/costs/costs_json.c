@@ -393,7 +393,7 @@ static popliner_status read_head(pl_costs_json *r) {
     }
     if (status != POPLINER_OK)
         return status;
-    r->file->time_unit = pl_copy_string(text, strlen(text));
+    r->file->time_unit = pl_arrays_text(&r->file->arrays, text);
 
     r->scale = 1;
     r->num_samples = 1;

@@ -467,9 +467,7 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
         return status;
     for (size_t i = row; i < row + r->num_regions; ++i)
         r->memory[i] += r->num_working_sets * r->stash[i];
-    const char *name = r->units.items[unit];
-    r->file->names[unit] = pl_copy_string(name, strlen(name));
-    r->file->num_names = unit + 1;
+    r->file->names[unit] = pl_arrays_text(&r->file->arrays, r->units.items[unit]);
     r->file->counted_units[unit] = is_layer;
     if (r->file->names[unit] == NULL || !pl_interval_sums_add(&r->sums, &unit, 1, r->memory + row))
         return pl_costs_json_fail_memory(r);

@@ -258,7 +258,7 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path,
     file->info.is_graph = true;
     file->info.cycles_per_time_unit = PL_TIME_SCALE;
     file->info.cuts_per_unit = PL_TIME_SCALE;
-    file->time_unit = pl_copy_string("units", strlen("units"));
+    file->time_unit = pl_arrays_text(&file->arrays, "units");
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");
     file->own_graph = r.graph;

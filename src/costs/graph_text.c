@@ -305,7 +305,7 @@ popliner_status pl_read_graph_text(const char *text, size_t length, const char *
         status = take_parameters(file, error);
     file->info.is_graph = true;
     file->info.cycles_per_time_unit = PL_TIME_SCALE;
-    file->time_unit = pl_copy_string("ms", strlen("ms"));
+    file->time_unit = pl_arrays_text(&file->arrays, "ms");
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");
     file->own_graph = r.graph;

@@ -227,12 +227,11 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
     amounts a = {0};
     popliner_status status = POPLINER_OK;
     file->names = pl_arrays_new(&file->arrays, units->num_units, sizeof *file->names);
-    file->num_names = file->names == NULL ? 0 : units->num_units;
     bool done =
         file->names != NULL && gather_amounts(&a, units, place, graph->traffic_takes_cycles);
     for (size_t i = 0; done && i < units->num_units; ++i) {
-        const char *name = graph->nodes[units->first_node[i]].name;
-        file->names[place[i]] = pl_copy_string(name, strlen(name));
+        file->names[place[i]] =
+            pl_arrays_text(&file->arrays, graph->nodes[units->first_node[i]].name);
         done = file->names[place[i]] != NULL;
     }
     status = done ? popliner_costs_create(units->num_units, 1, &file->costs, error)
@@ -308,15 +307,16 @@ popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *plac
     }
     made->info = file->info;
     made->graph = (pl_graph_chain){graph->graph, graph->units, place, {0}};
-    made->time_unit = pl_copy_string(file->time_unit, strlen(file->time_unit));
+    made->time_unit = pl_arrays_text(&made->arrays, file->time_unit);
     popliner_status status = made->time_unit == NULL
                                  ? pl_fail_memory(error, "the unit of time")
                                  : fill_file(graph->graph, graph->units, place, made, error);
     if (status == POPLINER_OK && file->parameters != NULL) {
-        made->parameters = pl_new_array(made->num_names, sizeof *made->parameters);
+        const size_t num_units = graph->units->num_units;
+        made->parameters = pl_new_array(num_units, sizeof *made->parameters);
         if (made->parameters == NULL)
             status = pl_fail_memory(error, "the costs of the graph");
-        for (size_t unit = 0; made->parameters != NULL && unit < made->num_names; ++unit)
+        for (size_t unit = 0; made->parameters != NULL && unit < num_units; ++unit)
             made->parameters[place[unit]] = file->parameters[graph->place[unit]];
     }
     if (status != POPLINER_OK) {

@@ -442,9 +442,7 @@ static popliner_status contradict(pl_diagnosis *d, popliner_error *error) {
                            row->name, row->tiles_exceeded);
         if (text.length == 0)
             continue;
-        char *own = pl_arrays_new(&d->sentences, text.length + 1, 1);
-        if (own != NULL)
-            list[d->told.num_contradictions++] = memcpy(own, text.data, text.length + 1);
+        list[d->told.num_contradictions++] = pl_arrays_text(&d->sentences, text.data);
     }
     d->told.contradictions = list;
     free(text.data);
