@@ -288,7 +288,7 @@ static popliner_status limit_memory(pl_replicas_search *s, popliner_replicas *an
     }
     o->mem_per_tile = pl_smaller(o->mem_per_tile, most_bytes);
     for (size_t i = 0; i < o->num_ipu_limits; ++i)
-        s->ipu_limits[i].bytes = pl_smaller(s->ipu_limits[i].bytes, most_bytes);
+        s->ipu_limits[i].value = pl_smaller(s->ipu_limits[i].value, most_bytes);
     for (size_t i = 0; i < answer->num_candidates; ++i)
         if (answer->candidates[i].num_replicas > 0 && answer->candidates[i].plan != NULL &&
             answer->candidates[i].plan->peak_bytes > most_bytes)

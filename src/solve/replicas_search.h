@@ -41,7 +41,7 @@ typedef struct pl_replicas_search {
     const popliner_plan *starts[PL_MOST_FIXED];
     popliner_replicas_options options;
     popliner_solver_options solver;
-    popliner_ipu_limit *ipu_limits; /* those of the solver, where they shrink; or NULL */
+    popliner_ipu_value *ipu_limits; /* those of the solver, where they shrink; or NULL */
     /* the cycles, then the caller's objectives */
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     size_t num_objectives;
