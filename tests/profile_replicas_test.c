@@ -373,7 +373,7 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
-/* Stages that share IPUs do not choose, and PopLiner's memory model has no parameters: there, all
+/* The step of stages that choose on one IPU is unknown, and PopLiner's memory model has no parameters: there, all
  * operations in no layer are one unit, which seemed to train what layers have. */
 static void some_requests_are_refused(void **state) {
     char *directory = test_path(*state, "made");
@@ -392,7 +392,7 @@ static void some_requests_are_refused(void **state) {
     assert_int_equal(
         popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
         POPLINER_ERROR_USAGE);
-    assert_non_null(strstr(error.message, "auto: stages 0 and 1"));
+    assert_non_null(strstr(error.message, "chunks: 2 stages on an IPU choose"));
     assert_null(replicas);
     request.recompute = POPLINER_RECOMPUTE_NONE;
     request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
