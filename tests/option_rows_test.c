@@ -2,7 +2,7 @@
  * --config, and gives short messages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/help.h"
+#include "command/option_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/help.h"
+#include "command/option_table.h"
 
 #include "command/output_table.h"
 

@@ -1,7 +1,6 @@
 /* The kinds of values: how each is read.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/help.h"
 #include "command/option_table.h"
 #include "command/output_table.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "command/commands.h"
-#include "command/help.h"
+#include "command/option_table.h"
 #include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/progress.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/help.h"
+#include "command/option_table.h"
 #include "popliner/popliner.h"
 
 /* Calls `print` for each row that is an option. */

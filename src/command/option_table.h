@@ -126,4 +126,20 @@ bool options_add_output(wanted_list *list, const wanted_output *w);
  * Errors: USAGE. */
 popliner_status options_check(options *o, popliner_error *error);
 
+/* ---- help, made of these rows and those of outputs: an overview, topics, single options ---- */
+
+/* True if there is help on a topic, or on the option or output of this name. */
+bool help_has(const char *topic);
+
+/* Sets *word to the topic at this place, with its title as help, "all" being the last; false after
+ * it. */
+bool help_topic_at(int i, kind_word *word);
+
+/* Prints the help on one of these; "" is the overview of 33 lines. */
+void help_print(FILE *stream, const char *topic);
+
+/* The end of the manual page. */
+extern const char help_on_profiles[];
+extern const char help_on_exit[];
+
 #endif
