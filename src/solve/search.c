@@ -631,7 +631,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                                            with_slack(search, objective, slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
-    if (status == POPLINER_OK && !search->is_stopped)
+    if (status == POPLINER_OK && !search->is_stopped && !search->any_cuts)
         status = find_earliest(search, error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);

@@ -20,6 +20,7 @@ typedef struct pl_search {
     pl_split split;             /* the best known split within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool uses_programs;         /* solve by integer programs only */
+    bool any_cuts;              /* of equally good splits any one is enough */
     popliner_proof proof;       /* of the last answer of pl_search_find */
     bool is_stopped;
     bool is_unproven;     /* the best may differ by a few bytes, within GLPK's tolerance */

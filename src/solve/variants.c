@@ -52,7 +52,8 @@ typedef struct search {
     size_t num_kinds;
     size_t *kind_of;     /* as pl_costs_place has them; NULL: the places of a device map */
     uint64_t max_cycles; /* of the table that is made */
-    bool wants_any;      /* where stages share IPUs: any split is enough */
+    bool is_to_go_on;    /* what is solved for next is not the end */
+    bool wants_any;      /* ... and any split is enough */
     pl_stop stop;
     bool is_begun; /* the first attempt was made */
     bool is_stopped;
@@ -385,22 +386,31 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
     return status;
 }
 
-/* Finds a split within the filter, with a value of the objective that is not known yet. */
-static popliner_status find_any(const search *s, const popliner_costs *costs,
-                                const popliner_solver_options *o, popliner_plan *plan,
-                                popliner_error *error) {
+/* Solves like pl_solve_within, with any of equally good splits: where stages share IPUs, finding the
+ * earliest cuts may take longer than the rest. */
+static popliner_status solve_for_now(search *s, const popliner_costs *costs,
+                                     const popliner_solver_options *o, popliner_plan *plan,
+                                     popliner_error *error) {
     pl_solving solving = {0};
+    pl_search *own = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, o, error);
-    solving.search.filter = s->filter;
-    if (status == POPLINER_OK)
-        status = pl_search_any(&solving.search, POPLINER_OBJECTIVE_MEMORY, error);
-    plan->is_stopped = solving.search.is_stopped;
-    plan->status = POPLINER_PLAN_INFEASIBLE;
-    if (status == POPLINER_OK && solving.search.split.num_stages > 0) {
-        status = pl_plan_fill(&solving.problem, &solving.search.split, false, plan, error);
+    own->filter = s->filter;
+    own->any_cuts = true;
+    if (status == POPLINER_OK && s->wants_any)
+        status = pl_search_any(own, POPLINER_OBJECTIVE_MEMORY, error);
+    else if (status == POPLINER_OK)
+        status = pl_solving_find(&solving, plan, error);
+    s->filter = own->filter;
+    if (status == POPLINER_OK && own->split.num_stages == 0) {
+        plan->status = POPLINER_PLAN_INFEASIBLE;
+        plan->is_stopped = own->is_stopped;
+        plan->proof = own->is_stopped ? POPLINER_PROOF_NONE : own->proof;
+    } else if (status == POPLINER_OK && s->wants_any) {
         plan->status = POPLINER_PLAN_FEASIBLE;
         plan->values[plan->num_values++] = (popliner_plan_value){.objective = o->objectives[0]};
+        status = pl_plan_fill(&solving.problem, &own->split, false, plan, error);
     }
+    pl_plan_turn_headrooms(&solving.problem, plan);
     pl_solving_end(&solving);
     return status;
 }
@@ -426,8 +436,9 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
         if (isfinite(left))
             o->time_limit_seconds = left > 0.001 ? left : 0.001;
         s->filter = within;
-        status = s->wants_any ? find_any(s, costs, o, *plan, error)
-                              : pl_solve_within(costs, o, &s->filter, *plan, error);
+        status = s->ipus != NULL && s->is_to_go_on && o->without_reasons
+                     ? solve_for_now(s, costs, o, *plan, error)
+                     : pl_solve_within(costs, o, &s->filter, *plan, error);
         (*plan)->num_units = popliner_costs_num_units(costs);
         is_changed = false;
         if (status == POPLINER_OK && has_bounds && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
@@ -672,6 +683,12 @@ static popliner_status replace(search *s, uint64_t max_cycles, size_t first, siz
     return status;
 }
 
+/* Marks a plan as one whose further objectives were not solved for. */
+static void leave_open(popliner_plan *plan) {
+    plan->is_stopped = true;
+    plan->status = POPLINER_PLAN_FEASIBLE;
+}
+
 /* Bisects the range of cycles for which a split as good as *plan exists; *plan becomes the best
  * one. */
 static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
@@ -690,7 +707,7 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
         const uint64_t middle = *bound + (*best_cycles - *bound) / 2;
         uint64_t cycles = 0;
         bool is_found;
-        s->wants_any = s->ipus != NULL;
+        s->wants_any = true;
         status = replace(s, middle, s->cycles_at, s->cycles_at + 1, plan, &is_found, error);
         s->wants_any = false;
         s->filter = filter;
@@ -710,16 +727,15 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
 static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
                               popliner_error *error) {
     uint64_t cycles = 0;
-    bool is_found;
+    bool is_found = false;
     popliner_status status = minimise_cycles(s, plan, bound, &cycles, error);
     if (s->cycles_at + 1 < s->num_objectives)
         cycles = pl_slack_limit(cycles, cycles, s->options.slack_percent);
+    s->is_to_go_on = false;
     if (status == POPLINER_OK && !s->is_stopped)
         status = replace(s, cycles, s->cycles_at, s->num_objectives, plan, &is_found, error);
-    if (s->is_stopped) {
-        (*plan)->is_stopped = true;
-        (*plan)->status = POPLINER_PLAN_FEASIBLE;
-    }
+    if (s->is_stopped && (s->ipus == NULL || !is_found)) /* else it says itself what is proven */
+        leave_open(*plan);
     return status;
 }
 
@@ -818,6 +834,8 @@ static popliner_status balance(search *s, size_t end, popliner_plan **plan, popl
     popliner_status status = replace(s, UINT64_MAX, s->balance_at, end, plan, &is_found, error);
     if (status == POPLINER_OK && !is_found && !s->is_stopped)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL, "no split is left to be balanced");
+    if (!is_found)
+        leave_open(*plan);
     return status;
 }
 
@@ -832,6 +850,7 @@ static popliner_status solve(search *s, popliner_plan **plan, popliner_error *er
     const pl_filter filter = s->filter;
     uint64_t bound = UINT64_MAX;
     s->objectives = num_first > 0 ? objectives : any;
+    s->is_to_go_on = has_cycles || s->balance_at < s->num_objectives;
     popliner_status status = attempt(s, UINT64_MAX, 0, num_first > 0 ? num_first : 1, plan, error);
     s->is_begun = true;
     if (status == POPLINER_OK && (*plan)->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
@@ -841,6 +860,7 @@ static popliner_status solve(search *s, popliner_plan **plan, popliner_error *er
     const bool fits = status == POPLINER_OK && (*plan)->status != POPLINER_PLAN_INFEASIBLE;
     if (num_first == 0)
         s->filter = filter;
+    s->is_to_go_on = has_cycles;
     if (fits && s->balance_at < s->num_objectives && !s->is_stopped)
         status = balance(s, end, plan, error);
     if (status == POPLINER_OK && has_cycles && fits)
