@@ -21,6 +21,14 @@ bool pl_split_append(pl_split *split, size_t first_unit) {
     return true;
 }
 
+popliner_status pl_split_copy(pl_split *to, const pl_split *from, popliner_error *error) {
+    to->num_stages = 0;
+    for (size_t k = 0; k < from->num_stages; ++k)
+        if (!pl_split_append(to, from->first_units[k]))
+            return pl_fail_memory(error, "the stages of the plan");
+    return POPLINER_OK;
+}
+
 void pl_split_move(pl_split *to, pl_split *from) {
     pl_split_clear(to);
     *to = *from;

@@ -53,6 +53,9 @@ void pl_split_clear(pl_split *split);
 /* Appends a stage that begins with `first_unit`. False when memory is short. */
 bool pl_split_append(pl_split *split, size_t first_unit);
 
+/* Makes *to equal to a split that is not shared with it. Errors: MEMORY. */
+popliner_status pl_split_copy(pl_split *to, const pl_split *from, popliner_error *error);
+
 /* Moves `from`, which becomes empty, to *to, whose old content it frees. */
 void pl_split_move(pl_split *to, pl_split *from);
 

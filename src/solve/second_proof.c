@@ -59,12 +59,11 @@ static popliner_status compare(const pl_split *by_glpk, const popliner_plan *val
 static popliner_status choose(const pl_solving *solving, pl_search *search, popliner_plan *own,
                               popliner_error *error) {
     const pl_split *known = &solving->search.split;
-    for (size_t i = 0; i < known->num_stages; ++i)
-        if (!pl_split_append(&search->split, known->first_units[i]))
-            return pl_fail_memory(error, "the second proof");
-    if (known->num_stages > 0)
+    popliner_status status = pl_split_copy(&search->split, known, error);
+    if (status == POPLINER_OK && known->num_stages > 0)
         return pl_search_optimise(search, solving->objectives, solving->num_objectives, own, error);
-    popliner_status status = pl_search_begin(search, solving->objectives[0], error);
+    if (status == POPLINER_OK)
+        status = pl_search_begin(search, solving->objectives[0], error);
     if (status == POPLINER_OK && search->split.num_stages > 0)
         status = fail_different("the number of stages", search->split.num_stages, 0, error);
     return status;

@@ -106,8 +106,9 @@ popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
 }
 
 popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
-                              const popliner_interval *units, uint64_t max_bytes, uint64_t *work,
+                              const popliner_interval *units, uint64_t max_bytes,
                               pl_variant_choice *choice, popliner_error *error) {
+    uint64_t *work = choices->work;
     const size_t n = popliner_costs_num_units(choices->table);
     pl_step_choice *made =
         &choices
@@ -126,6 +127,52 @@ popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
     *choice = (pl_variant_choice){made->cycles_and_1 < UINT64_MAX, made->peak_bytes,
                                   made->cycles_and_1 - 1};
     return POPLINER_OK;
+}
+
+popliner_status pl_step_choose_all(const pl_step_choices *choices, const pl_limits *limits,
+                                   uint64_t most_bytes, popliner_plan *plan,
+                                   pl_objective_values *values, bool *fits, popliner_error *error) {
+    const pl_problem *p = choices->problem;
+    popliner_status status = POPLINER_OK;
+    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    for (size_t k = 0; status == POPLINER_OK && *fits && k < plan->num_stages; ++k) {
+        popliner_plan_stage *stage = &plan->stages[k];
+        const popliner_interval units = {stage->first_unit, stage->last_unit, 1};
+        const uint64_t most = pl_limits_peak(p, limits, stage->ipu);
+        pl_variant_choice choice;
+        status = most_bytes >= most
+                     ? pl_step_usual(choices, k, &units, most, &choice, error)
+                     : pl_step_choose(choices, k, &units, most_bytes, &choice, NULL, error);
+        if (status != POPLINER_OK)
+            break;
+        *fits = choice.exists;
+        stage->peak_bytes = choice.peak_bytes;
+        stage->cycles =
+            pl_problem_busy_cycles(p, k, stage->first_unit, stage->last_unit, choice.cycles);
+        pl_objective_values_add(values, pl_problem_load(p, k, stage->peak_bytes, stage->cycles));
+    }
+    values->cut_bytes = plan->cut_bytes;
+    plan->peak_bytes = values->peak_bytes;
+    plan->cycles = values->cycles;
+    plan->spread = values->peak_bytes - pl_smaller(values->min_peak_bytes, values->peak_bytes);
+    return status;
+}
+
+popliner_status pl_step_name_choices(const pl_step_choices *choices, popliner_plan *plan,
+                                     popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
+    if (plan->choices == NULL)
+        return pl_fail_memory(error, "the choices of stages");
+    for (size_t k = 0; status == POPLINER_OK && k < plan->num_stages; ++k) {
+        const popliner_plan_stage *stage = &plan->stages[k];
+        const popliner_interval units = {stage->first_unit, stage->last_unit, 1};
+        pl_variant_choice choice;
+        pl_text text = {0};
+        status = pl_step_choose(choices, k, &units, stage->peak_bytes, &choice, &text, error);
+        plan->choices[k] = text.data;
+    }
+    return status;
 }
 
 popliner_status pl_step_fixed_create(pl_step_fixed *fixed, const popliner_costs *costs,

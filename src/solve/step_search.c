@@ -10,11 +10,8 @@
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
 
-/* Larger tables of bounds would take too much memory. */
-enum { MAX_BOUNDS = 1 << 22 };
-
-/* The units of work of a stage. */
-enum { WORK_OF_STAGE = 8 };
+/* Larger tables of bounds would take too much memory; the units of work of a stage. */
+enum { MAX_BOUNDS = 1 << 22, WORK_OF_STAGE = 8 };
 
 /* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
 typedef struct part {
@@ -49,6 +46,7 @@ typedef struct search {
     pl_step_answer *answer;
     pl_objective_values best;
     uint64_t *work;
+    popliner_interval *together; /* [num_chunks] scratch */
     bool is_over;
     size_t num_kept; /* best splits so far */
     pl_step_choices choices;
@@ -68,7 +66,7 @@ static uint64_t cycles_of(search *s, size_t k, size_t first, size_t end) {
         pl_limits_peak(&s->problem, &s->filter.limits, pl_problem_ipu(&s->problem, k));
     pl_variant_choice choice = {0};
     if (s->failed == POPLINER_OK)
-        s->failed = pl_step_usual(&s->choices, k, &units, most, s->work, &choice, s->error);
+        s->failed = pl_step_usual(&s->choices, k, &units, most, &choice, s->error);
     s->is_over = s->is_over || s->failed != POPLINER_OK;
     return pl_problem_busy_cycles(&s->problem, k, first, end - 1, choice.cycles);
 }
@@ -200,63 +198,21 @@ static int compare_with_best(const search *s, const pl_objective_values *values)
     return 0;
 }
 
-/* Returns what follows the step of a split. */
-static popliner_status find_after(const search *s, uint64_t *after, popliner_error *error) {
-    popliner_interval *together = pl_new_array(s->num_chunks, sizeof *together);
-    if (together == NULL)
-        return pl_fail_memory(error, "the stages");
-    *after = s->q->least_after;
+/* Returns what follows the step of the current split. */
+static uint64_t find_after(const search *s) {
+    uint64_t after = s->q->least_after;
     for (size_t ipu = 0; s->q->after != NULL && ipu < s->num_ipus; ++ipu) {
         size_t count = 0;
         for (size_t k = ipu; k < s->num_stages; k += s->num_ipus)
-            together[count++] = pl_split_interval(&s->problem, &s->split, k);
-        *after = pl_larger(*after, s->q->after(s->q->user, together, count));
+            s->together[count++] = pl_split_interval(&s->problem, &s->split, k);
+        after = pl_larger(after, s->q->after(s->q->user, s->together, count));
     }
-    free(together);
-    return POPLINER_OK;
+    return after;
 }
 
 static popliner_status append(pl_split *split, size_t first_unit, popliner_error *error) {
     return pl_split_append(split, first_unit) ? POPLINER_OK
                                               : pl_fail_memory(error, "the stages of the plan");
-}
-
-static popliner_status copy_split(pl_split *to, const pl_split *from, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    to->num_stages = 0;
-    for (size_t k = 0; status == POPLINER_OK && k < from->num_stages; ++k)
-        status = append(to, from->first_units[k], error);
-    return status;
-}
-
-/* Makes the plan of a split whose stages choose within most_bytes. False if one cannot. */
-static popliner_status choose(search *s, const pl_split *split, uint64_t most_bytes,
-                              popliner_plan *plan, pl_objective_values *values, bool *fits,
-                              popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    for (size_t k = 0; status == POPLINER_OK && *fits && k < s->num_stages; ++k) {
-        popliner_plan_stage *stage = &plan->stages[k];
-        const popliner_interval units = pl_split_interval(&s->problem, split, k);
-        const uint64_t most = pl_limits_peak(&s->problem, &s->filter.limits, stage->ipu);
-        pl_variant_choice choice;
-        status = most_bytes >= most
-                     ? pl_step_usual(&s->choices, k, &units, most, s->work, &choice, error)
-                     : pl_step_choose(&s->choices, k, &units, most_bytes, &choice, NULL, error);
-        if (status != POPLINER_OK)
-            break;
-        *fits = choice.exists;
-        stage->peak_bytes = choice.peak_bytes;
-        stage->cycles = pl_problem_busy_cycles(&s->problem, k, stage->first_unit, stage->last_unit,
-                                               choice.cycles);
-        pl_objective_values_add(values,
-                                pl_problem_load(&s->problem, k, stage->peak_bytes, stage->cycles));
-    }
-    values->cut_bytes = plan->cut_bytes;
-    plan->peak_bytes = values->peak_bytes;
-    plan->cycles = values->cycles;
-    plan->spread = values->peak_bytes - pl_smaller(values->min_peak_bytes, values->peak_bytes);
-    return status;
 }
 
 /* Makes the plan of a split, and its values. *fits tells whether it is within the limits. */
@@ -271,7 +227,8 @@ static popliner_status fill(search *s, const pl_split *split, uint64_t most_byte
                              pl_limits_peak(&s->problem, &s->filter.limits, plan->stages[k].ipu);
     if (status != POPLINER_OK || !*fits)
         return status;
-    return s->choices.of != NULL ? choose(s, split, most_bytes, plan, values, fits, error)
+    return s->choices.of != NULL ? pl_step_choose_all(&s->choices, &s->filter.limits, most_bytes,
+                                                      plan, values, fits, error)
                                  : pl_split_evaluate(&s->problem, split, values, NULL, error);
 }
 
@@ -287,16 +244,14 @@ typedef struct tried {
 /* Simulates the current split. */
 static popliner_status simulate(search *s, uint64_t most_bytes, tried *t, popliner_error *error) {
     popliner_plan plan = {0};
-    uint64_t after = 0;
     *t = (tried){.most_bytes = most_bytes};
     *s->work -= pl_smaller(*s->work, 32 + pl_multiply_or_never(2 * s->num_stages, s->num_micro));
     popliner_status status = fill(s, &s->split, most_bytes, &plan, &t->values, &t->counts, error);
     if (status == POPLINER_OK && t->counts)
-        status = find_after(s, &after, error);
-    if (status == POPLINER_OK && t->counts)
         status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &t->step, error);
     pl_plan_clear(&plan);
-    t->cycles = pl_add_or_never(t->step.cycles, after);
+    t->cycles = status == POPLINER_OK && t->counts ? pl_add_or_never(t->step.cycles, find_after(s))
+                                                   : UINT64_MAX;
     t->counts = t->counts && t->cycles <= s->q->max_cycles &&
                 (s->q->within == NULL || pl_filter_admits(s->q->within, &t->values));
     return status;
@@ -308,10 +263,9 @@ static popliner_status shrink(search *s, tried *t, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     uint64_t least = 0;
     for (size_t k = 0; k < s->num_stages; ++k) {
-        const popliner_interval units = pl_split_interval(&s->problem, &s->split, k);
-        least = pl_larger(least,
-                          popliner_costs_peak(s->choices.table, units.first_unit, units.last_unit,
-                                              pl_costs_place(s->choices.table, s->num_stages, k)));
+        const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
+        least = pl_larger(least, popliner_costs_peak(s->problem.costs, i.first_unit, i.last_unit,
+                                                     i.stages_to_end));
     }
     const bool has_best = s->best_split.num_stages > 0;
     if (has_best && least >= s->best.peak_bytes) {
@@ -354,7 +308,7 @@ static popliner_status try_split(search *s, popliner_error *error) {
     a->step = t.step;
     s->best = t.values;
     s->best_bytes = t.most_bytes;
-    return copy_split(&s->best_split, &s->split, error);
+    return pl_split_copy(&s->best_split, &s->split, error);
 }
 
 /* Returns the first stages with one more. */
@@ -473,7 +427,7 @@ static popliner_status climb(search *s, popliner_error *error) {
         const uint64_t cycles = s->answer->cycles;
         const size_t num_kept = s->num_kept;
         for (size_t i = 2; status == POPLINER_OK && *s->work > 0 && i < 2 * s->num_stages; ++i) {
-            status = copy_split(&s->split, &s->best_split, error);
+            status = pl_split_copy(&s->split, &s->best_split, error);
             if (status != POPLINER_OK)
                 return status;
             size_t *units = s->split.first_units;
@@ -501,23 +455,6 @@ static popliner_status begin_with(search *s, const popliner_plan *plan, popliner
 
 /* ---- the answer ---- */
 
-/* Names what the stages of the plan choose. */
-static popliner_status name_choices(const search *s, popliner_plan *plan, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
-    if (plan->choices == NULL)
-        return pl_fail_memory(error, "the choices of stages");
-    for (size_t k = 0; status == POPLINER_OK && k < plan->num_stages; ++k) {
-        const popliner_interval units = pl_split_interval(&s->problem, &s->best_split, k);
-        pl_variant_choice choice;
-        pl_text text = {0};
-        status = pl_step_choose(&s->choices, k, &units, plan->stages[k].peak_bytes, &choice, &text,
-                                error);
-        plan->choices[k] = text.data;
-    }
-    return status;
-}
-
 /* Makes the plan of the best split. */
 static popliner_status make_plan(search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
@@ -532,7 +469,7 @@ static popliner_status make_plan(search *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = fill(s, &s->best_split, s->best_bytes, plan, &values, &fits, error);
     if (status == POPLINER_OK && s->choices.of != NULL)
-        status = name_choices(s, plan, error);
+        status = pl_step_name_choices(&s->choices, plan, error);
     if (status != POPLINER_OK)
         return status;
     plan->status = a->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
@@ -542,9 +479,8 @@ static popliner_status make_plan(search *s, popliner_error *error) {
     plan->num_values = o->num_objectives;
     for (size_t i = 0; i < o->num_objectives; ++i) {
         const uint64_t value = pl_objective_value(&s->best, o->objectives[i], is_of_cycles);
-        plan->values[i] = (popliner_plan_value){.objective = o->objectives[i], .value = value};
-        plan->values[i].bound = a->is_proven ? value : 0;
-        plan->values[i].proof = plan->proof;
+        plan->values[i] = (popliner_plan_value){
+            o->objectives[i], value, .bound = a->is_proven ? value : 0, .proof = plan->proof};
     }
     return POPLINER_OK;
 }
@@ -606,9 +542,25 @@ static void set_bound(const search *s) {
         return;
     }
     const uint64_t after = s->q->least_after;
-    const uint64_t most = a->cycles > after ? a->cycles - after : 0;
-    const uint64_t least = pl_add_or_never(pl_step_bound_least(&s->of_units, most), after);
+    const uint64_t least = pl_add_or_never(
+        pl_step_bound_least(&s->of_units, a->cycles - pl_smaller(a->cycles, after)), after);
     a->bound_cycles = pl_smaller(pl_larger(a->bound_cycles, least), a->cycles);
+}
+
+/* Takes what the search needs of its question and of the problem. */
+static popliner_status begin(search *s, popliner_error *error) {
+    const popliner_pipeline *pipeline = s->q->pipeline;
+    s->filter = s->q->within != NULL ? *s->q->within : pl_filter_of_limits(&s->problem);
+    s->num_units = s->problem.num_units;
+    s->num_stages = s->q->options->num_mapped_stages;
+    s->num_ipus = s->problem.num_ipus;
+    s->num_chunks = s->num_stages / s->num_ipus;
+    s->num_micro = pipeline->copies.num_micro_batches;
+    s->num_turns = pl_step_turns(pipeline, s->num_ipus, s->num_chunks);
+    s->choices.problem = &s->problem;
+    s->choices.work = s->work;
+    s->together = pl_new_array(s->num_chunks, sizeof *s->together);
+    return s->together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
 }
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
@@ -622,22 +574,15 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
     if (status == POPLINER_OK && can_choose)
         status = pl_problem_create(
             &s.problem, s.choices.of == NULL ? question->costs : s.choices.table, o, NULL, error);
-    if (status == POPLINER_OK && can_choose) {
-        const popliner_pipeline *pipeline = question->pipeline;
-        s.filter = question->within != NULL ? *question->within : pl_filter_of_limits(&s.problem);
-        s.num_units = s.problem.num_units;
-        s.num_stages = o->num_mapped_stages;
-        s.num_ipus = s.problem.num_ipus;
-        s.num_chunks = s.num_stages / s.num_ipus;
-        s.num_micro = pipeline->copies.num_micro_batches;
-        s.num_turns = pl_step_turns(pipeline, s.num_ipus, s.num_chunks);
+    if (status == POPLINER_OK && can_choose)
+        status = begin(&s, error);
+    if (status == POPLINER_OK && can_choose)
         status = run(&s, error);
-        if (status == POPLINER_OK)
-            status = s.failed;
-    }
+    if (status == POPLINER_OK)
+        status = s.failed;
     if (!can_choose)
         answer->bound_cycles = 0;
-    if (status == POPLINER_OK && can_choose && question->within == NULL)
+    else if (status == POPLINER_OK && question->within == NULL)
         set_bound(&s);
     if (status == POPLINER_OK && can_choose)
         status = make_plan(&s, error);
@@ -645,6 +590,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         pl_stage_ends_free(&s.ends[k]);
     free(s.ends);
     free(s.rest);
+    free(s.together);
     pl_split_clear(&s.split);
     pl_split_clear(&s.best_split);
     pl_step_bound_free(&s.of_units);

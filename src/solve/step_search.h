@@ -120,7 +120,9 @@ typedef struct pl_step_choice {
 
 /* Zero-initialise; free with pl_step_choices_free. */
 typedef struct pl_step_choices {
-    const pl_choices *of;  /* NULL: stages do not choose */
+    const pl_choices *of;      /* NULL: stages do not choose */
+    const pl_problem *problem; /* of the table; the owner sets it, and the work */
+    uint64_t *work;
     popliner_costs *table; /* the smallest peak of each stage, and no cycles */
     pl_variants variants;  /* those of the choices, for pipelines of any length; borrowed */
     size_t num_stages;
@@ -144,10 +146,20 @@ popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
                                pl_variant_choice *choice, pl_text *text, popliner_error *error);
 
 /* Like pl_step_choose, for the limit of the stage's IPU, which is always the same: looks for a
- * choice once, and then decreases *work. */
+ * choice once, and then decreases the work. */
 popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
-                              const popliner_interval *units, uint64_t max_bytes, uint64_t *work,
+                              const popliner_interval *units, uint64_t max_bytes,
                               pl_variant_choice *choice, popliner_error *error);
+
+/* Sets what all stages of a plan choose within the limits and most_bytes, and its values. Sets *fits
+ * to false if one cannot. Errors: those of pl_variants_choose. */
+popliner_status pl_step_choose_all(const pl_step_choices *choices, const pl_limits *limits,
+                                   uint64_t most_bytes, popliner_plan *plan,
+                                   pl_objective_values *values, bool *fits, popliner_error *error);
+
+/* Names what the stages of such a plan choose. Errors: MEMORY, those of pl_variants_choose. */
+popliner_status pl_step_name_choices(const pl_step_choices *choices, popliner_plan *plan,
+                                     popliner_error *error);
 
 /* False if a stage of these units has more cycles, whatever it chooses. */
 static inline bool pl_step_may_take(const pl_step_choices *choices, size_t first_unit,
