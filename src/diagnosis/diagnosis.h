@@ -54,6 +54,7 @@ typedef struct pl_explained {
     uint64_t *truth_bytes[PL_NUM_DIAGNOSED_CODE];
     /* the counted operations as a stage; empty unless the model compares at its own steps */
     popliner_stage_memory stage;
+    pl_arrays arrays; /* own the others */
 } pl_explained;
 
 /* Fills *explained for all operations, or only those in layers. The caller sets profile,

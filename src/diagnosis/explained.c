@@ -21,35 +21,22 @@ const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {
 };
 
 void pl_explained_free(pl_explained *explained) {
-    free(explained->counted);
-    free(explained->program_seen);
-    free(explained->variable_seen);
-    free(explained->code_of_category);
-    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
-        free(explained->code_bytes[code]);
-        free(explained->truth_bytes[code]);
-    }
+    pl_arrays_free(&explained->arrays);
     pl_stage_memory_clear(&explained->stage);
 }
 
-static bool allocate(pl_explained *explained) {
-    const popliner_profile *p = explained->profile;
-    size_t num_tiles = p->target.num_tiles;
-    bool memory = true;
-    explained->counted =
-        pl_new_array(pl_operations_count(explained->operations), sizeof *explained->counted);
-    explained->program_seen = pl_new_array(p->num_programs, 1);
-    explained->variable_seen = pl_new_array(p->num_variables, 1);
-    explained->code_of_category =
-        pl_new_array(p->num_categories, sizeof *explained->code_of_category);
+static bool allocate(pl_explained *e) {
+    const popliner_profile *p = e->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    e->counted = pl_arrays_new(&e->arrays, pl_operations_count(e->operations), sizeof *e->counted);
+    e->program_seen = pl_arrays_new(&e->arrays, p->num_programs, 1);
+    e->variable_seen = pl_arrays_new(&e->arrays, p->num_variables, 1);
+    e->code_of_category = pl_arrays_new(&e->arrays, p->num_categories, sizeof *e->code_of_category);
     for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
-        explained->code_bytes[code] = pl_new_array(num_tiles, sizeof(uint64_t));
-        explained->truth_bytes[code] = pl_new_array(num_tiles, sizeof(uint64_t));
-        memory =
-            memory && explained->code_bytes[code] != NULL && explained->truth_bytes[code] != NULL;
+        e->code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
+        e->truth_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
     }
-    return memory && explained->counted != NULL && explained->program_seen != NULL &&
-           explained->variable_seen != NULL && explained->code_of_category != NULL;
+    return !e->arrays.failed;
 }
 
 /* Marks the variables touched by programs whose data counts. */

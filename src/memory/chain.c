@@ -19,11 +19,8 @@ void pl_chain_free(pl_chain *chain) {
         return;
     free(chain->kind);
     free(chain->layer);
-    free(chain->units);
     free(chain->unit_of_operation);
-    free(chain->unit_operations_start);
-    free(chain->unit_operation);
-    free(chain->operation_of_step);
+    pl_arrays_free(&chain->arrays);
     if (chain->usage != NULL)
         pl_operation_usage_free(chain->usage);
     free(chain->usage);
@@ -39,7 +36,7 @@ bool pl_chain_has_operations(const pl_chain *chain, size_t unit) {
 static bool place_steps(pl_chain *chain) {
     const pl_operations *operations = chain->operations;
     chain->num_steps = operations->num_steps;
-    chain->operation_of_step = pl_new_array(chain->num_steps, sizeof(uint32_t));
+    chain->operation_of_step = pl_arrays_new(&chain->arrays, chain->num_steps, sizeof(uint32_t));
     if (chain->operation_of_step == NULL)
         return false;
     uint32_t current = PL_NONE;
@@ -103,7 +100,7 @@ static const char *label_of(popliner_unit_kind kind, const char *name) {
 
 /* Makes chain->units from kinds and layers, and what callers have. */
 static bool describe_units(pl_chain *chain) {
-    chain->units = pl_new_array(chain->num_units, sizeof *chain->units);
+    chain->units = pl_arrays_new(&chain->arrays, chain->num_units, sizeof *chain->units);
     for (size_t unit = 0; chain->units != NULL && unit < chain->num_units; unit++) {
         const char *name = pl_layers_name(chain->layers, chain->layer[unit]);
         chain->units[unit] = (popliner_chain_unit){
@@ -121,11 +118,11 @@ static bool describe_units(pl_chain *chain) {
 /* Lists the operations of each unit. */
 static bool group_operations(pl_chain *chain) {
     chain->unit_operations_start =
-        pl_new_array(chain->num_units + 1, sizeof *chain->unit_operations_start);
-    chain->unit_operation = pl_new_array(chain->num_operations, sizeof *chain->unit_operation);
+        pl_arrays_new(&chain->arrays, chain->num_units + 1, sizeof *chain->unit_operations_start);
+    chain->unit_operation =
+        pl_arrays_new(&chain->arrays, chain->num_operations, sizeof *chain->unit_operation);
     size_t *next = pl_new_array(chain->num_units, sizeof *next);
-    bool memory =
-        chain->unit_operations_start != NULL && chain->unit_operation != NULL && next != NULL;
+    const bool memory = !chain->arrays.failed && next != NULL;
     if (memory) {
         for (size_t i = 0; i < chain->num_operations; i++)
             chain->unit_operations_start[chain->unit_of_operation[i] + 1]++;

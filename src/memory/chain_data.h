@@ -29,6 +29,7 @@ struct pl_chain {
     size_t num_steps;
     uint32_t *operation_of_step;      /* the one that it runs for, or the last one before it */
     struct pl_operation_usage *usage; /* owned; NULL if the chain was made without it */
+    pl_arrays arrays;                 /* own what is made of pl_chain_fields */
 };
 
 /* Creates the chain for a memory model, which defines its units: popliner/operations.h. Refers to

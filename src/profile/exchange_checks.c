@@ -46,6 +46,7 @@ typedef struct checker {
     size_t stride;         /* the text of every stride-th side is parsed */
     size_t num_sides;
     size_t regions_left;
+    pl_arrays arrays; /* own those by tile and by list */
 } checker;
 
 /* ---- Regions ---- */
@@ -321,16 +322,14 @@ static popliner_status begin(checker *c, popliner_error *error) {
     const popliner_profile *p = c->profile;
     const pl_id_map *targets = &c->ids->exchange_targets;
     size_t num_tiles = p->target.num_tiles;
-    bool memory = true;
     for (int i = SENT; i <= CODE; i++)
-        memory = (c->by_tile[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
-    c->found = pl_new_array(num_tiles, sizeof *c->found);
-    c->code_bytes = pl_new_array(num_tiles, sizeof *c->code_bytes);
-    c->num_with_code = pl_new_array(num_tiles, sizeof *c->num_with_code);
-    c->is_seen = pl_new_array(p->num_lists, 1);
-    c->list_id = pl_new_array(p->num_lists, sizeof *c->list_id);
-    if (!memory || c->found == NULL || c->code_bytes == NULL || c->num_with_code == NULL ||
-        c->is_seen == NULL || c->list_id == NULL)
+        c->by_tile[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
+    c->found = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->found);
+    c->code_bytes = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->code_bytes);
+    c->num_with_code = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->num_with_code);
+    c->is_seen = pl_arrays_new(&c->arrays, p->num_lists, 1);
+    c->list_id = pl_arrays_new(&c->arrays, p->num_lists, sizeof *c->list_id);
+    if (c->arrays.failed)
         return fail_memory(error);
     for (size_t i = 0; i < targets->count; i++) {
         if (targets->entries == NULL)
@@ -342,13 +341,7 @@ static popliner_status begin(checker *c, popliner_error *error) {
 }
 
 static void end(checker *c) {
-    for (int i = SENT; i <= CODE; i++)
-        free(c->by_tile[i]);
-    free(c->found);
-    free(c->code_bytes);
-    free(c->num_with_code);
-    free(c->is_seen);
-    free(c->list_id);
+    pl_arrays_free(&c->arrays);
     free(c->host[0].entries);
     free(c->host[1].entries);
     sqlite3_finalize(c->regions);

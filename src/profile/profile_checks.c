@@ -43,40 +43,28 @@ typedef struct checker {
 
     int64_t *step_change[2]; /* for all IPUs at once, and the sum over IPUs */
     bool step_is_told[2];
+    pl_arrays arrays; /* own them all */
 } checker;
 
 static bool allocate(checker *c) {
     const popliner_profile *p = c->profile;
-    size_t num_tiles = p->target.num_tiles;
-    bool memory = true;
+    const size_t num_tiles = p->target.num_tiles;
     for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
-        memory = (c->by_tile[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+        c->by_tile[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
     for (int i = 0; i < NUM_VERTEX_PARTS; i++)
-        memory = (c->of_types[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+        c->of_types[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
     for (int i = 0; i < NUM_STATE_PARTS; i++)
-        memory = (c->of_sets[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+        c->of_sets[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
     for (int i = 0; i < 2; i++)
-        memory =
-            (c->step_change[i] = pl_new_array(p->num_steps, sizeof(int64_t))) != NULL && memory;
-    c->instance_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    c->entry_instances = pl_new_array(p->num_compute_set_vertices, sizeof(uint64_t));
-    c->type_instances = pl_new_array(p->num_vertex_types, sizeof(uint64_t));
-    return memory && c->instance_bytes != NULL && c->entry_instances != NULL &&
-           c->type_instances != NULL;
+        c->step_change[i] = pl_arrays_new(&c->arrays, p->num_steps, sizeof(int64_t));
+    c->instance_bytes = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
+    c->entry_instances = pl_arrays_new(&c->arrays, p->num_compute_set_vertices, sizeof(uint64_t));
+    c->type_instances = pl_arrays_new(&c->arrays, p->num_vertex_types, sizeof(uint64_t));
+    return !c->arrays.failed;
 }
 
 static void free_checker(checker *c) {
-    for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
-        free(c->by_tile[i]);
-    for (int i = 0; i < NUM_VERTEX_PARTS; i++)
-        free(c->of_types[i]);
-    for (int i = 0; i < NUM_STATE_PARTS; i++)
-        free(c->of_sets[i]);
-    for (int i = 0; i < 2; i++)
-        free(c->step_change[i]);
-    free(c->instance_bytes);
-    free(c->entry_instances);
-    free(c->type_instances);
+    pl_arrays_free(&c->arrays);
     pl_tile_sums_free(&c->sums);
 }
 

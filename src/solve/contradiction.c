@@ -132,31 +132,24 @@ typedef struct walk {
     size_t pool_length;
     size_t pool_capacity;
     size_t num_steps;
+    pl_arrays arrays; /* own those that do not grow */
 } walk;
 
 static void free_walk(walk *w) {
-    free(w->stages);
-    free(w->joined);
-    free(w->is_open);
-    free(w->key);
-    free(w->together);
-    free(w->newest);
+    pl_arrays_free(&w->arrays);
     free(w->dead_ends);
     free(w->pool);
 }
 
 static popliner_status begin_walk(walk *w, popliner_error *error) {
     size_t n = w->problem->num_units;
-    w->stages = pl_new_array(n, sizeof *w->stages);
-    w->joined = pl_new_array(n, sizeof *w->joined);
-    w->is_open = pl_new_array(n, sizeof *w->is_open);
-    w->key = pl_new_array(3 * n + 1, sizeof *w->key);
-    w->together = pl_new_array(n, sizeof *w->together);
-    w->newest = pl_new_array(n, sizeof *w->newest);
-    return w->stages == NULL || w->joined == NULL || w->is_open == NULL || w->key == NULL ||
-                   w->together == NULL || w->newest == NULL
-               ? pl_fail_memory(error, "the constraints")
-               : POPLINER_OK;
+    w->stages = pl_arrays_new(&w->arrays, n, sizeof *w->stages);
+    w->joined = pl_arrays_new(&w->arrays, n, sizeof *w->joined);
+    w->is_open = pl_arrays_new(&w->arrays, n, sizeof *w->is_open);
+    w->key = pl_arrays_new(&w->arrays, 3 * n + 1, sizeof *w->key);
+    w->together = pl_arrays_new(&w->arrays, n, sizeof *w->together);
+    w->newest = pl_arrays_new(&w->arrays, n, sizeof *w->newest);
+    return w->arrays.failed ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
 }
 
 /* Returns the group that represents all groups joined to the unit's. */

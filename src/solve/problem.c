@@ -13,6 +13,7 @@
 typedef struct rules {
     pl_rules of;
     size_t *counted; /* [num_units + 1]: how many counted units precede the unit */
+    pl_arrays arrays;
 } rules;
 
 /* True if the units first ... last are light enough for an IPU. */
@@ -73,12 +74,11 @@ static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r
     size_t num_pairs = 0;
     popliner_status status = pl_constraints_list(options, p->num_units, &list, error);
     r->of = (pl_rules){.min_stages = 1, .max_stages = p->num_units};
-    r->of.cuts = pl_new_array(p->num_units, sizeof *r->of.cuts);
-    r->of.unit_ipu = p->unit_ipu = pl_new_array(p->num_units, sizeof *p->unit_ipu);
-    r->counted = pl_new_array(p->num_units + 1, sizeof *r->counted);
-    p->is_pair_active = pl_new_array(options->num_pairs, sizeof *p->is_pair_active);
-    if (status == POPLINER_OK && (r->of.cuts == NULL || r->counted == NULL ||
-                                  p->is_pair_active == NULL || p->unit_ipu == NULL))
+    r->of.cuts = pl_arrays_new(&r->arrays, p->num_units, sizeof *r->of.cuts);
+    r->counted = pl_arrays_new(&r->arrays, p->num_units + 1, sizeof *r->counted);
+    r->of.unit_ipu = p->unit_ipu = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->unit_ipu);
+    p->is_pair_active = pl_arrays_new(&p->arrays, options->num_pairs, sizeof *p->is_pair_active);
+    if (status == POPLINER_OK && (r->arrays.failed || p->arrays.failed))
         status = pl_fail_memory(error, "the constraints");
     if (status != POPLINER_OK)
         goto done;
@@ -108,7 +108,7 @@ done:
 /* Finds which stages of the device map run on one IPU. */
 static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
     size_t num_stages = p->is_mapped ? p->options->num_mapped_stages : 0;
-    p->first_on_ipu = pl_new_array(num_stages, sizeof *p->first_on_ipu);
+    p->first_on_ipu = pl_arrays_new(&p->arrays, num_stages, sizeof *p->first_on_ipu);
     if (p->first_on_ipu == NULL)
         return pl_fail_memory(error, "the device map");
     for (size_t stage = 0; stage < num_stages; ++stage) {
@@ -174,15 +174,13 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     p->costs = costs;
     p->options = options;
     p->num_units = popliner_costs_num_units(costs);
-    p->may_cut = pl_new_array(p->num_units + 1, sizeof *p->may_cut);
-    p->min_end = pl_new_array(p->num_units, sizeof *p->min_end);
-    p->max_end = pl_new_array(p->num_units, sizeof *p->max_end);
-    p->next_placed = pl_new_array(p->num_units + 1, sizeof *p->next_placed);
-    p->next_other = pl_new_array(p->num_units, sizeof *p->next_other);
-    bool has_room = p->may_cut != NULL && p->min_end != NULL && p->max_end != NULL &&
-                    p->next_placed != NULL && p->next_other != NULL;
-    popliner_status status =
-        has_room ? find_rules(p, active, &r, error) : pl_fail_memory(error, "the constraints");
+    p->may_cut = pl_arrays_new(&p->arrays, p->num_units + 1, sizeof *p->may_cut);
+    p->min_end = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->min_end);
+    p->max_end = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->max_end);
+    p->next_placed = pl_arrays_new(&p->arrays, p->num_units + 1, sizeof *p->next_placed);
+    p->next_other = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->next_other);
+    popliner_status status = p->arrays.failed ? pl_fail_memory(error, "the constraints")
+                                              : find_rules(p, active, &r, error);
     if (status == POPLINER_OK)
         status = find_sharing(p, error);
     if (status == POPLINER_OK && p->is_mapped && costs->follows_split)
@@ -205,8 +203,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
     status = find_order(p, like, error);
 done:
-    free(r.of.cuts);
-    free(r.counted);
+    pl_arrays_free(&r.arrays);
     return status;
 }
 
@@ -219,14 +216,7 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
 void pl_problem_free(pl_problem *problem) {
     pl_cost_order_clear(&problem->order);
     pl_links_free(&problem->links);
-    free(problem->may_cut);
-    free(problem->min_end);
-    free(problem->max_end);
-    free(problem->next_placed);
-    free(problem->next_other);
-    free(problem->unit_ipu);
-    free(problem->first_on_ipu);
-    free(problem->is_pair_active);
+    pl_arrays_free(&problem->arrays);
     popliner_costs_free(problem->own_costs);
     *problem = (pl_problem){0};
 }

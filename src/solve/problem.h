@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/growth.h"
 #include "costs/costs.h"
 #include "popliner/solver.h"
 #include "solve/constraint.h"
@@ -50,6 +51,7 @@ typedef struct pl_problem {
     /* Marks of the options' pairs whose units may be in different stages of one IPU; only where
      * IPUs are shared. */
     uint8_t *is_pair_active;
+    pl_arrays arrays;             /* own the arrays above */
     pl_links links;               /* for the first max_stages places */
     uint64_t largest_limit_bytes; /* of an IPU that may be used */
 } pl_problem;
