@@ -5,6 +5,8 @@
 #ifndef PL_COMMAND_OPTION_TABLE_H
 #define PL_COMMAND_OPTION_TABLE_H
 
+#include <stdio.h>
+
 #include "command/options.h"
 
 typedef struct option option;

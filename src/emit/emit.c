@@ -115,46 +115,6 @@ void pl_emit_note(pl_emission *e, const char *words, ...) {
     pl_text_format(&e->notes, "%s\n", text);
 }
 
-/* Appends the inside of a string. */
-static void add_quoted(pl_text *text, const char *bytes, size_t length) {
-    for (size_t i = 0; i < length;) {
-        uint32_t character = 0;
-        size_t size = pl_utf8_decode(bytes + i, &character);
-        if (character == '"' || character == '\\')
-            pl_text_format(text, "\\%c", (char)character);
-        else if (character >= 0x20 && character < 0x7f)
-            pl_text_append(text, bytes + i, 1);
-        else
-            pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
-        i += size > 0 ? size : 1;
-    }
-}
-
-void pl_emit_quote(pl_text *text, const char *string) {
-    pl_text_add(text, "\"");
-    add_quoted(text, string, strlen(string));
-    pl_text_add(text, "\"");
-}
-
-/* The placeholder for the layer's name in a path. */
-static const char hole[] = "{}";
-enum { HOLE_LENGTH = sizeof hole - 1 };
-
-void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
-    const char *path = e->options.layer_path;
-    const char *name = e->layers[layer];
-    if (path == NULL) {
-        pl_emit_quote(text, name);
-        return;
-    }
-    const char *place = strstr(path, hole);
-    pl_text_add(text, "\"");
-    add_quoted(text, path, (size_t)(place - path));
-    add_quoted(text, name, strlen(name));
-    add_quoted(text, place + HOLE_LENGTH, strlen(place + HOLE_LENGTH));
-    pl_text_add(text, "\"");
-}
-
 size_t pl_emit_reserved_ipus(size_t num_ipus) {
     enum { POD = 64 };
     size_t power = 1;
@@ -189,7 +149,7 @@ static popliner_status check_modules(const pl_emission *e, const char *option,
 
 static popliner_status check_path(const pl_emission *e, popliner_error *error) {
     const char *path = e->options.layer_path;
-    const char *place = path == NULL ? NULL : strstr(path, hole);
+    const char *place = path == NULL ? NULL : strstr(path, PL_EMIT_HOLE);
     if (path == NULL)
         return POPLINER_OK;
     if (!is_utf8(path))
@@ -198,10 +158,10 @@ static popliner_status check_path(const pl_emission *e, popliner_error *error) {
         return pl_emit_refuse(e, error,
                               "%s %s: has no %s for the layer's name; expected a path like "
                               "model.layers.%s",
-                              e->names.modules, path, hole, hole);
-    if (strstr(place + HOLE_LENGTH, hole) != NULL)
+                              e->names.modules, path, PL_EMIT_HOLE, PL_EMIT_HOLE);
+    if (strstr(place + strlen(PL_EMIT_HOLE), PL_EMIT_HOLE) != NULL)
         return pl_emit_refuse(e, error, "%s %s: has %s twice; expected one", e->names.modules, path,
-                              hole);
+                              PL_EMIT_HOLE);
     return POPLINER_OK;
 }
 
@@ -231,7 +191,7 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
         return pl_emit_refuse(e, error,
                               "needs names of modules; the plan has only those of layers; give %s, "
                               "like model.layers.%s",
-                              e->names.modules, hole);
+                              e->names.modules, PL_EMIT_HOLE);
     if (status == POPLINER_OK && (formats[format].traits & NEEDS_ENDS) != 0 &&
         (o->num_head_modules == 0 || o->num_tail_modules == 0))
         return pl_emit_refuse(e, error,
@@ -239,186 +199,6 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
                               "layers (%s)",
                               e->names.modules);
     return status;
-}
-
-/* ---- splits ---- */
-
-/* The role of a unit in formats. */
-typedef enum role {
-    ROLE_LAYER,
-    ROLE_HEAD,
-    ROLE_TAIL,
-    ROLE_BOTH,  /* runs before and after the layers */
-    ROLE_STRAY, /* between two layers, but no layer */
-} role;
-
-static bool is_counted(const pl_certificate_input *in, size_t unit) {
-    const uint8_t *counted = in->options->counted_units;
-    return counted == NULL || counted[unit] != 0;
-}
-
-/* True for a layer that predicts further tokens: by its kind; without kinds "mtp", "mtp.0", ... */
-static bool is_mtp(const pl_certificate_input *in, size_t unit) {
-    const char *name = in->unit_names[unit];
-    if (in->unit_kinds != NULL)
-        return in->unit_kinds[unit] == PL_UNIT_KIND_MTP;
-    return strncmp(name, "mtp", 3) == 0 && (name[3] == '\0' || name[3] == '.');
-}
-
-/* Returns the length of a name without the number at its end. */
-static size_t prefix_length(const char *name) {
-    size_t length = strlen(name);
-    while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
-        length--;
-    return length;
-}
-
-/* True if `name` is the prefix of `first` and this number. */
-static bool is_numbered(const char *name, const char *first, size_t number) {
-    const size_t length = prefix_length(first);
-    char digits[24];
-    snprintf(digits, sizeof digits, "%zu", number);
-    return strncmp(name, first, length) == 0 && strcmp(name + length, digits) == 0;
-}
-
-static bool has_digit(const char *name) {
-    return name[strcspn(name, "0123456789")] != '\0';
-}
-
-/* Finds the layers of a table that marks none, as in "embedding, layer.0, layer.1, head": the units
- * first to end - 1 are numbered, and no digit or empty name is elsewhere. Only formats that count
- * layers ask, as all units are layers otherwise. */
-static void find_numbered(const pl_certificate_input *in, size_t *first, size_t *end) {
-    const char *const *names = in->unit_names;
-    size_t from = 0;
-    while (from < in->num_units && !has_digit(names[from]))
-        from++;
-    if (from == in->num_units)
-        return;
-    const size_t number = is_numbered(names[from], names[from], 1);
-    size_t to = from;
-    while (to < in->num_units && is_numbered(names[to], names[from], to - from + number))
-        to++;
-    for (size_t i = 0; i < in->num_units; i++)
-        if ((i < from || i >= to) && (*names[i] == '\0' || has_digit(names[i])) && !is_mtp(in, i))
-            return;
-    *first = from;
-    *end = to;
-}
-
-/* Finds the range of units, first to end - 1, that has all layers. */
-static void find_layers(pl_emission *e, const pl_certificate_input *in, size_t *first,
-                        size_t *end) {
-    bool has_marks = in->unit_kinds != NULL;
-    *first = 0;
-    *end = in->num_units;
-    for (size_t i = 0; i < in->num_units; i++)
-        has_marks = has_marks || !is_counted(in, i);
-    if (!has_marks && in->chain == NULL && e->counts_layers)
-        find_numbered(in, first, end);
-    e->has_unmarked_ends = *end - *first < in->num_units;
-    while (*first < *end && !is_counted(in, *first))
-        ++*first;
-    while (*end > *first && !is_counted(in, *end - 1))
-        --*end;
-}
-
-static role role_of(const pl_certificate_input *in, size_t unit, size_t first, size_t end) {
-    static const role roles[] = {
-        [POPLINER_UNIT_UNLAYERED] = ROLE_BOTH,
-        [POPLINER_UNIT_HEAD] = ROLE_HEAD,
-        [POPLINER_UNIT_LAYER] = ROLE_LAYER,
-        [POPLINER_UNIT_TAIL] = ROLE_TAIL,
-    };
-    if (in->chain != NULL)
-        return roles[pl_chain_unit_at(in->chain, unit)->kind];
-    return unit < first           ? ROLE_HEAD
-           : unit >= end          ? ROLE_TAIL
-           : is_counted(in, unit) ? ROLE_LAYER
-                                  : ROLE_STRAY;
-}
-
-static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role,
-                      bool predicts) {
-    switch (its_role) {
-    case ROLE_LAYER:
-        e->layers[e->num_layers++] = e->unit_names[unit];
-        stage->num_layers++;
-        break;
-    case ROLE_BOTH:
-        e->stages[e->num_stages - 1].has_tail = true;
-        e->stages[e->num_stages - 1].has_end = true;
-        stage->has_head = true;
-        break;
-    case ROLE_HEAD:
-        stage->has_head = true;
-        break;
-    case ROLE_TAIL:
-        stage->has_tail = true;
-        stage->num_mtp += predicts;
-        stage->has_end = stage->has_end || !predicts;
-        break;
-    case ROLE_STRAY:
-        if (e->stray_unit == SIZE_MAX)
-            e->stray_unit = unit;
-        break;
-    }
-}
-
-static void take_stages(pl_emission *e, const pl_certificate_input *in, const popliner_plan *plan) {
-    size_t first;
-    size_t end;
-    find_layers(e, in, &first, &end);
-    e->stray_unit = SIZE_MAX;
-    for (size_t i = 0; i < e->num_stages; i++) {
-        pl_emit_stage *stage = &e->stages[i];
-        stage->first_unit = plan->stages[i].first_unit;
-        stage->last_unit = plan->stages[i].last_unit;
-        stage->ipu = plan->stages[i].ipu;
-        stage->first_layer = e->num_layers;
-        for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
-            take_unit(e, stage, unit, role_of(in, unit, first, end), is_mtp(in, unit));
-    }
-}
-
-static int compare_numbers(const void *a, const void *b) {
-    const size_t *first = a;
-    const size_t *second = b;
-    return (*first > *second) - (*first < *second);
-}
-
-static popliner_status count_ipus(pl_emission *e, popliner_error *error) {
-    size_t *ipus = pl_new_array(e->num_stages, sizeof *ipus);
-    if (ipus == NULL)
-        return pl_fail_memory(error, "a plan");
-    for (size_t i = 0; i < e->num_stages; i++)
-        ipus[i] = e->stages[i].ipu;
-    qsort(ipus, e->num_stages, sizeof *ipus, compare_numbers);
-    for (size_t i = 0; i < e->num_stages; i++)
-        e->num_ipus += i == 0 || ipus[i] != ipus[i - 1];
-    e->max_ipu = ipus[e->num_stages - 1];
-    free(ipus);
-    return POPLINER_OK;
-}
-
-static popliner_status take_plan(pl_emission *e, const pl_certificate_input *in,
-                                 const popliner_plan *plan, popliner_error *error) {
-    if (plan->num_stages == 0 || plan->stages[plan->num_stages - 1].last_unit + 1 < in->num_units)
-        return pl_emit_refuse(e, error, "the plan does not split the whole chain");
-    e->status = pl_certificate_status(plan);
-    e->fits = plan->status != POPLINER_PLAN_INFEASIBLE;
-    e->unit_names = in->unit_names;
-    e->num_units = in->num_units;
-    e->num_stages = plan->num_stages;
-    e->is_of_profile = in->chain != NULL;
-    e->recompute = in->pipeline.recompute;
-    e->keeps = pl_pipeline_keeps(&in->pipeline);
-    e->layers = pl_new_array(in->num_units, sizeof *e->layers);
-    e->stages = pl_new_array(plan->num_stages, sizeof *e->stages);
-    if (e->layers == NULL || e->stages == NULL)
-        return pl_fail_memory(error, "a plan");
-    take_stages(e, in, plan);
-    return count_ipus(e, error);
 }
 
 /* ---- checks ---- */
@@ -489,7 +269,7 @@ static popliner_status check_map(pl_emission *e, const format_row *row, popliner
         return pl_fail_memory(error, "a device map");
     for (size_t i = 0; i < e->num_stages; i++)
         e->stages[i].ipu = e->options.device_map[i];
-    popliner_status status = count_ipus(e, error);
+    popliner_status status = pl_emit_count_ipus(e, error);
     return status == POPLINER_OK ? check_ipus(e, row, error) : status;
 }
 
@@ -500,37 +280,6 @@ static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
         e->options.num_mapped_stages > 0 ? check_map(e, &formats[format], error) : POPLINER_OK;
     free(e->stages);
     return status;
-}
-
-/* Checks that the names end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings. */
-static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
-    const char *const first = e->layers[0];
-    const size_t length = prefix_length(first);
-    const bool from_one = is_numbered(first, first, 1);
-    const bool has_prefix = from_one || is_numbered(first, first, 0);
-    for (size_t i = 0; i < e->num_layers; i++) {
-        if (is_numbered(e->layers[i], first, i + from_one))
-            continue;
-        return pl_emit_refuse(
-            e, error,
-            "counts layers; expected layer %.*s%zu, found '%.60s'; %s, or use a format "
-            "that names layers, like torch",
-            has_prefix && length < 60 ? (int)length : 0, first, i + from_one, e->layers[i],
-            e->is_of_profile ? "capture their numbers"
-                             : "end their names with numbers, and add a column 'layer' with true "
-                               "for each of them, false for all else");
-    }
-    if (from_one)
-        pl_emit_note(e,
-                     "There is no layer %.*s0, so layer %.60s counts as the first layer of the "
-                     "model.",
-                     length < 60 ? (int)length : 0, first, first);
-    if (e->has_unmarked_ends)
-        pl_emit_note(e,
-                     "Layers are %.60s to %.60s, as their names have numbers; units before and "
-                     "after them are no layers. A column 'layer' can change this.",
-                     first, e->layers[e->num_layers - 1]);
-    return POPLINER_OK;
 }
 
 /* Formats have everything before the layers in the first stage, and everything after them in the
@@ -576,7 +325,7 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
         if (!is_utf8(e->layers[i]))
             return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
                                   e->layers[i]);
-    return (row->traits & COUNTS_LAYERS) != 0 ? check_numbers(e, error) : POPLINER_OK;
+    return (row->traits & COUNTS_LAYERS) != 0 ? pl_emit_check_numbers(e, error) : POPLINER_OK;
 }
 
 static int compare_texts(const void *a, const void *b) {
@@ -742,7 +491,7 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
         pl_struct_take(&listener, sizeof listener, e->options.listener, "popliner_listener", error);
     e->counts_layers = (formats[format].traits & COUNTS_LAYERS) != 0;
     if (status == POPLINER_OK)
-        status = take_plan(e, in, plan, error);
+        status = pl_emit_take_plan(e, in, plan, error);
     if (status == POPLINER_OK)
         status = check_and_emit(e, format, &body, error);
     if (status == POPLINER_OK && (body.failed || e->notes.failed))

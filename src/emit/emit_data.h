@@ -52,6 +52,22 @@ typedef struct pl_emission {
     pl_text notes; /* warnings, one on each line */
 } pl_emission;
 
+/* ---- the split ---- */
+
+struct pl_certificate_input;
+
+/* Takes the layers and stages of a plan. Errors: USAGE if it does not split the whole chain;
+ * MEMORY. O(units + stages * log(stages)). */
+popliner_status pl_emit_take_plan(pl_emission *e, const struct pl_certificate_input *input,
+                                  const popliner_plan *plan, popliner_error *error);
+
+/* Sets num_ipus and max_ipu from the stages, of which there is at least one. Errors: MEMORY. */
+popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error);
+
+/* Checks that the names of layers end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings, and
+ * notes what was assumed. Errors: USAGE. */
+popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error);
+
 /* ---- helpers of all formats ---- */
 
 /* Sets *error to the format's name and what it cannot express or needs. Returns USAGE. */
@@ -59,6 +75,9 @@ popliner_status pl_emit_refuse(const pl_emission *e, popliner_error *error, cons
 
 /* Adds a warning, without a line end. */
 void pl_emit_note(pl_emission *e, const char *words, ...);
+
+/* The placeholder for the layer's name in a path. */
+#define PL_EMIT_HOLE "{}"
 
 /* Appends a Python string: in double quotes, in ASCII. */
 void pl_emit_quote(pl_text *text, const char *string);

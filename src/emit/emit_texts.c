@@ -6,7 +6,47 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "emit/emit_data.h"
+
+/* ---- strings ---- */
+
+/* Appends the inside of a string. */
+static void add_quoted(pl_text *text, const char *bytes, size_t length) {
+    for (size_t i = 0; i < length;) {
+        uint32_t character = 0;
+        size_t size = pl_utf8_decode(bytes + i, &character);
+        if (character == '"' || character == '\\')
+            pl_text_format(text, "\\%c", (char)character);
+        else if (character >= 0x20 && character < 0x7f)
+            pl_text_append(text, bytes + i, 1);
+        else
+            pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
+        i += size > 0 ? size : 1;
+    }
+}
+
+void pl_emit_quote(pl_text *text, const char *string) {
+    pl_text_add(text, "\"");
+    add_quoted(text, string, strlen(string));
+    pl_text_add(text, "\"");
+}
+
+void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
+    const char *path = e->options.layer_path;
+    const char *name = e->layers[layer];
+    if (path == NULL) {
+        pl_emit_quote(text, name);
+        return;
+    }
+    const char *place = strstr(path, PL_EMIT_HOLE);
+    const char *rest = place + strlen(PL_EMIT_HOLE);
+    pl_text_add(text, "\"");
+    add_quoted(text, path, (size_t)(place - path));
+    add_quoted(text, name, strlen(name));
+    add_quoted(text, rest, strlen(rest));
+    pl_text_add(text, "\"");
+}
 
 /* Appends the module that a stage after the first begins with. */
 static void add_first_module(const pl_emission *e, size_t i, pl_text *text) {
@@ -467,13 +507,12 @@ static void put_all(pl_json *json, const char *const *names, size_t count) {
 }
 
 static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
-    static const char hole[] = "{}";
     const char *path = e->options.layer_path;
-    const char *place = strstr(path, hole);
+    const char *place = strstr(path, PL_EMIT_HOLE);
     pl_text text = {0};
     pl_text_append(&text, path, (size_t)(place - path));
     pl_text_add(&text, e->layers[layer]);
-    pl_text_add(&text, place + strlen(hole));
+    pl_text_add(&text, place + strlen(PL_EMIT_HOLE));
     json->text->failed = json->text->failed || text.failed;
     pl_put_text(json, NULL, text.failed ? NULL : text.data);
     free(text.data);

@@ -1,0 +1,220 @@
+/* The split of a plan as formats see it: which layers are in which stage, and what else is.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/certificate_data.h"
+#include "base/failure.h"
+#include "costs/costs.h"
+#include "emit/emit_data.h"
+#include "memory/chain_data.h"
+
+/* The role of a unit in formats. */
+typedef enum role {
+    ROLE_LAYER,
+    ROLE_HEAD,
+    ROLE_TAIL,
+    ROLE_BOTH,  /* runs before and after the layers */
+    ROLE_STRAY, /* between two layers, but no layer */
+} role;
+
+static bool is_counted(const pl_certificate_input *in, size_t unit) {
+    const uint8_t *counted = in->options->counted_units;
+    return counted == NULL || counted[unit] != 0;
+}
+
+/* True for a layer that predicts further tokens: by its kind; without kinds "mtp", "mtp.0", ... */
+static bool is_mtp(const pl_certificate_input *in, size_t unit) {
+    const char *name = in->unit_names[unit];
+    if (in->unit_kinds != NULL)
+        return in->unit_kinds[unit] == PL_UNIT_KIND_MTP;
+    return strncmp(name, "mtp", 3) == 0 && (name[3] == '\0' || name[3] == '.');
+}
+
+/* Returns the length of a name without the number at its end. */
+static size_t prefix_length(const char *name) {
+    size_t length = strlen(name);
+    while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
+        length--;
+    return length;
+}
+
+/* True if `name` is the prefix of `first` and this number. */
+static bool is_numbered(const char *name, const char *first, size_t number) {
+    const size_t length = prefix_length(first);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%zu", number);
+    return strncmp(name, first, length) == 0 && strcmp(name + length, digits) == 0;
+}
+
+static bool has_digit(const char *name) {
+    return name[strcspn(name, "0123456789")] != '\0';
+}
+
+/* Finds the layers of a table that marks none, as in "embedding, layer.0, layer.1, head": the units
+ * first to end - 1 are numbered, and no digit or empty name is elsewhere. Only formats that count
+ * layers ask, as all units are layers otherwise. */
+static void find_numbered(const pl_certificate_input *in, size_t *first, size_t *end) {
+    const char *const *names = in->unit_names;
+    size_t from = 0;
+    while (from < in->num_units && !has_digit(names[from]))
+        from++;
+    if (from == in->num_units)
+        return;
+    const size_t number = is_numbered(names[from], names[from], 1);
+    size_t to = from;
+    while (to < in->num_units && is_numbered(names[to], names[from], to - from + number))
+        to++;
+    for (size_t i = 0; i < in->num_units; i++)
+        if ((i < from || i >= to) && (*names[i] == '\0' || has_digit(names[i])) && !is_mtp(in, i))
+            return;
+    *first = from;
+    *end = to;
+}
+
+/* Finds the range of units, first to end - 1, that has all layers. */
+static void find_layers(pl_emission *e, const pl_certificate_input *in, size_t *first,
+                        size_t *end) {
+    bool has_marks = in->unit_kinds != NULL;
+    *first = 0;
+    *end = in->num_units;
+    for (size_t i = 0; i < in->num_units; i++)
+        has_marks = has_marks || !is_counted(in, i);
+    if (!has_marks && in->chain == NULL && e->counts_layers)
+        find_numbered(in, first, end);
+    e->has_unmarked_ends = *end - *first < in->num_units;
+    while (*first < *end && !is_counted(in, *first))
+        ++*first;
+    while (*end > *first && !is_counted(in, *end - 1))
+        --*end;
+}
+
+static role role_of(const pl_certificate_input *in, size_t unit, size_t first, size_t end) {
+    static const role roles[] = {
+        [POPLINER_UNIT_UNLAYERED] = ROLE_BOTH,
+        [POPLINER_UNIT_HEAD] = ROLE_HEAD,
+        [POPLINER_UNIT_LAYER] = ROLE_LAYER,
+        [POPLINER_UNIT_TAIL] = ROLE_TAIL,
+    };
+    if (in->chain != NULL)
+        return roles[pl_chain_unit_at(in->chain, unit)->kind];
+    return unit < first           ? ROLE_HEAD
+           : unit >= end          ? ROLE_TAIL
+           : is_counted(in, unit) ? ROLE_LAYER
+                                  : ROLE_STRAY;
+}
+
+static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role,
+                      bool predicts) {
+    switch (its_role) {
+    case ROLE_LAYER:
+        e->layers[e->num_layers++] = e->unit_names[unit];
+        stage->num_layers++;
+        break;
+    case ROLE_BOTH:
+        e->stages[e->num_stages - 1].has_tail = true;
+        e->stages[e->num_stages - 1].has_end = true;
+        stage->has_head = true;
+        break;
+    case ROLE_HEAD:
+        stage->has_head = true;
+        break;
+    case ROLE_TAIL:
+        stage->has_tail = true;
+        stage->num_mtp += predicts;
+        stage->has_end = stage->has_end || !predicts;
+        break;
+    case ROLE_STRAY:
+        if (e->stray_unit == SIZE_MAX)
+            e->stray_unit = unit;
+        break;
+    }
+}
+
+static void take_stages(pl_emission *e, const pl_certificate_input *in, const popliner_plan *plan) {
+    size_t first;
+    size_t end;
+    find_layers(e, in, &first, &end);
+    e->stray_unit = SIZE_MAX;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_emit_stage *stage = &e->stages[i];
+        stage->first_unit = plan->stages[i].first_unit;
+        stage->last_unit = plan->stages[i].last_unit;
+        stage->ipu = plan->stages[i].ipu;
+        stage->first_layer = e->num_layers;
+        for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
+            take_unit(e, stage, unit, role_of(in, unit, first, end), is_mtp(in, unit));
+    }
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const size_t *first = a;
+    const size_t *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error) {
+    size_t *ipus = pl_new_array(e->num_stages, sizeof *ipus);
+    if (ipus == NULL)
+        return pl_fail_memory(error, "a plan");
+    for (size_t i = 0; i < e->num_stages; i++)
+        ipus[i] = e->stages[i].ipu;
+    qsort(ipus, e->num_stages, sizeof *ipus, compare_numbers);
+    for (size_t i = 0; i < e->num_stages; i++)
+        e->num_ipus += i == 0 || ipus[i] != ipus[i - 1];
+    e->max_ipu = ipus[e->num_stages - 1];
+    free(ipus);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in,
+                                  const popliner_plan *plan, popliner_error *error) {
+    if (plan->num_stages == 0 || plan->stages[plan->num_stages - 1].last_unit + 1 < in->num_units)
+        return pl_emit_refuse(e, error, "the plan does not split the whole chain");
+    e->status = pl_certificate_status(plan);
+    e->fits = plan->status != POPLINER_PLAN_INFEASIBLE;
+    e->unit_names = in->unit_names;
+    e->num_units = in->num_units;
+    e->num_stages = plan->num_stages;
+    e->is_of_profile = in->chain != NULL;
+    e->recompute = in->pipeline.recompute;
+    e->keeps = pl_pipeline_keeps(&in->pipeline);
+    e->layers = pl_new_array(in->num_units, sizeof *e->layers);
+    e->stages = pl_new_array(plan->num_stages, sizeof *e->stages);
+    if (e->layers == NULL || e->stages == NULL)
+        return pl_fail_memory(error, "a plan");
+    take_stages(e, in, plan);
+    return pl_emit_count_ipus(e, error);
+}
+
+popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error) {
+    const char *const first = e->layers[0];
+    const size_t length = prefix_length(first);
+    const bool from_one = is_numbered(first, first, 1);
+    const bool has_prefix = from_one || is_numbered(first, first, 0);
+    for (size_t i = 0; i < e->num_layers; i++) {
+        if (is_numbered(e->layers[i], first, i + from_one))
+            continue;
+        return pl_emit_refuse(
+            e, error,
+            "counts layers; expected layer %.*s%zu, found '%.60s'; %s, or use a format "
+            "that names layers, like torch",
+            has_prefix && length < 60 ? (int)length : 0, first, i + from_one, e->layers[i],
+            e->is_of_profile ? "capture their numbers"
+                             : "end their names with numbers, and add a column 'layer' with true "
+                               "for each of them, false for all else");
+    }
+    if (from_one)
+        pl_emit_note(e,
+                     "There is no layer %.*s0, so layer %.60s counts as the first layer of the "
+                     "model.",
+                     length < 60 ? (int)length : 0, first, first);
+    if (e->has_unmarked_ends)
+        pl_emit_note(e,
+                     "Layers are %.60s to %.60s, as their names have numbers; units before and "
+                     "after them are no layers. A column 'layer' can change this.",
+                     first, e->layers[e->num_layers - 1]);
+    return POPLINER_OK;
+}
