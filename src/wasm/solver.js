@@ -1,5 +1,5 @@
 'use strict';
-// Calls the solver of popliner, compiled to WebAssembly (module.h), in a page or in Node.js.
+// Calls the solver of popliner, compiled to WebAssembly (module.c), in a page or in Node.js.
 //
 //     const solver = await Solver.load(bytes);
 //     const table = solver.table(3, 1, ['a', 'b', 'c']);
@@ -63,9 +63,9 @@ const Solver = (() => {
             this.check(this.calls.popliner_module_follow_split(this.place));
         }
 
-        // Returns the answer to a request as JSON: "plan", "front" or "sweep" (module.h). Members
+        // Returns the answer to a request as JSON: "plan", "front" or "sweep" (module.c). Members
         // of a request are options of the solver (popliner/solver.h), numbers, lists of numbers or
-        // of lists of them; `objectives`, a list of names; and `texts` (module.h).
+        // of lists of them; `objectives`, a list of names; and `texts` (module.c).
         answer(what, request) {
             const { calls } = this;
             calls.popliner_module_reset(this.place);
