@@ -224,7 +224,8 @@ static void stages_choose_what_they_recompute(void **state) {
         {"--solve", "auto:standard,full", "the profile has no cycles of computing"},
         {"--solve", "auto:none,fulls", "expected one of none, standard, full, auto"},
         {"--solve", "none,full", "one for each stage is for --evaluate alone"},
-        {"--evaluate=0", "auto", "--recompute auto: not with --evaluate, which takes one way"},
+        {"--evaluate=0", "auto",
+         "the profile has no cycles of computing, so what recomputing costs"},
         {"--evaluate=0", "none,full,full", "is for 3 stages, but --evaluate 0 has 2"},
         {"--evaluate=0", "none,auto", "expected one of none, standard, full, auto"},
     };

@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 import cases
 import plain_step
@@ -190,7 +191,8 @@ def check_replicas(tool, profile, pipeline, splits, limit):
     """Of each number of stages the shortest step, of these the least memory, then the fewest cut
     bytes. There are so many micro-batches that no stage stores fewer copies."""
     own = [*pipeline, "--recompute", "auto", "--mem-per-tile", str(limit)]
-    told = solve(tool, profile, *own, "--total-ipus", "6", "--micro-batches", "9")["candidates"]
+    own += ["--total-ipus", "6", "--micro-batches", "9"]
+    told = solve(tool, profile, *own)["candidates"]
     plans = [plan for plan in plans_of(splits) if all(stage[0] <= limit for stage in plan[0])]
     steps = [step_of(plan, pipeline[1].removesuffix("+1")) for plan in plans]
     for row in told:
@@ -209,6 +211,27 @@ def check_replicas(tool, profile, pipeline, splits, limit):
                 fail(f"{profile} {own} {count}: {stage} is not {splits[cuts]}")
         if (max(stage["max_tile_mem"] for stage in row["split"]), splits[cuts][1]) != best[1:]:
             fail(f"{profile} {own} {count}: {row} instead of {best}")
+    points = solve(tool, profile, *own, "--pareto", "throughput,memory")["results"]
+    pairs = sorted((-Fraction(6 // len(plan[0]) * 9, step), value(plan, "memory"))
+                   for step, plan in zip(steps, plans) if len(plan[0]) <= 6)
+    front = [pair for i, pair in enumerate(pairs)
+             if all(other[1] > pair[1] for other in pairs[:i])]
+    told = [(-Fraction(row["replicas"] * 9, row["step_cycles"]), row["memory"]) for row in points]
+    if told != front:
+        fail(f"{profile} {own} --pareto: {told} instead of {front}")
+
+
+def check_given(tool, profile, pipeline, splits, limit):
+    """Stages of a given split have the fewest cycles within the limit, or else the lowest peak."""
+    for cuts, (rows, _) in splits.items():
+        told = evaluate(tool, profile, cuts, *pipeline, "--recompute", "auto", "--mem-per-tile",
+                        str(limit))
+        for i, stage in enumerate(told):
+            ways = [rows[way][i] for way in WAYS]
+            best = min((way for way in ways if way[0] <= limit), key=lambda way: way[::-1],
+                       default=min(ways))
+            if rows[stage["recompute"]][i] != best or need(stage, pipeline) != best[0]:
+                fail(f"{profile} {pipeline} {cuts} {limit}: {stage['recompute']}, not {best}")
 
 
 def main():
@@ -238,6 +261,7 @@ def main():
                         check_several(tool, profile, pipeline, splits, objective, limit)
                         if objective == OBJECTIVES[0]:
                             check_replicas(tool, profile, pipeline, splits, limit)
+                            check_given(tool, profile, pipeline, splits, limit)
                     seen.append(check(tool, profile, pipeline, splits, objective,
                                       peaks[len(peaks) // 3], ("standard", "full")))
     mixed = sum(1 for choices in seen if choices is not None and len(choices) > 1)

@@ -99,8 +99,8 @@ typedef struct popliner_request {
     /* a correction from compiled pipelines, for the full model */
     popliner_calibration calibration;
     popliner_copies copies; /* instead of the schedule's, see popliner/pipeline.h */
-    /* Recomputation of each stage, none of them AUTO; only for popliner_analysis_evaluate. NULL:
-     * `recompute` for all stages. */
+    /* Recomputation of each stage, none of them AUTO; only for popliner_analysis_evaluate, where
+     * `recompute` is not AUTO. NULL: `recompute` for all stages. */
     const popliner_recompute *stage_recomputes; /* [num_stage_recomputes] */
     size_t num_stage_recomputes;
     /* Bits that AUTO chooses from: 1u << POPLINER_RECOMPUTE_FULL and so on; 0: all. */
@@ -289,12 +289,15 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
 
 /* Measures a given split: first_units[num_cuts], ascending, are the first units after its cuts.
  * Stage k runs on IPU k, or on the IPU of the device map, which must have one entry per stage. It
- * recomputes as request->stage_recomputes[k] says, if set. The plan of the certificate is
+ * recomputes as request->stage_recomputes[k] says, if set. With POPLINER_RECOMPUTE_AUTO it has the
+ * fewest cycles within the limit of its IPU, or, if it does not fit in any way, the smallest peak.
+ * The plan of the certificate is
  * INFEASIBLE if some IPU exceeds its limit, else FEASIBLE; nothing is searched for or proven, cuts
  * and cycles are not computed, and constraints of the solver's options other than limits are
  * ignored. The caller frees *certificate before the analysis. Errors: USAGE for units that do not
  * split the chain, for another number of stage_recomputes, and if stages on one IPU differ in
- * theirs; those of popliner_analysis_chain. Cost: that of measuring each IPU. */
+ * theirs; those of popliner_analysis_chain. Cost: that of measuring each IPU, with AUTO that of
+ * popliner_analysis_costs. */
 popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            const popliner_request *request,
                                            const size_t *first_units, size_t num_cuts,

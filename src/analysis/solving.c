@@ -10,8 +10,11 @@
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/structs.h"
 #include "base/text.h"
+#include "costs/costs.h"
+#include "costs/variants.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/stage.h"
@@ -283,22 +286,64 @@ static popliner_status check_given(const pl_task *t, const popliner_plan *plan,
     return POPLINER_OK;
 }
 
+/* Chooses how each stage of a given split recomputes: it has the fewest cycles within the limit of
+ * its IPU, or else the smallest peak. The caller frees *recomputes. */
+static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
+                                    popliner_recompute **recomputes, popliner_error *error) {
+    popliner_solver_options *o = &t->solver.options;
+    popliner_status status = pl_variants_check_options(o, error);
+    o->num_ipus = plan->num_stages;
+    if (status == POPLINER_OK)
+        status = pl_task_measure_costs(t, POPLINER_PEAK_FORBIDDEN - 1, error);
+    if (status != POPLINER_OK)
+        return status;
+    *recomputes = pl_new_array(plan->num_stages, sizeof **recomputes);
+    if (*recomputes == NULL)
+        return pl_fail_memory(error, "the stages of the plan");
+    const pl_ways *ways = &t->costs->choices->ways;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        const popliner_interval units = {stage->first_unit, stage->last_unit,
+                                         pl_costs_place(t->costs, plan->num_stages, i)};
+        const uint64_t limit_bytes = pl_limit_of(o, stage->ipu, o->mem_per_tile);
+        uint64_t least_bytes = UINT64_MAX;
+        pl_variant_choice choice;
+        for (size_t way = 0; way < ways->count; way++)
+            least_bytes =
+                pl_smaller(least_bytes, popliner_costs_peak(ways->costs[way], units.first_unit,
+                                                            units.last_unit, units.stages_to_end));
+        const size_t way =
+            pl_ways_choose(ways, &units, pl_larger(limit_bytes, least_bytes), &choice);
+        (*recomputes)[i] = (popliner_recompute)pl_find_name(pl_recompute_name, ways->names[way]);
+    }
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    t->given = *recomputes;
+    return POPLINER_OK;
+}
+
 static popliner_status evaluate_in_turn(popliner_analysis *analysis,
                                         const popliner_request *request, const size_t *first_units,
                                         size_t num_cuts, popliner_certificate **certificate,
                                         popliner_error *error) {
     pl_task t = {0};
     popliner_plan plan = {0};
+    popliner_recompute *recomputes = NULL;
     t.num_stages = num_cuts + 1;
-    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
+    const bool chooses = request != NULL && request->recompute == POPLINER_RECOMPUTE_AUTO;
+    popliner_status status =
+        pl_task_begin(&t, analysis, request, chooses ? PL_TO_SOLVE : PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
         status = place_stages(&t, first_units, num_cuts, &plan, error);
+    if (status == POPLINER_OK && chooses)
+        status = choose_given(&t, &plan, &recomputes, error);
     if (status == POPLINER_OK)
         status = check_given(&t, &plan, error);
     if (status == POPLINER_OK)
         status = certify(&t, true, &plan, certificate, error);
     pl_plan_clear(&plan);
     pl_task_free(&t);
+    free(recomputes);
     return status;
 }
 

@@ -53,6 +53,9 @@ popliner_status can_split(session *s, bool *can, popliner_error *error);
 popliner_status solve_and_print(session *s, popliner_error *error);
 popliner_status solve_costs_and_print(session *s, popliner_error *error);
 
+/* Refuses --recompute auto for a profile without cycles. */
+popliner_status solve_check_choices(const session *s, popliner_error *error);
+
 /* Reads the file of costs once more, for another pipeline: a replicas_read. */
 popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error);

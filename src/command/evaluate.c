@@ -253,7 +253,10 @@ static popliner_status measure_split(session *s, const given_split *split,
 /* Whether the split can be made; "whole" always can. */
 static popliner_status can_evaluate(session *s, bool *can, popliner_error *error) {
     *can = true;
-    return strcmp(s->options.evaluate, "whole") != 0 ? can_split(s, can, error) : POPLINER_OK;
+    popliner_status status = solve_check_choices(s, error);
+    return status == POPLINER_OK && strcmp(s->options.evaluate, "whole") != 0
+               ? can_split(s, can, error)
+               : status;
 }
 
 popliner_status evaluate_check(session *s, popliner_error *error) {

@@ -103,8 +103,8 @@ extern const size_t num_options;
  * "list" and "single" are for values that look like that; "costs" is a file of costs. */
 typedef struct option_relation {
     const char *subject;
-    /* _OWN: what a file says serves many runs, so it waits; _OF_PROFILE: a file of costs may */
-    enum { NOT, NOT_OWN, NOT_OF_PROFILE, NEEDS, NEEDS_OWN } how;
+    /* _OWN: what a file says serves many runs, so it waits */
+    enum { NOT, NOT_OWN, NEEDS, NEEDS_OWN } how;
     const char *others; /* of NEEDS one is enough */
     const char *reason;
 } option_relation;

@@ -183,11 +183,11 @@ const option_relation option_relations[] = {
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
     {"recompute=auto", NOT, "objective=cycles-balance pareto=balance", "which chooses without it"},
-    {"evaluate", NOT_OF_PROFILE, "recompute=auto", "which takes one way, or one for each stage"},
-    {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
+    {"output=page compiled", NOT, "recompute=auto recompute=list",
+     "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
-    {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
+    {"solve", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
     {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
@@ -250,7 +250,7 @@ static popliner_status check_relations(const options *o, popliner_error *error) 
     for (size_t i = 0; i < num_option_relations; i++) {
         const option_relation *r = &option_relations[i];
         const option *subject = find_given(o, r->subject, r->how == NEEDS_OWN, &word, &length);
-        if (subject == NULL || (r->how == NOT_OF_PROFILE && o->costs != NULL))
+        if (subject == NULL)
             continue;
         name_given(o, subject, word, length, first);
         const option *other = find_given(o, r->others, r->how == NOT_OWN, &word, &length);

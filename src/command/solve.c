@@ -418,6 +418,21 @@ static bool wants(const request *r, popliner_objective objective) {
     return false;
 }
 
+popliner_status solve_check_choices(const session *s, popliner_error *error) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    if (s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
+        return POPLINER_OK;
+    popliner_status status =
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
+    return status != POPLINER_OK || info.cycles_source >= POPLINER_CYCLES_ESTIMATED
+               ? status
+               : fail_usage(error,
+                            "--recompute auto: the profile has no cycles of computing, so what "
+                            "recomputing costs is not known; compile with the engine option "
+                            "profiler.includeCycleEstimates set to true, or give none, standard "
+                            "or full");
+}
+
 /* Refuses and warns of what the profile does not have. */
 static popliner_status check_profile(session *s, const request *r, popliner_error *error) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
@@ -436,13 +451,8 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
                             has_replicas                ? ""
                             : s->options.pareto != NULL ? s->options.pareto
                                                         : s->options.objective);
-    if (status == POPLINER_OK && s->options.recompute.way == POPLINER_RECOMPUTE_AUTO &&
-        info.cycles_source < POPLINER_CYCLES_ESTIMATED)
-        status =
-            fail_usage(error, "--recompute auto: the profile has no cycles of computing, so what "
-                              "recomputing costs is not known; compile with the engine option "
-                              "profiler.includeCycleEstimates set to true, or give none, standard "
-                              "or full");
+    if (status == POPLINER_OK)
+        status = solve_check_choices(s, error);
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
