@@ -222,16 +222,28 @@ def check_replicas(tool, profile, pipeline, splits, limit):
 
 
 def check_given(tool, profile, pipeline, splits, limit):
-    """Stages of a given split have the fewest cycles within the limit, or else the lowest peak."""
+    """The stages on an IPU of a given split recompute alike: with the fewest cycles within the
+    limit, or else with the lowest peak."""
     for cuts, (rows, _) in splits.items():
-        told = evaluate(tool, profile, cuts, *pipeline, "--recompute", "auto", "--mem-per-tile",
-                        str(limit))
-        for i, stage in enumerate(told):
-            ways = [rows[way][i] for way in WAYS]
-            best = min((way for way in ways if way[0] <= limit), key=lambda way: way[::-1],
-                       default=min(ways))
-            if rows[stage["recompute"]][i] != best or need(stage, pipeline) != best[0]:
-                fail(f"{profile} {pipeline} {cuts} {limit}: {stage['recompute']}, not {best}")
+        count = len(cuts) + 1
+        for num_ipus in {count, 2} if count > 2 else {count}:
+            ipus = [i % num_ipus for i in range(count)]
+            own = [*pipeline, "--mem-per-tile", str(limit)]
+            own += ["--device-map", ",".join(map(str, ipus))] if num_ipus < count else []
+            told = evaluate(tool, profile, cuts, *own, "--recompute", "auto")
+            peaks = {way: [need(stage, pipeline) for stage in
+                           evaluate(tool, profile, cuts, *own, "--recompute", way)]
+                     for way in WAYS}
+            for ipu in range(num_ipus):
+                on_ipu = [i for i in range(count) if ipus[i] == ipu]
+                sums = {way: (peaks[way][ipu], sum(rows[way][i][1] for i in on_ipu))
+                        for way in WAYS}
+                best = min((own for own in sums.values() if own[0] <= limit),
+                           key=lambda own: own[::-1], default=min(sums.values()))
+                chosen = {told[i]["recompute"] for i in on_ipu}
+                if len(chosen) > 1 or sums[chosen.pop()] != best or \
+                        need(told[ipu], pipeline) != best[0]:
+                    fail(f"{profile} {own} {cuts}, IPU {ipu}: {told} instead of {best}")
 
 
 def main():

@@ -286,8 +286,51 @@ static popliner_status check_given(const pl_task *t, const popliner_plan *plan,
     return POPLINER_OK;
 }
 
-/* Chooses how each stage of a given split recomputes: it has the fewest cycles within the limit of
- * its IPU, or else the smallest peak. The caller frees *recomputes. */
+/* Finds the stages of a given split that run on the IPU of one of them. Returns their number. */
+static size_t find_on_ipu(const pl_task *t, const popliner_plan *plan, size_t stage,
+                          popliner_interval *units) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        if (plan->stages[i].ipu == plan->stages[stage].ipu)
+            units[count++] =
+                (popliner_interval){plan->stages[i].first_unit, plan->stages[i].last_unit,
+                                    pl_costs_place(t->costs, plan->num_stages, i)};
+    return count;
+}
+
+/* Chooses how the stages of an IPU recompute: alike, with the fewest cycles within its limit, then
+ * the lowest peak; or else with the lowest peak. */
+static popliner_status choose_for_ipu(const pl_ways *ways, const popliner_interval *units,
+                                      size_t count, uint64_t limit_bytes,
+                                      popliner_recompute *recompute, popliner_error *error) {
+    uint64_t best_bytes = UINT64_MAX;
+    uint64_t best_cycles = UINT64_MAX;
+    popliner_status status = POPLINER_OK;
+    for (size_t way = 0; status == POPLINER_OK && way < ways->count; way++) {
+        const popliner_costs *costs = ways->costs[way];
+        uint64_t bytes = 0;
+        uint64_t cycles = 0;
+        if (count == 1)
+            bytes = popliner_costs_peak(costs, units->first_unit, units->last_unit,
+                                        units->stages_to_end);
+        else
+            status = pl_costs_shared_peak(costs, units, count, &bytes, error);
+        for (size_t i = 0; i < count; i++)
+            cycles += popliner_costs_cycles(costs, units[i].first_unit, units[i].last_unit);
+        const bool fits = bytes <= limit_bytes;
+        const bool is_better = fits != (best_bytes <= limit_bytes) ? fits
+                               : fits && cycles != best_cycles     ? cycles < best_cycles
+                                                                   : bytes < best_bytes;
+        if (status != POPLINER_OK || !is_better)
+            continue;
+        best_bytes = bytes;
+        best_cycles = cycles;
+        *recompute = (popliner_recompute)pl_find_name(pl_recompute_name, ways->names[way]);
+    }
+    return status;
+}
+
+/* Chooses how each stage of a given split recomputes. The caller frees *recomputes. */
 static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
                                     popliner_recompute **recomputes, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
@@ -297,29 +340,20 @@ static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
         status = pl_task_measure_costs(t, POPLINER_PEAK_FORBIDDEN - 1, error);
     if (status != POPLINER_OK)
         return status;
+    popliner_interval *units = pl_new_array(plan->num_stages, sizeof *units);
     *recomputes = pl_new_array(plan->num_stages, sizeof **recomputes);
-    if (*recomputes == NULL)
-        return pl_fail_memory(error, "the stages of the plan");
-    const pl_ways *ways = &t->costs->choices->ways;
-    for (size_t i = 0; i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        const popliner_interval units = {stage->first_unit, stage->last_unit,
-                                         pl_costs_place(t->costs, plan->num_stages, i)};
-        const uint64_t limit_bytes = pl_limit_of(o, stage->ipu, o->mem_per_tile);
-        uint64_t least_bytes = UINT64_MAX;
-        pl_variant_choice choice;
-        for (size_t way = 0; way < ways->count; way++)
-            least_bytes =
-                pl_smaller(least_bytes, popliner_costs_peak(ways->costs[way], units.first_unit,
-                                                            units.last_unit, units.stages_to_end));
-        const size_t way =
-            pl_ways_choose(ways, &units, pl_larger(limit_bytes, least_bytes), &choice);
-        (*recomputes)[i] = (popliner_recompute)pl_find_name(pl_recompute_name, ways->names[way]);
+    if (units == NULL || *recomputes == NULL)
+        status = pl_fail_memory(error, "the stages of the plan");
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        const size_t ipu = plan->stages[i].ipu;
+        status = choose_for_ipu(&t->costs->choices->ways, units, find_on_ipu(t, plan, i, units),
+                                pl_limit_of(o, ipu, o->mem_per_tile), &(*recomputes)[i], error);
     }
+    free(units);
     popliner_costs_free(t->costs);
     t->costs = NULL;
     t->given = *recomputes;
-    return POPLINER_OK;
+    return status;
 }
 
 static popliner_status evaluate_in_turn(popliner_analysis *analysis,
