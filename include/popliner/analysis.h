@@ -289,9 +289,9 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
 
 /* Measures a given split: first_units[num_cuts], ascending, are the first units after its cuts.
  * Stage k runs on IPU k, or on the IPU of the device map, which must have one entry per stage. It
- * recomputes as request->stage_recomputes[k] says, if set. With POPLINER_RECOMPUTE_AUTO it has the
- * fewest cycles within the limit of its IPU, or, if it does not fit in any way, the smallest peak.
- * The plan of the certificate is
+ * recomputes as request->stage_recomputes[k] says, if set. With POPLINER_RECOMPUTE_AUTO an IPU, of
+ * which all stages recompute alike, has the fewest cycles within its limit, or, if it does not fit
+ * in any way, the smallest peak. The plan of the certificate is
  * INFEASIBLE if some IPU exceeds its limit, else FEASIBLE; nothing is searched for or proven, cuts
  * and cycles are not computed, and constraints of the solver's options other than limits are
  * ignored. The caller frees *certificate before the analysis. Errors: USAGE for units that do not
