@@ -271,6 +271,22 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     return (pl_peak_parts){bytes - shared, shared};
 }
 
+/* True if the peak of an IPU never falls when one of its stages grows: no choice gets possible, or
+ * smaller. */
+static bool never_shrinks(const search *s) {
+    const bool limits_cycles = s->max_cycles < UINT64_MAX;
+    const pl_variants *v = &s->variants;
+    /* a stage that recomputes all its units may begin with smaller inputs */
+    bool is_so = !s->is_settled && !(limits_cycles && s->problem.links.cycles != NULL) &&
+                 !v->is_listed && !v->has_full;
+    for (size_t unit = 1; is_so && limits_cycles && unit < v->num_units; ++unit)
+        is_so = v->cut_cycles[unit] == 0;
+    for (size_t i = 0; is_so && i < s->ways.count; ++i)
+        is_so = pl_costs_shared_peak_never_shrinks(s->ways.costs[i]) &&
+                (!limits_cycles || pl_costs_cycles_never_shrink(s->ways.costs[i]));
+    return is_so;
+}
+
 /* Makes the stages of a table share IPUs. */
 static popliner_status share(shared_table *t, popliner_costs *costs, popliner_error *error) {
     const size_t num_units = popliner_costs_num_units(costs);
@@ -279,7 +295,7 @@ static popliner_status share(shared_table *t, popliner_costs *costs, popliner_er
     t->numbers = pl_new_array(num_units, sizeof *t->numbers);
     if (t->stages == NULL || t->numbers == NULL)
         return pl_fail_memory(error, "the variants of the stages");
-    popliner_costs_set_shared_peak(costs, shared_peak, t, false);
+    popliner_costs_set_shared_peak(costs, shared_peak, t, never_shrinks(t->search));
     costs->shared_peak_is_quick = t->search->has_variants;
     if (t->search->has_variants)
         costs->peak_parts = peak_parts;
