@@ -217,12 +217,15 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     return POPLINER_OK;
 }
 
-/* The candidates, and the names of their units. */
-typedef struct candidates {
-    const popliner_replicas *replicas;
+/* The rows of a table, and the names of their units: the candidates, or the best for each value of
+ * a range. */
+typedef struct shown {
+    const popliner_replicas *replicas; /* NULL: a range */
+    const popliner_sweep *sweep;
+    size_t first; /* the first value that fits */
     const request *r;
     const popliner_certificate_input *names;
-} candidates;
+} shown;
 
 /* The texts of a row. */
 typedef struct candidate_texts {
@@ -253,28 +256,47 @@ static void fill_cells(const popliner_replicas_candidate *c,
     *cells = texts->step;
 }
 
-static popliner_status show_candidates(session *s, const candidates *own, const char *headline,
-                                       char **text, popliner_error *error) {
-    const popliner_replicas *summary = own->replicas;
-    candidate_texts *texts = calloc(summary->num_candidates + 1, sizeof *texts);
-    popliner_split_row *rows = calloc(summary->num_candidates + 1, sizeof *rows);
+/* Fills row number i. */
+static popliner_status fill_row(session *s, const shown *own, size_t i, candidate_texts *texts,
+                                popliner_split_row *row, popliner_error *error) {
+    static const popliner_plan nothing = {.num_stages = 0};
+    const popliner_sweep *sweep = own->sweep;
+    const popliner_replicas *summary = sweep != NULL ? sweep->replicas[i] : own->replicas;
+    const size_t at = sweep != NULL ? summary->best : i;
+    const popliner_replicas_candidate *c = at == SIZE_MAX ? NULL : &summary->candidates[at];
+    row->plan = summary->is_stopped ? NULL : &nothing;
+    if (sweep != NULL) {
+        words_number(texts->value, sweep->values[i]);
+        row->cells[0] = texts->value;
+        session_less_reserve(s, sweep->values[i], &row->limit_bytes, NULL);
+    }
+    if (c != NULL) {
+        row->plan = c->best_effort != NULL ? c->best_effort : c->plan;
+        fill_cells(c, own->names, sweep == NULL, texts, row->cells + (sweep != NULL));
+    }
+    return screen_verdict(s, own->r, c == NULL ? 0 : (size_t)c->micro_batches, row, i, error);
+}
+
+static popliner_status show(session *s, const shown *own, const char *headline, char **text,
+                            popliner_error *error) {
+    const bool is_range = own->sweep != NULL;
+    const size_t count = is_range ? own->sweep->num_values : own->replicas->num_candidates;
+    candidate_texts *texts = calloc(count + 1, sizeof *texts);
+    popliner_split_row *rows = calloc(count + 1, sizeof *rows);
     popliner_status status =
         texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++) {
-        const popliner_replicas_candidate *c = &summary->candidates[i];
-        rows[i].plan = c->best_effort != NULL ? c->best_effort : c->plan;
-        fill_cells(c, own->names, true, &texts[i], rows[i].cells);
-        status = screen_verdict(s, own->r, (size_t)c->micro_batches, &rows[i], i, error);
-    }
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+        status = fill_row(s, own, i, &texts[i], &rows[i], error);
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
     table.headline = headline;
-    table.names[0] = session_devices(s, 2);
-    table.names[1] = "pipelines";
-    table.names[2] = "batches";
+    table.names[0] = "limit";
+    table.names[is_range] = session_devices(s, 2);
+    table.names[1 + is_range] = "pipelines";
+    table.names[2] = is_range ? table.names[2] : "batches";
     table.names[3] = "step";
     table.rows = rows;
-    table.num_rows = summary->num_candidates;
-    table.marked_row = summary->best;
+    table.num_rows = count;
+    table.marked_row = !is_range ? own->replicas->best : own->first < count ? own->first : SIZE_MAX;
     if (status == POPLINER_OK)
         status = screen_splits(s, &table, own->names, text, error);
     free(texts);
@@ -282,22 +304,26 @@ static popliner_status show_candidates(session *s, const candidates *own, const 
     return status;
 }
 
-static popliner_status make_candidates(session *s, const void *of, popliner_format format,
-                                       char **text, popliner_error *error) {
-    const candidates *own = of;
+static popliner_status make_table(session *s, const void *of, popliner_format format, char **text,
+                                  popliner_error *error) {
+    const shown *own = of;
     char headline[HEADLINE_SIZE];
-    write_headline(s, own->replicas, own->names, headline);
-    return format == POPLINER_FORMAT_TEXT
-               ? show_candidates(s, own, headline, text, error)
+    if (own->sweep != NULL)
+        sweep_headline(own->sweep, own->first, headline);
+    else
+        write_headline(s, own->replicas, own->names, headline);
+    return format == POPLINER_FORMAT_TEXT ? show(s, own, headline, text, error)
+           : own->sweep != NULL
+               ? popliner_report_sweep(own->sweep, own->names, format, text, error)
                : popliner_report_replicas(own->replicas, own->names, format, text, error);
 }
 
 /* Prints the candidates, and tells of them. */
 static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
                              const popliner_certificate_input *names, popliner_error *error) {
-    const candidates own = {replicas, r, names};
+    const shown own = {.replicas = replicas, .r = r, .names = names};
     const material m = {
-        .action = SOLVE, .report = {make_candidates, &own}, .replicas = replicas, .names = names};
+        .action = SOLVE, .report = {make_table, &own}, .replicas = replicas, .names = names};
     /* the reason why there is none is in the answer, and then told */
     popliner_status status = outputs_of_answer(s, &m, error);
     return status == POPLINER_OK ? tell(s, r, replicas, names, error) : status;
@@ -327,69 +353,11 @@ static popliner_status solve(const question *q, const popliner_solver_options *o
 
 /* ---- ranges of memory ---- */
 
-/* The answers for the values of a range. */
-typedef struct ranged {
-    const question *q;
-    popliner_sweep sweep;
-    size_t first; /* the first value that fits */
-} ranged;
-
-static popliner_status show_range(const ranged *own, char **text, popliner_error *error) {
-    session *s = own->q->s;
-    const popliner_sweep *sweep = &own->sweep;
-    static const popliner_plan nothing = {.num_stages = 0};
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    char headline[HEADLINE_SIZE];
-    candidate_texts *texts = calloc(sweep->num_values + 1, sizeof *texts);
-    popliner_split_row *rows = calloc(sweep->num_values + 1, sizeof *rows);
-    popliner_status status =
-        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
-        const popliner_replicas *summary = sweep->replicas[i];
-        popliner_split_row *row = &rows[i];
-        size_t micro_batches = 0;
-        words_number(texts[i].value, sweep->values[i]);
-        row->cells[0] = texts[i].value;
-        row->plan = summary->is_stopped ? NULL : &nothing;
-        if (summary->best != SIZE_MAX) {
-            const popliner_replicas_candidate *best = &summary->candidates[summary->best];
-            row->plan = best->plan;
-            micro_batches = (size_t)best->micro_batches;
-            fill_cells(best, own->q->names, false, &texts[i], row->cells + 1);
-        }
-        session_less_reserve(s, sweep->values[i], &row->limit_bytes, NULL);
-        status = screen_verdict(s, own->q->r, micro_batches, row, i, error);
-    }
-    sweep_headline(sweep, own->first, headline);
-    table.headline = headline;
-    table.names[0] = "limit";
-    table.names[1] = session_devices(s, 2);
-    table.names[2] = "pipelines";
-    table.names[3] = "step";
-    table.rows = rows;
-    table.num_rows = sweep->num_values;
-    table.marked_row = own->first < sweep->num_values ? own->first : SIZE_MAX;
-    if (status == POPLINER_OK)
-        status = screen_splits(s, &table, own->q->names, text, error);
-    free(texts);
-    free(rows);
-    return status;
-}
-
-static popliner_status make_range(session *s, const void *of, popliner_format format, char **text,
-                                  popliner_error *error) {
-    const ranged *own = of;
-    (void)s;
-    return format == POPLINER_FORMAT_TEXT
-               ? show_range(own, text, error)
-               : popliner_report_sweep(&own->sweep, own->q->names, format, text, error);
-}
-
 /* Prints the answers, and tells of what is not proven. */
 static popliner_status print_range(const question *q, const popliner_sweep *sweep,
                                    popliner_error *error) {
     session *s = q->s;
-    ranged own = {q, *sweep, sweep->num_values};
+    shown own = {.sweep = sweep, .first = sweep->num_values, .r = q->r, .names = q->names};
     size_t num_open = 0;
     for (size_t i = sweep->num_values; i-- > 0;) {
         const popliner_replicas *summary = sweep->replicas[i];
@@ -403,7 +371,7 @@ static popliner_status print_range(const question *q, const popliner_sweep *swee
                     "Not all is proven: for %zu of %zu values another pipeline may be better.",
                     num_open, sweep->num_values);
     s->failed_softly = s->failed_softly || own.first == sweep->num_values;
-    return outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_range, &own}}, error);
+    return outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_table, &own}}, error);
 }
 
 /* Solves for each value of the range, until the user wants it to stop. */
