@@ -13,7 +13,6 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
-#include "memory/ipu_tiles.h"
 #include "memory/parameters.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"

@@ -14,7 +14,7 @@
 #include "base/structs.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
-#include "memory/ipu_tiles.h"
+#include "memory/stage.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"

@@ -14,6 +14,15 @@ typedef struct pl_peak_line {
     uint64_t copy_bytes; /* added for each copy */
 } pl_peak_line;
 
+/* Marks an interval with several lines, in copy_bytes. */
+#define PL_SEVERAL_LINES UINT64_MAX
+
+/* Returns the value of a line; a forbidden peak stays forbidden. */
+static inline uint64_t pl_peak_line_at(const pl_peak_line *line, size_t copies) {
+    return line->bytes == POPLINER_PEAK_FORBIDDEN ? POPLINER_PEAK_FORBIDDEN
+                                                  : line->bytes + copies * line->copy_bytes;
+}
+
 /* A lower bound for stages on one IPU: the sum of their own bytes, plus the largest of their other
  * bytes. */
 typedef struct pl_peak_parts {
@@ -216,6 +225,9 @@ typedef struct pl_peak_range {
  * range. O(count). */
 void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
                          const pl_peak_range *range, uint8_t *marks);
+
+/* Returns the triangle of peaks for stages_to_end, of a table that has peaks. */
+uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
 /* Replaces peaks by lines, 0 for each interval: the size of the table then does not depend on the
  * length of the pipeline. copies[t - 1] is how many copies a stage stores with t stages to the end,

@@ -6,7 +6,7 @@
  * few sets and segments.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/ipu_tiles.h"
+#include "memory/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -139,4 +139,25 @@ void pl_trained_parameters_free(pl_trained_parameters *trained);
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages);
 
+/* ---- Several stages on one IPU, from sums that are found once for all of them ---- */
+
+/* The sums of all tiles, by the sets of units that count them. For one thread at a time. */
+typedef struct pl_ipu_tiles pl_ipu_tiles;
+
+/* Finds the sums for pipelines like this one, in the full model, on num_threads (0: one per
+ * processor). They refer to the meter, which must live as long. Free with pl_ipu_tiles_free.
+ * Errors: MEMORY. Cost: two passes over the variables, and O((vertex types + sets) * tiles). */
+popliner_status pl_ipu_tiles_create(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                    size_t num_threads, pl_ipu_tiles **tiles,
+                                    popliner_error *error);
+void pl_ipu_tiles_free(pl_ipu_tiles *tiles);
+
+/* True if the sums hold for a pipeline: copies and the calibration may differ. */
+bool pl_ipu_tiles_serve(const pl_ipu_tiles *tiles, const popliner_pipeline *pipeline);
+
+/* Returns the largest need of a tile in pl_stage_measure_ipu for at least two stages. Cost: O(sets
+ * of units + tiles * (sets and segments of a tile, see pl_tile_meter)). */
+uint64_t pl_ipu_tiles_peak(pl_ipu_tiles *tiles, const popliner_pipeline *pipeline,
+                           popliner_need need, const popliner_interval *stages, size_t num_stages);
+
 #endif
