@@ -373,13 +373,10 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%" PRIu64 " cycles: at most %" PRIu64 "; use a larger unit of time", cycles,
                        POPLINER_MAX_CYCLES);
-    if (costs->cycles == NULL) {
-        status = pl_costs_add_cycles(costs, error);
-        if (status != POPLINER_OK)
-            return status;
-    }
-    pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
-    return POPLINER_OK;
+    status = pl_costs_add_cycles(costs, error);
+    if (status == POPLINER_OK)
+        pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
+    return status;
 }
 
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
