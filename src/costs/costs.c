@@ -413,7 +413,7 @@ void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_uni
 
 void pl_costs_repeat_peaks(popliner_costs *costs, size_t first_unit, size_t own_first,
                            size_t stages_to_end) {
-    uint64_t *peaks_bytes = peaks_at(costs, stages_to_end);
+    uint64_t *peaks_bytes = pl_costs_peaks_at(costs, stages_to_end);
     memcpy(peaks_bytes + place(costs, own_first, own_first),
            peaks_bytes + place(costs, first_unit, first_unit),
            (costs->num_units - own_first) * sizeof *peaks_bytes);
