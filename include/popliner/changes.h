@@ -162,9 +162,9 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
  * Threads: a comparison does not change, and any number of threads may read it at once.
  * popliner_analysis_compare uses its analyses as popliner/analysis.h says. */
 
-/* Predictions compared with compiled stages; popliner_report_comparison writes all results. Owned by
- * the caller, who reads them and changes nothing; free with popliner_comparison_free. Later versions
- * may append members. */
+/* Predictions compared with compiled stages; popliner_report_comparison writes all results. Owned
+ * by the caller, who reads them and changes nothing; free with popliner_comparison_free. Later
+ * versions may append members. */
 typedef struct popliner_comparison {
     size_t num_stages;
     const popliner_calibration *correction; /* NULL if there is none */

@@ -42,10 +42,10 @@ const char *popliner_version(void);
  *
  * Threads: the functions return constants, so any number of threads may call them at once. */
 
-/* Returns the name of structure i, "popliner_request", of all in the public headers that have members
- * there, ordered by name, from 0; NULL if i is out of range. Then sets *size_bytes to its size, and
- * *initial to as many bytes that its _INIT macro sets, or NULL if it has none; both pointers may be
- * NULL. All is static memory. O(1). */
+/* Returns the name of structure i, "popliner_request", of all in the public headers that have
+ * members there, ordered by name, from 0; NULL if i is out of range. Else sets *size_bytes to its
+ * size, and *initial to as many bytes that its _INIT macro sets, or NULL if it has none. Both
+ * pointers may be NULL. All is static memory. O(1). */
 const char *popliner_structure_at(size_t i, size_t *size_bytes, const void **initial);
 
 #ifdef __cplusplus

@@ -337,8 +337,8 @@ typedef struct popliner_solver_options {
      * count; all of another table. */
     const uint8_t *counted_units;
     const popliner_cut_rule *cut_rules; /* one per unit (the first is ignored), or NULL */
-    /* `unit` and `second_unit` must run on one IPU. Unless stages share IPUs, all units between them
-     * are in the same stage. Other members are ignored. */
+    /* `unit` and `second_unit` must run on one IPU. Unless stages share IPUs, all units between
+     * them are in the same stage. Other members are ignored. */
     const popliner_constraint *pairs;
     size_t num_pairs;
     /* `unit` must run on `ipu`. Other members are ignored. */
@@ -384,8 +384,8 @@ typedef struct popliner_solver_options {
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
 
-    /* The reserve, the part of a tile's memory that the limits already keep free: bytes, and a share
-     * of the memory, rounded down. Texts use it to report how much memory would be enough. */
+    /* The reserve, the part of a tile's memory that the limits already keep free: bytes, and a
+     * share of the memory, rounded down. Texts use it to report how much memory is enough. */
     uint64_t reserve_bytes;
     uint64_t reserve_percent_hundredths;
 
@@ -409,8 +409,8 @@ typedef struct popliner_solver_options {
             NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, 0, 0, false, NULL  \
     }
 
-/* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the reserve
- * exceeds the memory; *limit_bytes is then the size of the reserve. */
+/* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the
+ * reserve exceeds the memory; *limit_bytes is then the size of the reserve. */
 bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
                             uint64_t *limit_bytes);
 
@@ -525,9 +525,9 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
 /* Arranges the units of a graph for these options: searches all contiguous partitions of the graph
  * by a dynamic program over its down-sets, and makes the file whose chain has the stages of the
  * best one. Solve info.costs of *arranged with the same options (those that name units in terms of
- * the new chain): popliner_plan.is_graph_proven then says what was proven of the whole graph. All contiguous
- * partitions are those that satisfy the limits, pairs, placements and numbers of units of the
- * options; for a pair, units of one stage.
+ * the new chain): popliner_plan.is_graph_proven then says what was proven of the whole graph. All
+ * contiguous partitions are those that satisfy the limits, pairs, placements and numbers of units
+ * of the options; for a pair, units of one stage.
  *
  * *arranged is NULL, and the chain of the file stands, if there is nothing to search: the file is
  * no graph, or its graph has one order only, or more than 4096 units; or partitions cannot be

@@ -213,7 +213,7 @@ static uint64_t difference(const pl_differences *differences, size_t first_unit,
     return differences->ends[last_unit + 1] - differences->begins[first_unit];
 }
 
-/* Returns the line of an interval, which stands for several if its copy_bytes are PL_SEVERAL_LINES. */
+/* Returns the line of an interval; copy_bytes PL_SEVERAL_LINES stand for several lines. */
 static pl_peak_line line_of(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     if (costs->lines != NULL)
         return costs->lines[place(costs, first_unit, last_unit)];

@@ -64,8 +64,8 @@ popliner_status pl_emit_take_plan(pl_emission *e, const struct pl_certificate_in
 /* Sets num_ipus and max_ipu from the stages, of which there is at least one. Errors: MEMORY. */
 popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error);
 
-/* Checks that the names of layers end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings, and
- * notes what was assumed. Errors: USAGE. */
+/* Checks that the names of layers end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings,
+ * and notes what was assumed. Errors: USAGE. */
 popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error);
 
 /* ---- helpers of all formats ---- */

@@ -75,8 +75,8 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
 popliner_status pl_variants_check_options(const popliner_solver_options *options,
                                           popliner_error *error);
 
-/* Finds the smallest memory that leaves limit_bytes after the reserve of the options. False if none up to
- * INT64_MAX does. */
+/* Finds the smallest memory that leaves limit_bytes after the reserve of the options. False if none
+ * up to INT64_MAX does. */
 bool pl_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
                        uint64_t *memory_bytes);
 
