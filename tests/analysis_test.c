@@ -671,10 +671,18 @@ static void refuses_what_makes_no_sense(void **state) {
         assert_int_equal(popliner_analysis_evaluate(analysis, &bad[i], NULL, 0, &certificate, NULL),
                          POPLINER_ERROR_USAGE);
     }
-    /* what is chosen when a split is looked for is nothing to evaluate */
+    /* stages choose, or are told */
+    const popliner_recompute told = POPLINER_RECOMPUTE_FULL;
     bad[4].recompute = POPLINER_RECOMPUTE_AUTO;
+    bad[4].stage_recomputes = &told;
+    bad[4].num_stage_recomputes = 1;
     assert_usage(popliner_analysis_evaluate(analysis, &bad[4], NULL, 0, &certificate, &error),
                  &error);
+    const popliner_interval whole = {0, num_units - 1, 1};
+    bad[4].stage_recomputes = NULL;
+    assert_usage(
+        popliner_analysis_measure_stages(analysis, &bad[4], &whole, 1, &detail, &memory, &error),
+        &error);
     bad[4].recompute_ways = 8;
     assert_usage(popliner_analysis_solve(analysis, &bad[4], &certificate, &error), &error);
     const size_t bad_cuts[][2] = {{0, 1}, {2, 2}, {2, 1}, {1, num_units}};

@@ -364,12 +364,10 @@ static popliner_status evaluate_in_turn(popliner_analysis *analysis,
     popliner_plan plan = {0};
     popliner_recompute *recomputes = NULL;
     t.num_stages = num_cuts + 1;
-    const bool chooses = request != NULL && request->recompute == POPLINER_RECOMPUTE_AUTO;
-    popliner_status status =
-        pl_task_begin(&t, analysis, request, chooses ? PL_TO_SOLVE : PL_TO_EVALUATE, error);
+    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
         status = place_stages(&t, first_units, num_cuts, &plan, error);
-    if (status == POPLINER_OK && chooses)
+    if (status == POPLINER_OK && t.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         status = choose_given(&t, &plan, &recomputes, error);
     if (status == POPLINER_OK)
         status = check_given(&t, &plan, error);

@@ -289,9 +289,12 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
                               popliner_error *error) {
     popliner_request r;
     t->analysis = analysis;
-    popliner_status status = what != PL_TO_EVALUATE ? take_request(request, &r, error)
-                                                    : pl_analysis_take_request(request, &r, error);
-    if (status == POPLINER_OK && what == PL_TO_EVALUATE && analysis->has_variables) {
+    popliner_status status = take_request(request, &r, error);
+    const bool chooses = status == POPLINER_OK && r.recompute == POPLINER_RECOMPUTE_AUTO;
+    if (chooses && what == PL_TO_EVALUATE && r.stage_recomputes != NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "stage_recomputes: not with the recomputation auto; choose another one");
+    if (status == POPLINER_OK && what == PL_TO_EVALUATE && !chooses && analysis->has_variables) {
         status = pl_analysis_begin(analysis, r.memory_model, error);
         if (status == POPLINER_OK)
             status = pl_analysis_make_meter(analysis, r.memory_model, error);
