@@ -883,11 +883,8 @@ class Check:
                 elif objective == "headroom":
                     most = min(most, request.limit(stage.device) + bound + allowed)
             own = [w for w in ways if w.stages[k].memory <= most]
-            if split.shares():
-                own = [min(own, key=lambda w: plain_solver.by_cycles(w, w.stages[k]))]
-            own = {(w.stages[k].memory, w.stages[k].cycles) for w in own}
-            fewest = min(cycles for _, cycles in own)
-            chosen.append({way for way in own if way[1] == fewest})
+            own = min(own, key=lambda w: plain_solver.by_cycles(w, w.stages[k])).stages[k]
+            chosen.append({(own.memory, own.cycles)})
         return chosen
 
     def infeasible(self, told):

@@ -106,9 +106,7 @@ class Split:
     def rank(self):
         """What decides between splits that are as good."""
         few = [] if self.stages[0].replicas is None else self.values(("ipus", "traffic"))
-        own = [by_cycles(self, stage) for stage in self.stages] if self.shares() else \
-            [stage.cycles for stage in self.stages]
-        return few, self.cuts, own
+        return few, self.cuts, [by_cycles(self, stage) for stage in self.stages]
 
     def values(self, objectives):
         return [self.value(name, "cycles" in objectives[:i]) for i, name in enumerate(objectives)]
@@ -335,8 +333,6 @@ def by_cycles(split, stage):
     """What a stage, or the stages of a device, choose: the fewest cycles, then the least memory,
     then the first of them has the fewest cycles, and so on."""
     own = [other.cycles for other in split.stages if other.device == stage.device]
-    if not split.shares():
-        return stage.plain, stage.memory
     return sum(own), stage.memory, own
 
 

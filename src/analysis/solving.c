@@ -301,8 +301,9 @@ static size_t find_on_ipu(const pl_task *t, const popliner_plan *plan, size_t st
 /* Chooses how the stages of an IPU recompute: alike, with the fewest cycles within its limit, then
  * the lowest peak; or else with the lowest peak. */
 static popliner_status choose_for_ipu(const pl_ways *ways, const popliner_interval *units,
-                                      size_t count, uint64_t limit_bytes,
+                                      size_t count, const popliner_solver_options *o, size_t ipu,
                                       popliner_recompute *recompute, popliner_error *error) {
+    const uint64_t limit_bytes = pl_limit_of(o, ipu, o->mem_per_tile);
     uint64_t best_bytes = UINT64_MAX;
     uint64_t best_cycles = UINT64_MAX;
     popliner_status status = POPLINER_OK;
@@ -316,7 +317,9 @@ static popliner_status choose_for_ipu(const pl_ways *ways, const popliner_interv
         else
             status = pl_costs_shared_peak(costs, units, count, &bytes, error);
         for (size_t i = 0; i < count; i++)
-            cycles += popliner_costs_cycles(costs, units[i].first_unit, units[i].last_unit);
+            cycles += pl_speed_cycles(
+                pl_speed_of(o, ipu),
+                popliner_costs_cycles(costs, units[i].first_unit, units[i].last_unit));
         const bool fits = bytes <= limit_bytes;
         const bool is_better = fits != (best_bytes <= limit_bytes) ? fits
                                : fits && cycles != best_cycles     ? cycles < best_cycles
@@ -345,9 +348,8 @@ static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
     if (units == NULL || *recomputes == NULL)
         status = pl_fail_memory(error, "the stages of the plan");
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        const size_t ipu = plan->stages[i].ipu;
-        status = choose_for_ipu(&t->costs->choices->ways, units, find_on_ipu(t, plan, i, units),
-                                pl_limit_of(o, ipu, o->mem_per_tile), &(*recomputes)[i], error);
+        status = choose_for_ipu(&t->costs->choices->ways, units, find_on_ipu(t, plan, i, units), o,
+                                plan->stages[i].ipu, &(*recomputes)[i], error);
     }
     free(units);
     popliner_costs_free(t->costs);

@@ -932,20 +932,20 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
     return POPLINER_OK;
 }
 
-size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage, uint64_t max_bytes,
-                      pl_variant_choice *choice) {
+size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage,
+                      const pl_variant_limits *limits, bool by_cycles, pl_variant_choice *choice) {
     size_t best = ways->count;
     *choice = (pl_variant_choice){0};
     for (size_t i = 0; i < ways->count; ++i) {
-        uint64_t peak_bytes = popliner_costs_peak(ways->costs[i], stage->first_unit,
-                                                  stage->last_unit, stage->stages_to_end);
-        uint64_t cycles = cycles_of(ways->costs[i], stage);
-        if (peak_bytes == POPLINER_PEAK_FORBIDDEN || peak_bytes > max_bytes)
+        const pl_variant_choice own = {true,
+                                       popliner_costs_peak(ways->costs[i], stage->first_unit,
+                                                           stage->last_unit, stage->stages_to_end),
+                                       cycles_of(ways->costs[i], stage)};
+        if (own.peak_bytes == POPLINER_PEAK_FORBIDDEN || own.peak_bytes > limits->max_bytes ||
+            own.cycles > limits->max_cycles ||
+            (choice->exists && !pl_variant_choice_is_better(&own, choice, by_cycles)))
             continue;
-        if (choice->exists && (cycles > choice->cycles ||
-                               (cycles == choice->cycles && peak_bytes >= choice->peak_bytes)))
-            continue;
-        *choice = (pl_variant_choice){true, peak_bytes, cycles};
+        *choice = own;
         best = i;
     }
     return best;

@@ -157,9 +157,9 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
                               popliner_error *error);
 
 /* Like pl_variants_choose; of equal ways it takes the first. Returns the way; `count` if none is
- * within max_bytes. O(ways). */
-size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage, uint64_t max_bytes,
-                      pl_variant_choice *choice);
+ * within the limits. O(ways). */
+size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage,
+                      const pl_variant_limits *limits, bool by_cycles, pl_variant_choice *choice);
 
 /* ---- Choices --------------------------------------------------------------------------------- */
 

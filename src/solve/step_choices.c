@@ -93,12 +93,11 @@ popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
                                pl_variant_choice *choice, pl_text *text, popliner_error *error) {
     popliner_interval stage = *units;
     stage.stages_to_end = pl_costs_place(choices->table, choices->num_stages, k);
-    if (choices->of->variants != NULL) {
-        const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+    const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+    if (choices->of->variants != NULL)
         return pl_variants_choose(&choices->variants, &stage, &limits, true,
                                   choices->of->unit_names, choice, text, error);
-    }
-    const size_t way = pl_ways_choose(&choices->of->ways, &stage, max_bytes, choice);
+    const size_t way = pl_ways_choose(&choices->of->ways, &stage, &limits, true, choice);
     if (choice->exists && text != NULL)
         pl_text_add(text, choices->of->ways.names[way]);
     return text != NULL && text->failed ? pl_fail_memory(error, "the choices of stages")

@@ -311,19 +311,34 @@ static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_
                                                     : most_bytes_of(s, plan->stages[stage].ipu);
 }
 
-/* Chooses the fewest cycles within max_bytes. */
-static popliner_status choose_within(const search *s, const popliner_interval *stage,
-                                     uint64_t max_bytes, pl_variant_choice *choice, pl_text *text,
-                                     popliner_error *error) {
-    const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+/* Chooses for a stage alone on its IPU, within limits. */
+static popliner_status choose_alone(const search *s, const popliner_interval *stage,
+                                    const pl_variant_limits *limits, bool by_cycles,
+                                    pl_variant_choice *choice, pl_text *text,
+                                    popliner_error *error) {
     if (s->has_variants)
-        return pl_variants_choose(&s->variants, stage, &limits, true, s->choices->unit_names,
+        return pl_variants_choose(&s->variants, stage, limits, by_cycles, s->choices->unit_names,
                                   choice, text, error);
-    size_t way = pl_ways_choose(&s->ways, stage, max_bytes, choice);
+    size_t way = pl_ways_choose(&s->ways, stage, limits, by_cycles, choice);
     if (choice->exists && text != NULL)
         pl_text_add(text, s->ways.names[way]);
     return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
                                         : POPLINER_OK;
+}
+
+/* Chooses the fewest cycles on an IPU within max_bytes, then the smallest peak. */
+static popliner_status choose_within(const search *s, const popliner_interval *stage,
+                                     uint64_t speed, uint64_t max_bytes, pl_variant_choice *choice,
+                                     pl_text *text, popliner_error *error) {
+    pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+    if (speed == POPLINER_SPEED_ONE)
+        return choose_alone(s, stage, &limits, true, choice, text, error);
+    /* more cycles may take as long, for the speed rounds them */
+    popliner_status status = choose_alone(s, stage, &limits, true, choice, NULL, error);
+    if (status != POPLINER_OK || !choice->exists)
+        return status;
+    limits.max_cycles = pl_speed_most(speed, pl_speed_cycles(speed, choice->cycles));
+    return choose_alone(s, stage, &limits, false, choice, text, error);
 }
 
 static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
@@ -331,8 +346,8 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     const popliner_plan_stage *own = &plan->stages[stage];
     const popliner_interval interval = {own->first_unit, own->last_unit,
                                         place_of(s, plan->num_stages, stage)};
-    popliner_status status =
-        choose_within(s, &interval, limit_of_stage(s, plan, stage), choice, text, error);
+    popliner_status status = choose_within(s, &interval, pl_speed_of(&s->options, own->ipu),
+                                           limit_of_stage(s, plan, stage), choice, text, error);
     if (status == POPLINER_OK && !choice->exists)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "stage %zu has no variant within the limits of the plan", stage);
@@ -366,8 +381,9 @@ static popliner_status settle_table(search *s, const pl_variant_limits *limits,
                 if (popliner_costs_peak(costs, first, last, place) == POPLINER_PEAK_FORBIDDEN ||
                     is_with_others(s, place))
                     continue;
-                status = choose_within(s, &stage, most_bytes_of(s, own == NULL ? 0 : own->ipu),
-                                       &choice, NULL, error);
+                status = choose_within(s, &stage, own == NULL ? POPLINER_SPEED_ONE : own->speed,
+                                       most_bytes_of(s, own == NULL ? 0 : own->ipu), &choice, NULL,
+                                       error);
                 const bool is_allowed =
                     choice.exists &&
                     (own == NULL || most_cycles_at(s, place, first, last + 1, &most_cycles)) &&
