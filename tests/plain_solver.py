@@ -144,6 +144,13 @@ def copies_of(request, stage, num_stages, num_devices):
     return min(under_way, batches or under_way) - 1 + request.more_copies
 
 
+def stores(request):
+    """Whether the copies of the schedule are not all 0; else nothing is recomputed."""
+    if request.copies in RULES:
+        return request.more_copies > 0 or request.micro_batches != 1
+    return request.copies is None or any(request.copies[0])
+
+
 class Costs:
     """A file of costs in popliner's own format, without listed intervals."""
 
@@ -190,7 +197,7 @@ class Costs:
                   zip(self.sum(units, "memory"), kept, self.sum(units, "stash"))]
         time = sum(decimal(u.get("cycles", 0)) for u in units)
         time += self.cut_cycles[first] + self.cut_cycles[end]
-        if way == "full" and (copies > 0 or end < len(self.units)):
+        if way == "full" and (copies > 0 or end < len(self.units)) and stores(request):
             time += sum(decimal(u.get("recompute_cycles", 0)) for u in units)
         return memory, time
 

@@ -229,13 +229,22 @@ static void add_up_peaks(pl_costs_json *r, bool recomputes) {
     }
 }
 
+/* True if a stage takes the cycles of recomputation. Working sets are stored, but do not make the
+ * last stage recompute. */
+static bool recomputes_stage(const pl_costs_json *r, size_t first, size_t last) {
+    const bool is_last = last + 1 == r->num_units;
+    return pl_pipeline_recomputes(&r->pipeline, first == 0, is_last) ||
+           (!is_last && r->num_working_sets > 0 &&
+            r->pipeline.recompute == POPLINER_RECOMPUTE_FULL);
+}
+
 /* Whether units and cuts add up the cycles of stages: one sample, and nothing is recomputed, which
  * the last stage does not. */
 static bool cycles_add_up(const pl_costs_json *r) {
     bool is_so = true;
     for (size_t unit = 0; unit < r->num_units; ++unit)
         is_so = is_so && r->recompute_cycles[unit] == 0;
-    return r->num_samples == 1 && (is_so || !pl_pipeline_recomputes(&r->pipeline, true, false));
+    return r->num_samples == 1 && (is_so || !recomputes_stage(r, 0, 0));
 }
 
 static popliner_status add_up_cycles(pl_costs_json *r) {
@@ -280,7 +289,7 @@ static popliner_status fill_triangles(pl_costs_json *r, bool fills_peaks, bool f
                 cycles = sums[s] > cycles ? sums[s] : cycles;
             }
             more_cycles += r->recompute_cycles[last];
-            bool adds = pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units);
+            const bool adds = recomputes_stage(r, first, last);
             if (fills_cycles)
                 pl_costs_set_cycles(r->file->costs, first, last,
                                     cycles + (adds ? more_cycles : 0) + r->cut_cycles[first] +
@@ -379,8 +388,7 @@ static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *v
     bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     status = pl_costs_json_read_interval_variants(
         r, i, value, pl_triangle_place(r->num_units, first, last), cycles);
-    if (status == POPLINER_OK &&
-        pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units))
+    if (status == POPLINER_OK && recomputes_stage(r, first, last))
         status = add_recomputing(r, i, value, &cycles);
     for (size_t k = 0; k < width; ++k)
         r->interval_bytes[k] += r->num_working_sets * r->interval_bytes[width + k];

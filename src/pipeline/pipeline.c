@@ -65,6 +65,9 @@ bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bo
     size_t num_stages = is_first ? 1 : 2;
     if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !pl_pipeline_keeps(pipeline))
         return false;
+    if (pl_pipeline_has_own_copies(pipeline) &&
+        popliner_copies_at(&pipeline->copies, SIZE_MAX) == 0)
+        return false;
     return !is_last || (pl_pipeline_has_own_copies(pipeline) &&
                         pl_pipeline_copies(
                             pipeline, pl_pipeline_place(pipeline, num_stages, num_stages - 1)) > 0);

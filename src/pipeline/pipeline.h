@@ -40,7 +40,7 @@ size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, s
 
 /* True if a stage that begins with the first unit, or ends with the last one, runs its forward pass
  * twice: with full recomputation, unless nothing is stored for it. The last stage stores nothing,
- * except with own copies. */
+ * except with own copies, and no stage does if these are 0 however many stages follow. */
 bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last);
 
 /* Kinds of schedules, which differ only in their numbers of copies. */

@@ -76,8 +76,10 @@ class Drawn:
             load["units"] += units
             load["kept"] += own_kept
             load["cycles"] += sum(u["cycles"] for u in units)
-            # all recompute but the last, unless copies of its own are kept for it
-            if is_full and (k + 1 < count or (self.rule in RULES and copies > 0)):
+            # all recompute but the last, unless copies of its own are kept for it, and none if no
+            # stage keeps any
+            stores = self.rule in SCHEDULES or self.batches != 1 or self.more > 0
+            if is_full and stores and (k + 1 < count or (self.rule in RULES and copies > 0)):
                 load["cycles"] += sum(u["recompute_cycles"] for u in units)
             if self.capacity is not None and self.peak(units, own_kept) > self.capacity:
                 return None
