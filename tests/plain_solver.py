@@ -50,6 +50,9 @@ class Request:
     def limit(self, device):
         return self.memories.get(device, self.memory)
 
+    def trains(self):
+        return self.copies is not None or self.schedule != "inference"
+
     def carries(self, a, b):
         """The bandwidth between two devices, or None; on one device a cut takes no time."""
         return None if a == b else self.links.get(frozenset((a, b)), self.bandwidth)
@@ -151,6 +154,11 @@ def stores(request):
     return request.copies is None or any(request.copies[0])
 
 
+def trained(request, units):
+    """The parameters whose gradients replicas add up."""
+    return sum(u.get("parameters", 0) for u in units) if request.trains() else 0
+
+
 class Costs:
     """A file of costs in popliner's own format, without listed intervals."""
 
@@ -195,7 +203,8 @@ class Costs:
         copies -= whole
         memory = [m + copies * k + whole * s for m, k, s in
                   zip(self.sum(units, "memory"), kept, self.sum(units, "stash"))]
-        time = sum(decimal(u.get("cycles", 0)) for u in units)
+        backward = "" if request.trains() else "backward"
+        time = sum(decimal(u.get("cycles", 0)) - decimal(u.get(backward, 0)) for u in units)
         time += self.cut_cycles[first] + self.cut_cycles[end]
         if way == "full" and (copies > 0 or end < len(self.units)) and stores(request):
             time += sum(decimal(u.get("recompute_cycles", 0)) for u in units)
@@ -245,7 +254,7 @@ class Costs:
                 memory = [sum(bytes_) for bytes_ in zip(*parts)]
                 if any(c is not None and b > c for b, c in zip(memory, self.capacities)):
                     break
-                weights = sum(u.get("parameters", 0) for u in self.units[first:end])
+                weights = trained(request, self.units[first:end])
                 time = math.ceil(time * self.scale / own)
                 if request.replica_bandwidth is not None:
                     time = max(time, math.ceil(2 * (own - 1) * weights * self.scale /
@@ -278,7 +287,7 @@ class Costs:
             stages.append(Stage(edges[k], end, devices[k], max(loads[devices[k]]),
                                 math.ceil(time * self.scale / speed) + before + link,
                                 self.cuts[end], link,
-                                sum(u.get("parameters", 0) for u in self.units[edges[k]:end]),
+                                trained(request, self.units[edges[k]:end]),
                                 plain=time))
             if self.has_passes:
                 own = sum(u["forward"] for u in self.units[edges[k]:end])

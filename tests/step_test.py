@@ -93,7 +93,7 @@ class Drawn:
                 if "cycles" in unit:
                     own = [unit["cycles"][k] // 3, unit["cycles"][k] - unit["cycles"][k] // 3]
                 else:
-                    own = [unit["forward"][k], unit["backward"][k]]
+                    own = [unit["forward"][k], unit["backward"][k] * (self.rule != "inference")]
                 sums = [sums[0] + own[0], sums[1] + own[1]]
             if slowest is None or sum(sums) > sum(slowest):
                 slowest = sums
@@ -240,6 +240,9 @@ def check_graphs(popliner, scratch):
                        f"{backward}, activation_size=0, parameter_size=1\n")
         file.write("\tnode0 -- node1\n\tnode1 -- node2\n")
     options = ["--num-ipus", "3", "--objective", "cycles", "--micro-batches", "2"]
+    answer = solve(popliner, path, options + ["--schedule", "inference"])
+    assert [it["cycles"] for it in answer["stages"]] == [1, 2, 3], answer["stages"]
+    assert answer["totals"]["step"]["cycles"] == 1 + 2 + 2 * 3, answer["totals"]
     step = solve(popliner, path, options)["totals"]["step"]
     cost = [{"F": f * 10**9, "B": b * 10**9} for f, b in [(1, 5), (2, 2), (3, 1)]]
     lists = [list_1f1b(s, 3, 2, lambda d: d) for s in range(3)]
@@ -250,7 +253,10 @@ def check_graphs(popliner, scratch):
         json.dump({"nodes": nodes, "maxSizePerFPGA": 100, "maxFPGAs": 3,
                    "edges": [{"sourceId": a, "destId": b, "cost": 2} for a, b in [(0, 1), (1, 2)]]},
                   file)
-    answer = solve(popliner, path, options + ["--require", "cut:node0", "--require", "cut:node1"])
+    options += ["--require", "cut:node0", "--require", "cut:node1"]
+    answer = solve(popliner, path, options + ["--schedule", "inference"])
+    assert [it["cycles"] for it in answer["stages"]] == [1 + 2, 2 + 4, 3 + 2], answer["stages"]
+    answer = solve(popliner, path, options)
     ends = [4, 8, 6]  # of the transfers, half is forward
     cost = [{"F": (f * 10**9) + t * 10**9 // 2, "B": b * 10**9 + t * 10**9 // 2}
             for (f, b), t in zip([(1, 5), (2, 2), (3, 1)], [2, 4, 2])]
@@ -278,6 +284,18 @@ def check_by_hand(popliner, scratch):
                             ("1f1b+1 --micro-batches 1", 78), ("none:0,1", 78)]:
         got = cycles(f"--recompute full --schedule {schedule}", a, b)
         assert got[0] == [first, 57], (schedule, got)
+
+
+    a = {"forward": 10, "backward": 20, "parameters": 50}
+    assert cycles("--schedule inference --micro-batches 4", a, a) == ([10, 10], 50)
+    assert cycles("--micro-batches 4", a, a) == ([30, 30], 150)
+    cycles("", a, a)
+    done = subprocess.run([popliner, path, "-q", "--solve", "--format", "json", "--total-ipus", "2",
+                           "--micro-batches", "4", "--schedule", "inference", "--bandwidth",
+                           "replicas=1"], capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)["candidates"]
+    assert [(it["replicas"], it["step_cycles"], it["all_reduce_cycles"]) for it in rows] == \
+        [(2, 80, 0), (1, 50, 0)], rows
 
 
 def main():

@@ -250,7 +250,8 @@ typedef struct popliner_costs_file {
      * for a pipeline that stores nothing, the costs contain none of it. */
     bool has_kept;
 
-    /* [units]: bytes of parameters whose gradients replicas add up; NULL if the file has none. */
+    /* [units]: bytes of parameters whose gradients replicas add up; NULL if the file has none, or
+     * if it was read for inference. */
     const uint64_t *parameter_bytes;
 
     /* The speeds of IPUs that differ from POPLINER_SPEED_ONE, ascending by IPU. */
@@ -272,7 +273,8 @@ typedef struct popliner_costs_file {
  * the table has peaks for up to pipeline->max_stages stages to the end (0 or SIZE_MAX: the number
  * of units), but at least 2 and at most the number of units; solving for more stages is rejected.
  * For a graph, popliner takes the best order for up to pipeline->max_stages stages (0 or SIZE_MAX:
- * the number of IPUs in the file, or 16). Does not keep `pipeline`.
+ * the number of IPUs in the file, or 16). For inference the backward passes that a file tells from
+ * forward ones take no time. Does not keep `pipeline`.
  *
  * Cycles: the table has them if the file has times; see time_unit below. A longer interval may have
  * fewer, if the time of a cut falls inside it. Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN

@@ -475,7 +475,7 @@ static void warn_without_parameters(session *s, const popliner_costs_file *info)
     if (s->options.bandwidth.replicas.bytes > 0 && info->parameter_bytes == NULL)
         log_message(
             &s->log, POPLINER_LEVEL_WARNING,
-            "--bandwidth replicas: the costs have no parameters, so the all-reduce takes no "
+            "--bandwidth replicas: the costs train no parameters, so the all-reduce takes no "
             "time.");
 }
 

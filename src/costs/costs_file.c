@@ -144,10 +144,11 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     const char *start = bytes + strspn(bytes, " \t\r\n");
     popliner_status status;
     char delimiter;
+    const bool is_inference = pipeline != NULL && pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     if (start[0] == '{' && !begins_as_weights(bytes, length))
         status = read_json(bytes, length, name, pipeline, made, error);
     else if (is_graph_text(start))
-        status = pl_read_graph_text(bytes, length, name, made, error);
+        status = pl_read_graph_text(bytes, length, name, is_inference, made, error);
     else if (pl_is_costs_csv(start, &delimiter))
         status = pl_read_costs_csv(bytes, length, name, pipeline, made, error);
     else
@@ -161,6 +162,8 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     }
     made->bounds = (pl_bounds){0};
     pl_costs_file_describe(made);
+    if (is_inference) /* there are no gradients */
+        made->info.parameter_bytes = NULL;
     *file = &made->info;
     return POPLINER_OK;
 }

@@ -84,7 +84,7 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path,
                                    popliner_error *error);
 /* `text` ends with a NUL that `length` does not count. */
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
-                                   pl_costs_file *file, popliner_error *error);
+                                   bool is_inference, pl_costs_file *file, popliner_error *error);
 /* Reads a table of layers. `text` is as for pl_read_graph_text. */
 popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
                                   const popliner_pipeline *pipeline, pl_costs_file *file,

@@ -120,13 +120,14 @@ static uint64_t largest(const uint64_t *numbers, size_t count) {
     return result;
 }
 
-/* Reads what a unit takes in each sample: its cycles, or those of its forward and backward pass;
- * recomputing it takes another forward pass. */
+/* Reads what a unit takes in each sample: its cycles, or those of its forward and backward pass,
+ * without the latter in inference; recomputing it takes another forward pass. */
 static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *value) {
     static const char *const keys[] = {"cycles", "forward", "backward"};
     uint64_t *own = &r->cycles[unit * r->num_samples];
     uint64_t *forward = &r->forward[unit * r->num_samples];
     const bool has_cycles = json_object_get(value, keys[0]) != NULL;
+    const bool is_inference = r->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE;
     pl_json_place place = pl_place("units[%zu].%s", unit, keys[0]);
     if (has_cycles &&
         (json_object_get(value, keys[1]) != NULL || json_object_get(value, keys[2]) != NULL))
@@ -140,10 +141,12 @@ static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *v
         if (k == 1 && times != NULL && json_object_get(value, "inputs") != NULL)
             r->recompute_cycles[unit] = largest(own, r->num_samples);
         if (k > 0 && times != NULL)
-            r->has_passes = true;
+            *(is_inference ? &r->has_pipeline : &r->has_passes) = true;
         for (size_t i = 0; k < 2 && i < r->num_samples; ++i)
             forward[i] = has_cycles ? pl_forward_third(own[i]) : own[i];
     }
+    if (is_inference && !has_cycles)
+        memcpy(own, forward, r->num_samples * sizeof *own);
     place = pl_place("units[%zu].%s", unit, keys[has_cycles ? 0 : 1]);
     return status == POPLINER_OK
                ? pl_costs_json_add_up_cycles(r, &place, largest(own, r->num_samples))

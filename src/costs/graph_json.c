@@ -24,6 +24,7 @@ typedef struct reader {
     pl_names names;
     uint64_t sum_cycles; /* includes the traffic */
     uint64_t sum_bytes;
+    bool is_inference;
 } reader;
 
 /* Reads an id or a colour. */
@@ -109,8 +110,10 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
     if (status != POPLINER_OK)
         return status;
 
+    if (node.is_backward && r->is_inference)
+        node.cycles = 0;
     node.forward_cycles = node.is_backward ? 0 : node.cycles;
-    r->graph.has_passes = r->graph.has_passes || node.is_backward;
+    r->graph.has_passes = r->graph.has_passes || (node.is_backward && !r->is_inference);
     r->sum_cycles += node.cycles;
     r->sum_bytes += node.memory_bytes;
     if (r->sum_cycles > POPLINER_MAX_CYCLES)
@@ -252,6 +255,7 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path,
     size_t max_stages =
         pipeline == NULL || pipeline->max_stages == 0 ? SIZE_MAX : pipeline->max_stages;
     reader r = {.json = {path, error}, .graph = {.traffic_takes_cycles = true}};
+    r.is_inference = pipeline != NULL && pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     popliner_status status = read_all(&r, root, file);
     if (status == POPLINER_OK)
         status = pl_layer_graph_fill(&r.graph, path, max_stages, file, error);

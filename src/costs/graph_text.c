@@ -26,6 +26,7 @@ typedef struct reader {
     const char *path;
     popliner_error *error;
     size_t line; /* from 1 */
+    bool is_inference;
     pl_layer_graph graph;
     pl_id_map nodes;   /* by number */
     uint8_t *is_input; /* [nodes]: the description says so */
@@ -152,9 +153,9 @@ static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
             return refuse(r, what, text);
         }
     }
-    node->cycles = numbers[0] + numbers[1];
+    node->cycles = numbers[0] + (r->is_inference ? 0 : numbers[1]);
     node->forward_cycles = numbers[0];
-    r->graph.has_passes = true;
+    r->graph.has_passes = !r->is_inference;
     node->traffic = numbers[2];
     node->memory_bytes = numbers[3];
     return POPLINER_OK;
@@ -289,8 +290,8 @@ static popliner_status take_parameters(pl_costs_file *file, popliner_error *erro
 }
 
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
-                                   pl_costs_file *file, popliner_error *error) {
-    reader r = {.path = path, .error = error};
+                                   bool is_inference, pl_costs_file *file, popliner_error *error) {
+    reader r = {.path = path, .error = error, .is_inference = is_inference};
     span all = {text, length};
     popliner_status status = read_lines(&r, all, false);
     if (status == POPLINER_OK)
