@@ -359,6 +359,8 @@ def read_objectives(options, told):
         given = "cycles,memory,traffic"
     if given is None:
         given = "ipus,memory,traffic" if has_limit and not is_told else "memory,traffic"
+    if given == options.get("pareto") == "throughput,memory":
+        given += ",traffic"
     return tuple(given.split(","))
 
 

@@ -297,13 +297,12 @@ static popliner_status parse_behind_throughput(request *r, const options *o,
     const char *option = o->pareto != NULL ? "pareto" : "objective";
     const char *first = o->pareto != NULL ? "throughput,memory" : "throughput";
     const size_t length = strlen(first);
-    if (text == NULL)
+    if (text == NULL || strcmp(text, first) == 0)
         return parse_objectives(r, "objective", "memory,traffic", error);
-    if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
+    if (strncmp(text, first, length) != 0 || text[length] != ',')
         return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
                           text, o->pareto != NULL ? "; give throughput,memory" : "");
-    const char *rest = strchr(text, ',');
-    return rest == NULL ? POPLINER_OK : parse_objectives(r, option, rest + 1, error);
+    return parse_objectives(r, option, strchr(text, ',') + 1, error);
 }
 
 /* Takes the requested objectives, if there are any. */
