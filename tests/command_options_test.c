@@ -242,6 +242,8 @@ static void refuses_splits_over_more_ipus_than_there_are(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "-q", "--evaluate=0,1", "--num-ipus=2");
     assert_refused(&run, 2, "--evaluate 0,1: has 3 stages, more than --num-ipus 2");
+    RUN(&run, COSTS, "-q", "--evaluate=embedding,block 1", "--total-ipus=2", "--micro-batches=4");
+    assert_refused(&run, 2, "--evaluate embedding,block 1: has 3 stages, more than --total-ipus 2");
     RUN(&run, CASE_PROFILE, "-q", "--evaluate=0,1");
     assert_int_equal(run.status, 0);
     char *expected = strdup(run.out);

@@ -15,10 +15,12 @@ static popliner_status check_num_stages(const options *o, const request *r, size
                           o->device_map.text == NULL ? "" : o->device_map.text,
                           r->solver.num_mapped_stages);
     const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
-    if ((options_map_name(o) == NULL || o->device_map.is_replicated) && o->num_ipus.number > 0 &&
-        num_stages > chunks * o->num_ipus.number)
-        return fail_usage(error, "--evaluate %s: has %zu stages, more than --num-ipus %zu",
-                          o->evaluate, num_stages, o->num_ipus.number);
+    const bool is_of_total = o->total_ipus > 0 && o->total_ipus - 1 < o->num_ipus.number - 1;
+    const size_t num_ipus = is_of_total ? o->total_ipus : o->num_ipus.number;
+    if ((options_map_name(o) == NULL || o->device_map.is_replicated) && num_ipus > 0 &&
+        num_stages > chunks * num_ipus)
+        return fail_usage(error, "--evaluate %s: has %zu stages, more than --%s-ipus %zu",
+                          o->evaluate, num_stages, is_of_total ? "total" : "num", num_ipus);
     size_t known =
         o->schedule.copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
     if (num_stages > known && r->asked.copies.rule == POPLINER_COPIES_LIST)
