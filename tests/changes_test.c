@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tables/changes_data.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,6 +398,12 @@ static void inputs_are_checked(void **state) {
     bound.of = POPLINER_NUM_GROWTHS;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "unknown bound of growth"));
+    for (size_t i = 0; i < 2; i++) {
+        bound = (popliner_growth_bound){.of = POPLINER_GROWTH_LAYERS,
+                                        .max_percent = i == 0 ? -2 : NAN};
+        assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
+        assert_non_null(strstr(error.message, "a bound of growth: "));
+    }
     input.struct_size = 0;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     char *text = NULL;

@@ -55,6 +55,10 @@ static popliner_status check_bounds(const popliner_changes_input *input, popline
         if (pl_growth_name(input->bounds[i].of) == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE, "unknown bound of growth %d",
                            (int)input->bounds[i].of);
+        if (!(input->bounds[i].max_percent >= 0)) /* also NaN */
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "a bound of growth: %g %%; expected at least 0",
+                           input->bounds[i].max_percent);
         if (input->bounds[i].of == POPLINER_GROWTH_STAGES && input->now_certificate == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "a bound of the growth of stages needs two certificates");

@@ -107,7 +107,8 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
                        "copies gpipe: needs the number of micro-batches; set num_micro_batches");
     if (c->rule == POPLINER_COPIES_INTERLEAVED && c->num_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies interleaved: needs the number of stages; set num_stages");
+                       "copies interleaved: needs the numbers of stages and IPUs; set num_stages and "
+                       "num_ipus");
     if (c->rule == POPLINER_COPIES_INTERLEAVED &&
         (c->num_ipus == 0 || c->num_stages % c->num_ipus != 0))
         return pl_fail(

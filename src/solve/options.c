@@ -55,10 +55,10 @@ static const list lists[PL_NUM_LISTS] = {
                             0, 0},
     [PL_LIST_COUNTED_UNITS] = {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0},
     [PL_LIST_CUT_RULES] = {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0},
-    [PL_LIST_PAIRS] = {"pairs", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS,
+    [PL_LIST_PAIRS] = {"together", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS,
                        offsetof(popliner_constraint, unit),
                        offsetof(popliner_constraint, second_unit)},
-    [PL_LIST_PLACEMENTS] = {"placements", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
+    [PL_LIST_PLACEMENTS] = {"place", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
                             offsetof(popliner_constraint, unit),
                             offsetof(popliner_constraint, unit)},
     [PL_LIST_IPU_LIMITS] = {"mem_per_tile", ITEMS(ipu_limits, NUMBER(num_ipu_limits)), OF_IPUS,
@@ -236,7 +236,7 @@ static popliner_status check_units(const popliner_solver_options *o, size_t num_
                            "cut_rules: unit %zu has %d, which is not a rule", unit,
                            (int)o->cut_rules[unit]);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_placements; ++i)
-        status = check_ipu("placements", o->placements[i].ipu, error);
+        status = check_ipu("place", o->placements[i].ipu, error);
     return status;
 }
 

@@ -155,6 +155,7 @@ class Profiles(unittest.TestCase):
                                  (["--device-map", "0,1,0"], {"device_map": [0, 1, 0]})]:
             answer = self.analysis.evaluate(split, **members)
             self.assertEqual(answer.evaluation(), run(self.report, "--evaluate", split, *options))
+            self.assertEqual(answer.text(), answer.evaluation())
             self.assertEqual(answer.evaluation_json(),
                              json.loads(run(self.report, "--evaluate", split, *options, "--format",
                                             "json")))
@@ -258,11 +259,9 @@ class Profiles(unittest.TestCase):
     def test_diagnosis(self):
         diagnosis = self.analysis.diagnose()
         printed = json.loads(run(self.report, "--diagnose", "--format", "json", status=(0, 1)))
-        told = json.loads(self.analysis.diagnose().json_text())
-        # how many rows the command asks for is its own
-        self.assertEqual({k: v for k, v in told.items() if not isinstance(v, (list, dict))},
-                         {k: v for k, v in printed.items()
-                          if not isinstance(v, (list, dict)) and k in told})
+        told = diagnosis.json()
+        self.assertEqual(told, {key: printed[key] for key in told})
+        self.assertEqual(diagnosis.text(), run(self.report, "--diagnose", status=(0, 1)))
         self.assertEqual(diagnosis.tiles_off, 0)
         by_name = {row["category"]: row for row in self.analysis.section("categories")}
         for category in told["categories"]:
@@ -549,7 +548,8 @@ class Changed(unittest.TestCase):
             self.assertNotEqual(page, b.page(num_ipus=2, require="layers:1.."))
             for bad, kind in [([("nothing", 1)], popliner.UsageError),
                               ([("stages", 1)], popliner.UsageError), (["tiles"], TypeError),
-                              ([("tiles", "1")], TypeError)]:
+                              ([("tiles", "1")], TypeError),
+                              ([("layers", -2.0)], popliner.UsageError)]:
                 with self.assertRaises(kind):
                     popliner.compare(a, b, bounds=bad)
             with self.assertRaises(TypeError):
@@ -598,6 +598,19 @@ class FilesOfCosts(unittest.TestCase):
             replicas = costs.solve_replicas(4, micro_batches=4, require="layers:1..")
             self.assertEqual(replicas.tsv(), run(path, "--solve", "--total-ipus", "4",
                                                  "--micro-batches", "4"))
+            self.assertEqual(repr(replicas), "<Replicas: best 2 replicas of 2 IPUs>")
+
+    def test_fronts_of_replicas(self):
+        # [ a | b c ] has the same throughput and memory, but sends 9 bytes
+        path = os.path.join(common.scratch(), "equal.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"format": "popliner-costs", "version": 1, "cuts": [9, 1],
+                       "units": [{"name": it, "memory": 2, "cycles": 6} for it in "abc"]}, file)
+        with popliner.Costs.read(path) as costs:
+            front = costs.solve_replicas(2, micro_batches=1, front=True, require="layers:1..")
+        self.assertEqual([it.plan.split for it in front], ["[ a b c ]", "[ a b | c ]"])
+        self.assertEqual(front.tsv(), run(path, "--solve", "--total-ipus", "2", "--micro-batches",
+                                          "1", "--pareto", "throughput,memory"))
 
     def test_choices(self):
         document = {"format": "popliner-costs", "version": 1, "units": [

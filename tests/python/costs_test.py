@@ -247,8 +247,8 @@ class Solving(unittest.TestCase):
         for fault, members in (("device_map: IPU 18446744073709551615",
                                 {"device_map": [2**64 - 1]}),
                                ("mem_per_tile: IPU 65536", {"mem_per_tile": {65536: 5}}),
-                               ("placements: unit 0", {"require": {"place": [("a", 0), ("a", 1)]}}),
-                               ("pairs: units 0 and 1", {"require": ["together:a,b", "together:b,a"]}),
+                               ("place: unit 0", {"require": {"place": [("a", 0), ("a", 1)]}}),
+                               ("together: units 0 and 1", {"require": ["together:a,b", "together:b,a"]}),
                                ("objectives: memory", {"objectives": "memory,memory"})):
             for method in popliner.Method:
                 if method == popliner.Method.ILP and not popliner.has_glpk():

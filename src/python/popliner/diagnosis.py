@@ -53,8 +53,8 @@ class Diagnosis(Owner):
         return make_text(library.popliner_report_diagnosis, handle.pointer, int(format),
                          size(max_rows, "max_rows"), turns=(handle.turn,))
 
-    def text(self, max_rows: int = 10) -> str:
-        """For reading."""
+    def text(self, max_rows: int = 20) -> str:
+        """For reading, with at most so many rows of each list."""
         return self._report(Format.TSV, max_rows)
 
     def report(self, allowed_percent: float = 5, *, width: int = 100, is_ascii: bool = False,
@@ -65,10 +65,10 @@ class Diagnosis(Owner):
                          real(allowed_percent, "allowed_percent"), b"",
                          screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
-    def json_text(self, max_rows: int = 10) -> str:
+    def json_text(self, max_rows: int = r.SIZE_MAX) -> str:
         return self._report(Format.JSON, max_rows)
 
-    def json(self, max_rows: int = 10) -> Dict[str, Any]:
+    def json(self, max_rows: int = r.SIZE_MAX) -> Dict[str, Any]:
         """By docs/reports.schema.json."""
         return json.loads(self.json_text(max_rows))
 

@@ -176,8 +176,9 @@ class Answer(Plan, Owner):
                          turns=(handle.turn,))
 
     def text(self) -> str:
-        """For reading, a fact a line: the proof, the bottleneck, why nothing fits."""
-        return self._form(CertificateForm.TEXT)
+        """For reading, a fact a line: the proof, the bottleneck, why nothing fits. Of a given split
+        of a profile `evaluation()`."""
+        return self._form(CertificateForm.TEXT) or self.evaluation()
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it on a terminal: the verdict, the stages with bars, and
@@ -577,7 +578,8 @@ class Replicas(Tabled, Sequence[Candidate]):
 
     def __repr__(self) -> str:
         best = ("nothing fits" if self.best is None else
-                f"best {self.best.num_replicas} of {self.best.num_ipus} IPUs each")
+                f"best {self.best.num_replicas} replica{'s' * (self.best.num_replicas != 1)} of "
+                f"{self.best.num_ipus} IPU{'s' * (self.best.num_ipus != 1)}")
         return f"<Replicas: {best}>"
 
     def _repr_html_(self) -> str:

@@ -358,7 +358,7 @@ class Units:
     def find(self, unit: UnitName, what: str) -> int:
         if isinstance(unit, str):
             if unit not in self.numbers:
-                raise UsageError(f"{what}: there is no unit {unit!r}; there are "
+                raise UsageError(f"{what}: there is no unit named {unit!r}; there are "
                                  f"{', '.join(self.names[:20])}"
                                  f"{', ...' if len(self.names) > 20 else ''}")
             return self.numbers[unit]

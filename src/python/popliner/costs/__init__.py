@@ -488,8 +488,8 @@ class Costs(Owner):
         handle = self._held()
         q = asked.request
         if q.recompute == Recompute.AUTO and not self._chooses:
-            raise UsageError("recompute auto: each stage of a file of costs that was read with "
-                             "recompute=\"auto\" chooses, and of a profile")
+            raise UsageError("recompute auto: these costs have no choice; read their file with "
+                             "recompute=\"auto\"")
         if q.recompute != Recompute.AUTO:
             p = c.popliner_pipeline(schedule=q.schedule, recompute=q.recompute, max_stages=1,
                                     copies=q.copies)
