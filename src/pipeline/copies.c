@@ -106,9 +106,10 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "copies gpipe: needs the number of micro-batches; set num_micro_batches");
     if (c->rule == POPLINER_COPIES_INTERLEAVED && c->num_stages == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies interleaved: needs the numbers of stages and IPUs; set num_stages and "
-                       "num_ipus");
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "copies interleaved: needs the numbers of stages and IPUs; set num_stages and "
+            "num_ipus");
     if (c->rule == POPLINER_COPIES_INTERLEAVED &&
         (c->num_ipus == 0 || c->num_stages % c->num_ipus != 0))
         return pl_fail(
