@@ -264,11 +264,11 @@ static bool is_plain_choice(const question *q, const truth *t, const answer *a, 
         size_t last = (i + 1 < a->num_stages ? a->first[i + 1] : q->num_units) - 1;
         const popliner_costs *own = q->costs[a->ways[i]];
         uint64_t bytes = popliner_costs_peak(own, a->first[i], last, a->num_stages - i);
-        uint64_t cycles = popliner_costs_cycles(own, a->first[i], last);
+        uint64_t cycles = cycles_of(q, a->ways[i], i, a->first[i], last);
         for (size_t way = 0; way < q->num_ways; way++) {
             uint64_t peak =
                 popliner_costs_peak(q->costs[way], a->first[i], last, a->num_stages - i);
-            uint64_t others = popliner_costs_cycles(q->costs[way], a->first[i], last);
+            uint64_t others = cycles_of(q, way, i, a->first[i], last);
             if (peak != POPLINER_PEAK_FORBIDDEN && peak <= most_bytes(q, t, i, end) &&
                 (others < cycles || (others == cycles && peak < bytes)))
                 return false;
@@ -344,19 +344,17 @@ static void check_choices(const question *q, const popliner_plan *plan, const ch
                                                                 stage->last_unit, to_end));
         assert_int_equal(stage->cycles,
                          cycles_of(q, chosen, i, stage->first_unit, stage->last_unit));
-        /* before the speed of its IPU rounds them */
-        uint64_t fewest =
-            popliner_costs_cycles(q->costs[chosen], stage->first_unit, stage->last_unit);
         for (size_t way = 0; way < q->num_ways; way++) {
             uint64_t peak =
                 popliner_costs_peak(q->costs[way], stage->first_unit, stage->last_unit, to_end);
-            uint64_t cycles =
-                popliner_costs_cycles(q->costs[way], stage->first_unit, stage->last_unit);
+            uint64_t cycles = cycles_of(q, way, i, stage->first_unit, stage->last_unit);
             if (is_infeasible) {
                 assert_true(peak >= stage->peak_bytes);
             } else if (peak != POPLINER_PEAK_FORBIDDEN && peak <= limit) {
-                assert_true(cycles > fewest || (cycles == fewest && peak > stage->peak_bytes) ||
-                            (cycles == fewest && peak == stage->peak_bytes && way >= chosen));
+                assert_true(
+                    cycles > stage->cycles ||
+                    (cycles == stage->cycles && peak > stage->peak_bytes) ||
+                    (cycles == stage->cycles && peak == stage->peak_bytes && way >= chosen));
             }
         }
     }
