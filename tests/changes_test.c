@@ -399,8 +399,8 @@ static void inputs_are_checked(void **state) {
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "unknown bound of growth"));
     for (size_t i = 0; i < 2; i++) {
-        bound = (popliner_growth_bound){.of = POPLINER_GROWTH_LAYERS,
-                                        .max_percent = i == 0 ? -2 : NAN};
+        bound =
+            (popliner_growth_bound){.of = POPLINER_GROWTH_LAYERS, .max_percent = i == 0 ? -2 : NAN};
         assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
         assert_non_null(strstr(error.message, "a bound of growth: "));
     }
