@@ -5,6 +5,7 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import csv
 import json
 import math
 import os
@@ -693,6 +694,14 @@ def check_replicas(popliner, report):
         check(locale != "C" or text.isascii(), text)
         check(sum(line.startswith(">") for line in text.partition("\n\n")[2].split("\n\n")[0]
                   .splitlines()) == 1, text)
+    # a front has its throughput in all digits
+    command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--pareto",
+               "throughput,memory"]
+    text, _, _ = on_terminal(command, 120, NO_COLOR="1")
+    points = list(csv.DictReader(in_pipe(command).splitlines(), delimiter="\t"))
+    check([line.split()[3:5] for line in text.replace(">", " ").partition("\n\n")[2].splitlines()
+           [1:1 + len(points)]] ==
+          [[it["throughput"], grouped(int(it["memory"]))] for it in points], points, text)
     # where nothing fits, each row has the lowest peak on that number of IPUs
     limit = ["--mem-per-tile", "100000", "--schedule", "popart"]
     text, _, _ = on_terminal([popliner, report, "-q", "--total-ipus", "4", "--batch", "4", *limit],

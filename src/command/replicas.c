@@ -236,10 +236,11 @@ typedef struct candidate_texts {
     char step[WORDS_NUMBER_SIZE];
 } candidate_texts;
 
-/* Fills the cells of a row from `first` on: stages, replicas, micro-batches if wanted, and step. */
+/* Fills the cells of a row from `first` on: stages, replicas, micro-batches if wanted, and step, of
+ * a front the throughput, with the digits of its table. */
 static void fill_cells(const popliner_replicas_candidate *c,
-                       const popliner_certificate_input *names, bool has_batches,
-                       candidate_texts *texts, const char **cells) {
+                       const popliner_certificate_input *names, const popliner_replicas *summary,
+                       bool has_batches, candidate_texts *texts, const char **cells) {
     words_number(texts->stages, c->num_ipus);
     *cells++ = texts->stages;
     if (c->num_replicas == 0)
@@ -249,7 +250,11 @@ static void fill_cells(const popliner_replicas_candidate *c,
     words_number(texts->micro_batches, c->micro_batches);
     if (has_batches)
         *cells++ = texts->micro_batches;
-    if (names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
+    if (summary->is_front && c->step_cycles > 0)
+        snprintf(texts->step, WORDS_NUMBER_SIZE, "%.9g",
+                 (double)c->num_replicas * (double)c->micro_batches /
+                     ((double)c->step_cycles / (double)names->cycles_per_time_unit));
+    else if (names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
         words_time(texts->step, c->step_cycles, names->cycles_per_time_unit);
     else
         snprintf(texts->step, WORDS_NUMBER_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
@@ -272,7 +277,7 @@ static popliner_status fill_row(session *s, const shown *own, size_t i, candidat
     }
     if (c != NULL) {
         row->plan = c->best_effort != NULL ? c->best_effort : c->plan;
-        fill_cells(c, own->names, sweep == NULL, texts, row->cells + (sweep != NULL));
+        fill_cells(c, own->names, summary, sweep == NULL, texts, row->cells + (sweep != NULL));
     }
     return screen_verdict(s, own->r, c == NULL ? 0 : (size_t)c->micro_batches, row, i, error);
 }
@@ -293,7 +298,7 @@ static popliner_status show(session *s, const shown *own, const char *headline, 
     table.names[is_range] = session_devices(s, 2);
     table.names[1 + is_range] = "pipelines";
     table.names[2] = is_range ? table.names[2] : "batches";
-    table.names[3] = "step";
+    table.names[3] = !is_range && own->replicas->is_front ? "throughput" : "step";
     table.rows = rows;
     table.num_rows = count;
     table.marked_row = !is_range ? own->replicas->best : own->first < count ? own->first : SIZE_MAX;
