@@ -49,7 +49,8 @@ const option option_table[] = {
      .help = "bytes of a tile; I= or I..J= limits single IPUs",
      .uses = SPLITS | OR_WARNED | OR_OVERVIEW},
     {&kind_objectives, 0, "objective", "NAME,...", AT(objective), "solving",
-     "memory,traffic; without --num-ipus: ipus,memory,traffic; for graphs of layers: cycles",
+     "memory,traffic; without --num-ipus or --device-map: ipus,memory,traffic; for graphs of "
+     "layers: cycles",
      .help = "what to make as small as possible, most important first", .uses = SOLVING},
     {&kind_percent, 0, "slack", "PERCENT", AT(slack_percent), "solving", "0%",
      .help = "how much worse each objective may be, in favour of the next", .uses = SOLVING},
