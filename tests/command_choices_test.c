@@ -214,7 +214,13 @@ static void stages_choose_what_they_recompute(void **state) {
     assert_refused(&run, 2,
                    "--recompute auto: needs a --schedule that keeps activations, like popart");
     RUN(&run, path, "--solve", "--recompute", "auto:none,full");
-    assert_refused(&run, 2, "--recompute auto: not with a file of costs, which says what to");
+    assert_refused(&run, 2, "--recompute auto:none,full: not with a file of costs, which says");
+    RUN(&run, path, "--solve", "--objective", "headroom");
+    assert_refused(&run, 2,
+                   "--objective headroom: headroom needs a limit of each IPU; give --mem-per-tile");
+    RUN(&run, path, "--solve", "--objective", "throughput,headroom", "--total-ipus=2",
+        "--micro-batches=2", "--mem-per-tile=1M");
+    assert_refused(&run, 2, "--objective throughput,headroom: headroom is not with --total-ipus");
     static const struct {
         const char *action;
         const char *recompute;

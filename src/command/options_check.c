@@ -223,13 +223,13 @@ static const char *name_given(const options *o, const option *own, const char *w
         snprintf(text, 100, "a range of --%s", own->name);
     else if (is_word(word, length, "list"))
         snprintf(text, 100, "a list of --%s", own->name);
-    else if (is_word(word, length, "shared") || is_word(word, length, "cycles-balance"))
+    else if (is_prefix || is_word(word, length, "shared") ||
+             is_word(word, length, "cycles-balance"))
         snprintf(text, 100, "--%s %s", own->name, given_value(o, own->offset));
     else if (is_word(word, length, "single"))
         snprintf(text, 100, "--%s I=", own->name);
     else
-        snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length - is_prefix,
-                 word);
+        snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length, word);
     return text;
 }
 

@@ -290,6 +290,13 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
     return POPLINER_OK;
 }
 
+static bool has_headroom(const request *r) {
+    for (size_t i = 0; i < r->solver.num_objectives; i++)
+        if (r->objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
+            return true;
+    return false;
+}
+
 /* With --total-ipus: the objectives after the throughput. */
 static popliner_status parse_behind_throughput(request *r, const options *o,
                                                popliner_error *error) {
@@ -302,7 +309,13 @@ static popliner_status parse_behind_throughput(request *r, const options *o,
     if (strncmp(text, first, length) != 0 || text[length] != ',')
         return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
                           text, o->pareto != NULL ? "; give throughput,memory" : "");
-    return parse_objectives(r, option, strchr(text, ',') + 1, error);
+    popliner_status status = parse_objectives(r, option, strchr(text, ',') + 1, error);
+    if (status == POPLINER_OK && has_headroom(r))
+        status = fail_usage(error,
+                            "--%s %s: headroom is not with --total-ipus; give memory, which is the "
+                            "same for IPUs of one size",
+                            option, text);
+    return status;
 }
 
 /* Takes the requested objectives, if there are any. */
@@ -387,17 +400,22 @@ static size_t min_units(const request *r, const options *o) {
     return has_layers && o->solver != SOLVER_GREEDY;
 }
 
+/* True if some IPU has a limit. */
+static bool has_limit(const options *o, uint64_t limit_bytes, const popliner_costs_file *file) {
+    return limit_bytes < UINT64_MAX - 1 || o->mem_per_tile.count > 0 || o->sweep != NULL ||
+           (file != NULL && file->num_ipu_limits > 0);
+}
+
 /* Whether the fewest IPUs are looked for: nothing says how many there are, or what is best, and
  * there is a limit of memory, without which one IPU would do. */
 static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit_bytes,
                               const popliner_costs_file *file) {
-    const bool has_limit = limit_bytes < UINT64_MAX - 1 || o->mem_per_tile.count > 0 ||
-                           o->sweep != NULL || (file != NULL && file->num_ipu_limits > 0);
     const bool is_told = o->num_ipus.number > 0 || o->total_ipus > 0 ||
                          o->device_map.is_replicated || r->solver.num_mapped_stages > 0 ||
                          (file != NULL && (file->num_ipus > 0 || file->is_graph)) ||
                          (o->sweep != NULL && o->sweep->of_ipus) || options_fix_cuts(o);
-    return has_limit && !is_told && r->solver.num_objectives == 0 && o->solver != SOLVER_GREEDY;
+    return has_limit(o, limit_bytes, file) && !is_told && r->solver.num_objectives == 0 &&
+           o->solver != SOLVER_GREEDY;
 }
 
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
@@ -423,6 +441,11 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.should_stop_user = &s->interrupts;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
+    if (status == POPLINER_OK && has_headroom(r) && !has_limit(o, limit_bytes, file))
+        status =
+            fail_usage(error, "--%s %s: headroom needs a limit of each IPU; give --mem-per-tile",
+                       o->pareto != NULL ? "pareto" : "objective",
+                       o->pareto != NULL ? o->pareto : o->objective);
     if (status == POPLINER_OK && wants_fewest_ipus(r, o, limit_bytes, file)) {
         memcpy(r->objectives, fewest, sizeof fewest);
         r->solver.num_objectives = sizeof fewest / sizeof *fewest;
