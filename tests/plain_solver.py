@@ -73,6 +73,7 @@ class Stage:
     replicas: int = None
     plain: Fraction = Fraction(0)  # its cycles at speed 1, without links
     forward: int = None  # of them, at its speed and with links; None: not known
+    recomputed: int = 0  # of them
 
 
 @dataclass
@@ -289,11 +290,15 @@ class Costs:
                                 self.cuts[end], link,
                                 trained(request, self.units[edges[k]:end]),
                                 plain=time))
-            if self.has_passes:
-                own = sum(u["forward"] for u in self.units[edges[k]:end])
-                half = (self.cut_cycles[edges[k]] + self.cut_cycles[end]) // 2
-                stages[-1].forward = math.ceil((own + half) * self.scale / speed) + \
-                    (before + link) // 2
+            units, scale = self.units[edges[k]:end], self.scale
+            own = sum(decimal(u.get("cycles", 0)) for u in units) * scale
+            cuts = (self.cut_cycles[edges[k]] + self.cut_cycles[end]) * scale
+            forward = sum(decimal(u["forward"]) for u in units) * scale if self.has_passes \
+                else own // 3
+            stages[-1].forward = math.ceil((forward + cuts // 2) / Fraction(speed)) + \
+                (before + link) // 2
+            stages[-1].recomputed = max(0, math.ceil(time * scale / speed) -
+                                        math.ceil((own + cuts) / Fraction(speed)))
         return stages
 
 
@@ -419,7 +424,7 @@ def front_of(costs, request):
 
 
 def step_of(request, split, num_ipus):
-    """The time of a step, of whose undivided cycles a third is forward; None if no order is
+    """The time of a step, of whose units' undivided cycles a third is forward; None if no order is
     known."""
     rule, ahead = request.copies, None
     if request.copies is None:
@@ -434,11 +439,13 @@ def step_of(request, split, num_ipus):
     if lists is None:
         return None
     cost = []
-    for stage in split.stages:
-        forward = stage.cycles // 3 if stage.forward is None else stage.forward
+    for before, stage in zip([None, *split.stages], split.stages):
+        links = stage.link + (before.link if before else 0)
+        forward = (stage.cycles - links) // 3 + links // 2 if stage.forward is None \
+            else stage.forward
         forward = stage.cycles if rule == "inference" else min(forward, stage.cycles)
         back = stage.cycles - forward
-        weights = back // 2 if rule == "zero-bubble" else 0
+        weights = (back - min(stage.recomputed, back)) // 2 if rule == "zero-bubble" else 0
         cost.append({"F": forward, "B": back - weights, "W": weights})
     return plain_step.longest_path(lists, cost, len(split.stages) - 1)
 

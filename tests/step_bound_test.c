@@ -53,7 +53,7 @@ static void draw_costs(question *q, uint64_t *random) {
         return;
     }
     assert_int_equal(pl_costs_add_cycles(q->costs, NULL), POPLINER_OK);
-    const pl_passes_source source = {1, q->unit_cycles, forward, cuts};
+    const pl_passes_source source = {1, q->unit_cycles, forward, cuts, false};
     assert_int_equal(pl_costs_add_passes(q->costs, &source, NULL), POPLINER_OK);
     for (size_t first = 0; first < n; first++) {
         uint64_t sum = cuts[first];

@@ -111,9 +111,11 @@ class Drawn:
         whole = ceil(Fraction(sum(slowest) + latency + again) / speed) + link
         forward = ceil(Fraction(slowest[0] + latency // 2) / speed) + link // 2
         if not any("forward" in unit for unit in self.units):
-            forward = whole // 3
+            forward = ceil(Fraction(sum(slowest) // 3 + latency // 2) / speed) + link // 2
         forward = whole if self.rule == "inference" else min(forward, whole)
-        return {"F": forward, "B": whole - forward}
+        recomputed = whole - link - ceil(Fraction(sum(slowest) + latency) / speed)
+        weights = 0 if self.rule != "zero-bubble" else (whole - forward - recomputed) // 2
+        return {"F": forward, "B": whole - forward - weights, "W": weights}
 
     def lists(self, num_stages):
         rule = "none" if self.rule == "gpipe-interleaved" else self.rule.removesuffix("+1")
@@ -148,8 +150,6 @@ def check_random(popliner, scratch, count):
         cost = [drawn.passes(first, end, stage["ipu"], drawn.num_ipus)
                 for first, end, stage in zip([0] + ends, ends, stages)]
         assert [sum(it.values()) for it in cost] == [it["cycles"] for it in stages], (i, cost, stages)
-        if drawn.rule == "zero-bubble":
-            cost = [{"F": it["F"], "W": it["B"] // 2, "B": it["B"] - it["B"] // 2} for it in cost]
         lists = drawn.lists(len(stages))
         truth = longest_path(lists, cost, len(stages) - 1)
         assert step["cycles"] == truth, (i, drawn.rule, step, truth, drawn.document())
@@ -188,9 +188,6 @@ def check_rows(popliner, scratch, count):
             ends = [int(stage["to"][1:]) + 1 for stage in stages]
             cost = [drawn.passes(first, end, stage["ipu"], row["used"])
                     for first, end, stage in zip([0] + ends, ends, stages)]
-            if drawn.rule == "zero-bubble":
-                cost = [{"F": it["F"], "W": it["B"] // 2, "B": it["B"] - it["B"] // 2}
-                        for it in cost]
             truth = longest_path(drawn.lists(len(stages)), cost, len(stages) - 1)
             assert step["cycles"] == truth, (i, drawn.rule, row, truth, drawn.document())
             seen += 1
@@ -286,6 +283,13 @@ def check_by_hand(popliner, scratch):
         assert got[0] == [first, 57], (schedule, got)
 
 
+    assert cycles("--recompute full --schedule 1f1b --micro-batches 2", a, b) == ([78, 57], 205)
+    latency = {"cut_cycles": [24]}
+    assert cycles("--schedule 1f1b --micro-batches 4", {"cycles": 27}, {"cycles": 3},
+                  **latency) == ([51, 27], 210)
+    again = {"forward": 10, "backward": 20, "stash": 6, "inputs": 1, "recompute_cycles": 10}
+    assert cycles("--recompute full --schedule zero-bubble --micro-batches 3", again,
+                  again) == ([40, 40], 140)
     a = {"forward": 10, "backward": 20, "parameters": 50}
     assert cycles("--schedule inference --micro-batches 4", a, a) == ([10, 10], 50)
     assert cycles("--micro-batches 4", a, a) == ([30, 30], 150)

@@ -555,9 +555,10 @@ popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_sourc
     uint64_t *forward = passes->cycles + (n + 1) * num_samples;
     passes->num_samples = num_samples;
     passes->has_cuts = source->cut_cycles != NULL;
+    passes->are_thirds = source->are_thirds;
     for (size_t i = 0; i < n * num_samples; ++i) {
         passes->cycles[num_samples + i] = passes->cycles[i] + source->cycles[i];
-        forward[num_samples + i] = forward[i] + source->forward[i];
+        forward[num_samples + i] = forward[i] + (source->are_thirds ? 0 : source->forward[i]);
     }
     if (passes->has_cuts)
         memcpy(forward + (n + 1) * num_samples, source->cut_cycles,
@@ -565,7 +566,8 @@ popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_sourc
     return POPLINER_OK;
 }
 
-uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                          uint64_t *plain_cycles) {
     const pl_unit_passes *p = pl_costs_of_any_split(costs)->passes;
     const size_t n = costs->num_units;
     const uint64_t *cuts = pl_passes_cuts(p, n);
@@ -577,13 +579,13 @@ uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t
         if (s > 0 && sum <= slowest)
             continue;
         slowest = sum;
-        result = pl_passes_forward_before(p, n, last_unit + 1, s) -
-                 pl_passes_forward_before(p, n, first_unit, s);
+        result = pl_passes_forward_of(p, n, first_unit, last_unit + 1, s);
     }
     const uint64_t all = popliner_costs_cycles(costs, first_unit, last_unit);
     const uint64_t transfers = p->has_cuts     ? cuts[first_unit] + cuts[last_unit + 1]
                                : all > slowest ? all - slowest
                                                : 0;
+    *plain_cycles = slowest + transfers;
     return result + transfers / 2;
 }
 

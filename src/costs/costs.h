@@ -58,6 +58,7 @@ typedef struct pl_unit_passes {
     /* True if the units' cycles and `cuts` are all that a stage takes, except what it recomputes.
      * Else the rest is transfers. */
     bool has_cuts;
+    bool are_thirds; /* assumed: a third of the units of a stage is forward */
     /* [(units + 1) * num_samples] cycles of all earlier units, as many of their forward passes, and
      * [units + 1] that a cut before the unit adds on both sides */
     uint64_t cycles[];
@@ -142,20 +143,25 @@ typedef struct pl_passes_source {
     const uint64_t *cycles;     /* [units * num_samples] */
     const uint64_t *forward;    /* as many, of the forward passes */
     const uint64_t *cut_cycles; /* [units + 1]; NULL: unknown */
+    bool are_thirds;            /* then `forward` is NULL */
 } pl_passes_source;
 
 /* Gives the table passes. Errors: MEMORY. */
 popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source,
                                     popliner_error *error);
 
-/* Returns the cycles of all units before one, in a sample, modulo 2^64: differences are exact; and
- * those of their forward passes. */
+/* Returns the cycles of all units before one, in a sample, modulo 2^64: differences are exact. */
 static inline uint64_t pl_passes_before(const pl_unit_passes *passes, size_t unit, size_t sample) {
     return passes->cycles[unit * passes->num_samples + sample];
 }
-static inline uint64_t pl_passes_forward_before(const pl_unit_passes *passes, size_t num_units,
-                                                size_t unit, size_t sample) {
-    return pl_passes_before(passes, num_units + 1 + unit, sample);
+
+/* Returns the cycles of the forward passes of units, in a sample. */
+static inline uint64_t pl_passes_forward_of(const pl_unit_passes *passes, size_t num_units,
+                                            size_t first_unit, size_t end_unit, size_t sample) {
+    const size_t at = passes->are_thirds ? 0 : num_units + 1;
+    const uint64_t cycles = pl_passes_before(passes, at + end_unit, sample) -
+                            pl_passes_before(passes, at + first_unit, sample);
+    return passes->are_thirds ? pl_forward_third(cycles) : cycles;
 }
 
 /* Returns what each cut adds to the stages on both sides: [units + 1]. */
@@ -164,8 +170,10 @@ static inline const uint64_t *pl_passes_cuts(const pl_unit_passes *passes, size_
 }
 
 /* Returns the cycles of the forward pass of a stage, with half of its transfers; the table must
- * have passes. The rest of its cycles are of the backward pass. O(samples). */
-uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit);
+ * have passes. The rest of its cycles are of the backward pass. Sets *plain_cycles to those of both
+ * without what is recomputed. O(samples). */
+uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                          uint64_t *plain_cycles);
 
 /* Adds a triangle of cycles, all 0, unless there are cycles; these become one. Errors: MEMORY. */
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error);

@@ -452,9 +452,16 @@ static popliner_status read_cuts(pl_costs_json *r) {
     return POPLINER_OK;
 }
 
-/* Gives the table what of the units' cycles is forward. */
+/* Gives the table what of the units' cycles is forward, if the file has it, or if a stage may take
+ * other cycles than those of its units. */
 static popliner_status add_passes(const pl_costs_json *r) {
-    const pl_passes_source source = {r->num_samples, r->cycles, r->forward, r->cut_cycles};
+    const pl_passes_source source = {r->num_samples, r->cycles, r->has_passes ? r->forward : NULL,
+                                     r->cut_cycles, !r->has_passes};
+    const bool has_others = r->pipeline.recompute != POPLINER_RECOMPUTE_NONE ||
+                            json_object_get(r->root, "cut_cycles") != NULL;
+    if (!r->has_passes &&
+        (!r->has_cycles || !has_others || r->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE))
+        return POPLINER_OK;
     return pl_costs_add_passes(r->file->costs, &source, r->json.error);
 }
 
@@ -484,7 +491,7 @@ static popliner_status read_all(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status = intervals != NULL ? pl_costs_json_fill_listed(r, intervals)
                                    : pl_costs_json_fill_additive(r);
-    if (status == POPLINER_OK && r->has_passes)
+    if (status == POPLINER_OK && intervals == NULL)
         status = add_passes(r);
     if (status == POPLINER_OK && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         status = pl_costs_json_finish_variants(r, intervals != NULL);

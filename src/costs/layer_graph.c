@@ -214,7 +214,7 @@ static popliner_status fill_passes(const pl_layer_graph *graph, const pl_unit_gr
         cycles[unit] += graph->nodes[i].cycles;
         forward[unit] += graph->nodes[i].forward_cycles;
     }
-    const pl_passes_source source = {1, cycles, forward, NULL};
+    const pl_passes_source source = {1, cycles, forward, NULL, false};
     popliner_status status = pl_costs_add_passes(costs, &source, error);
     free(cycles);
     return status;

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 
@@ -153,23 +154,29 @@ static uint64_t run_all(run *r) {
 
 /* ---- The plan ---- */
 
-static bool has_passes(const popliner_costs *costs) {
-    return costs != NULL && pl_costs_of_any_split(costs)->passes != NULL;
+static const pl_unit_passes *passes_of(const popliner_costs *costs) {
+    return costs == NULL ? NULL : pl_costs_of_any_split(costs)->passes;
 }
 
 pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cycles,
                              const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs) {
-    pl_step_parts p = {.forward = pl_forward_third(stage->cycles)};
-    if (has_passes(costs))
-        p.forward = pl_speed_cycles(pl_speed_of(options, stage->ipu),
-                                    pl_costs_forward(costs, stage->first_unit, stage->last_unit)) +
-                    link_cycles / 2;
+    const uint64_t own = stage->cycles - link_cycles;
+    uint64_t plain = own;
+    pl_step_parts p = {.forward = pl_forward_third(own)};
+    if (passes_of(costs) != NULL) {
+        const uint64_t speed = pl_speed_of(options, stage->ipu);
+        p.forward = pl_speed_cycles(
+            speed, pl_costs_forward(costs, stage->first_unit, stage->last_unit, &plain));
+        plain = pl_smaller(pl_speed_cycles(speed, plain), own);
+    }
+    p.forward += link_cycles / 2;
     if (pipeline->schedule == POPLINER_SCHEDULE_INFERENCE || p.forward > stage->cycles)
         p.forward = stage->cycles;
     p.backward = stage->cycles - p.forward;
+    /* what is recomputed comes before any gradient */
     if (pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
-        p.weights = p.backward / 2;
+        p.weights = (p.backward - pl_smaller(own - plain, p.backward)) / 2;
     p.backward -= p.weights;
     return p;
 }
@@ -188,7 +195,7 @@ static bool divide(run *r, const popliner_plan *plan, const popliner_solver_opti
     }
     for (size_t d = 0; d < r->num_devices; ++d)
         r->devices[d].ahead = pl_step_passes_ahead(r->pipeline, d, r->num_devices, r->num_chunks);
-    return r->is_training && !has_passes(costs);
+    return r->is_training && (passes_of(costs) == NULL || passes_of(costs)->are_thirds);
 }
 
 /* Finds how many devices there are; 0 if the stages do not go round them. */

@@ -65,11 +65,11 @@ popliner_status pl_step_bound_create(pl_step_bound *bound, const pl_problem *pro
     *bound = (pl_step_bound){.pipeline = pipeline, .num_units = n, .num_stages = num_stages};
     if (problem->options->num_ipu_speeds > 0)
         return POPLINER_OK;
+    const bool is_zero_bubble = pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
     if (passes != NULL && passes->has_cuts && passes->num_samples == 1 && n <= MAX_UNITS &&
-        add_up(problem->costs, passes, n))
+        !(passes->are_thirds && is_zero_bubble) && add_up(problem->costs, passes, n))
         bound->passes = passes;
-    if (passes != NULL || problem->costs->added_cycles.ends == NULL ||
-        pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+    if (passes != NULL || problem->costs->added_cycles.ends == NULL || is_zero_bubble)
         return POPLINER_OK;
     bound->before = pl_new_array(n + 1, sizeof *bound->before);
     if (bound->before == NULL)
@@ -83,12 +83,16 @@ popliner_status pl_step_bound_choices(pl_step_bound *bound, const popliner_costs
                                       const uint64_t *least, popliner_error *error) {
     const pl_unit_passes *passes = pl_costs_of_any_split(costs)->passes;
     const size_t n = bound->num_units;
-    if (passes == NULL ? bound->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE
-                       : passes->num_samples > 1 || !passes->has_cuts)
+    if ((passes == NULL || passes->are_thirds) &&
+        bound->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+        return POPLINER_OK;
+    if (passes != NULL && (passes->num_samples > 1 || !passes->has_cuts))
         return POPLINER_OK;
     for (size_t unit = 0; passes != NULL && unit < n; ++unit)
-        if (least[unit + 1] - least[unit] < pl_passes_forward_before(passes, n, unit + 1, 0) -
-                                                pl_passes_forward_before(passes, n, unit, 0))
+        if (least[unit + 1] - least[unit] <
+            (passes->are_thirds
+                 ? pl_passes_before(passes, unit + 1, 0) - pl_passes_before(passes, unit, 0)
+                 : pl_passes_forward_of(passes, n, unit, unit + 1, 0)))
             return POPLINER_OK;
     bound->before = pl_new_array(n + 1, sizeof *bound->before);
     if (bound->before == NULL)
@@ -113,8 +117,7 @@ static pl_step_parts parts_of(const pl_step_bound *b, size_t first, size_t end) 
     if (b->passes == NULL && !is_inference)
         p.forward = pl_forward_third(all);
     else if (!is_inference)
-        p.forward = pl_passes_forward_before(b->passes, b->num_units, end, 0) -
-                    pl_passes_forward_before(b->passes, b->num_units, first, 0);
+        p.forward = pl_passes_forward_of(b->passes, b->num_units, first, end, 0);
     p.backward = all - p.forward;
     if (b->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
         p.weights = p.backward / 2;
