@@ -623,6 +623,7 @@ static void write_variables(const popliner_stage_detail *d, size_t count, pl_lay
         const size_t before = layout->text.length;
         pl_text size = {0};
         pl_text_add_grouped(&size, v->size_bytes);
+        layout->text.failed = layout->text.failed || size.failed;
         pl_text_format(&layout->text, "%*s%8s  ", PL_LABEL_WIDTH, "", size.failed ? "" : size.data);
         pl_text_add_words(&layout->text, v->category);
         pl_text_add(&layout->text, "  ");
