@@ -932,8 +932,13 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
     return POPLINER_OK;
 }
 
-size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage,
-                      const pl_variant_limits *limits, bool by_cycles, pl_variant_choice *choice) {
+/* ---- Choices --------------------------------------------------------------------------------- */
+
+/* Like pl_variants_choose; of equal ways it takes the first. Returns the way; `count` if none is
+ * within the limits. */
+static size_t choose_way(const pl_ways *ways, const popliner_interval *stage,
+                         const pl_variant_limits *limits, bool by_cycles,
+                         pl_variant_choice *choice) {
     size_t best = ways->count;
     *choice = (pl_variant_choice){0};
     for (size_t i = 0; i < ways->count; ++i) {
@@ -951,7 +956,18 @@ size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage,
     return best;
 }
 
-/* ---- Choices --------------------------------------------------------------------------------- */
+popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
+                                  const pl_variant_limits *limits, bool by_cycles,
+                                  pl_variant_choice *choice, pl_text *text, popliner_error *error) {
+    if (choices->variants != NULL)
+        return pl_variants_choose(choices->variants, stage, limits, by_cycles, choices->unit_names,
+                                  choice, text, error);
+    const size_t way = choose_way(&choices->ways, stage, limits, by_cycles, choice);
+    if (choice->exists && text != NULL)
+        pl_text_add(text, choices->ways.names[way]);
+    return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
+                                        : POPLINER_OK;
+}
 
 popliner_status pl_ways_join(popliner_costs *const *costs, const char *const *names, size_t count,
                              popliner_error *error) {

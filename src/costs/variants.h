@@ -156,11 +156,6 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
                               const pl_variant_limits *limits, popliner_costs **costs,
                               popliner_error *error);
 
-/* Like pl_variants_choose; of equal ways it takes the first. Returns the way; `count` if none is
- * within the limits. O(ways). */
-size_t pl_ways_choose(const pl_ways *ways, const popliner_interval *stage,
-                      const pl_variant_limits *limits, bool by_cycles, pl_variant_choice *choice);
-
 /* ---- Choices --------------------------------------------------------------------------------- */
 
 /* The choices of the stages of a table of costs. */
@@ -169,6 +164,12 @@ typedef struct pl_choices {
     const char *const *unit_names; /* [units], of variants */
     pl_ways ways;                  /* of which the table itself is the first */
 } pl_choices;
+
+/* Chooses for a stage alone on its IPU, between variants as pl_variants_choose does, or between ways,
+ * of equal ones the first. Errors: those of pl_variants_choose. */
+popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
+                                  const pl_variant_limits *limits, bool by_cycles,
+                                  pl_variant_choice *choice, pl_text *text, popliner_error *error);
 
 /* Makes a table choose between itself and others: costs[count], of which it is the first and
  * becomes the owner, also on failure. The names are static. Errors: MEMORY. */

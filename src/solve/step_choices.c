@@ -26,8 +26,8 @@ static size_t first_like(const pl_step_choices *c, size_t k) {
     for (; first < k; ++first) {
         const size_t other = pl_costs_place(c->table, c->num_stages, first);
         if (other == place || c->table->max_stages_to_end == 1 ||
-            (c->of->variants != NULL && pl_pipeline_copies(&c->variants.pipeline, other) ==
-                                            pl_pipeline_copies(&c->variants.pipeline, place)))
+            (c->of->variants != NULL && pl_pipeline_copies(&c->of->variants->pipeline, other) ==
+                                            pl_pipeline_copies(&c->of->variants->pipeline, place)))
             break;
     }
     return first;
@@ -62,11 +62,10 @@ popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_
         return POPLINER_OK;
     popliner_status status;
     if (choices->of->variants != NULL) {
-        choices->variants = *choices->of->variants;
-        if (num_stages < choices->variants.max_stages)
-            choices->variants.max_stages = num_stages;
-        status = pl_variants_costs(&choices->variants, costs, &limits, &choices->table, error);
-        choices->variants = *choices->of->variants;
+        pl_variants variants = *choices->of->variants;
+        if (num_stages < variants.max_stages)
+            variants.max_stages = num_stages;
+        status = pl_variants_costs(&variants, costs, &limits, &choices->table, error);
     } else {
         status = pl_ways_costs(&choices->of->ways, num_stages, &limits, &choices->table, error);
     }
@@ -94,14 +93,7 @@ popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
     popliner_interval stage = *units;
     stage.stages_to_end = pl_costs_place(choices->table, choices->num_stages, k);
     const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
-    if (choices->of->variants != NULL)
-        return pl_variants_choose(&choices->variants, &stage, &limits, true,
-                                  choices->of->unit_names, choice, text, error);
-    const size_t way = pl_ways_choose(&choices->of->ways, &stage, &limits, true, choice);
-    if (choice->exists && text != NULL)
-        pl_text_add(text, choices->of->ways.names[way]);
-    return text != NULL && text->failed ? pl_fail_memory(error, "the choices of stages")
-                                        : POPLINER_OK;
+    return pl_choices_choose(choices->of, &stage, &limits, true, choice, text, error);
 }
 
 popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,

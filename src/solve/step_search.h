@@ -124,7 +124,6 @@ typedef struct pl_step_choices {
     const pl_problem *problem; /* of the table; the owner sets it, and the work */
     uint64_t *work;
     popliner_costs *table; /* the smallest peak of each stage, and no cycles */
-    pl_variants variants;  /* those of the choices, for pipelines of any length; borrowed */
     size_t num_stages;
     size_t *like; /* [num_stages] the first stage that chooses like this one: has the same copies */
     pl_step_choice *made; /* [num_stages], of each a triangle */

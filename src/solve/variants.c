@@ -311,34 +311,20 @@ static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_
                                                     : most_bytes_of(s, plan->stages[stage].ipu);
 }
 
-/* Chooses for a stage alone on its IPU, within limits. */
-static popliner_status choose_alone(const search *s, const popliner_interval *stage,
-                                    const pl_variant_limits *limits, bool by_cycles,
-                                    pl_variant_choice *choice, pl_text *text,
-                                    popliner_error *error) {
-    if (s->has_variants)
-        return pl_variants_choose(&s->variants, stage, limits, by_cycles, s->choices->unit_names,
-                                  choice, text, error);
-    size_t way = pl_ways_choose(&s->ways, stage, limits, by_cycles, choice);
-    if (choice->exists && text != NULL)
-        pl_text_add(text, s->ways.names[way]);
-    return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
-                                        : POPLINER_OK;
-}
-
 /* Chooses the fewest cycles on an IPU within max_bytes, then the smallest peak. */
 static popliner_status choose_within(const search *s, const popliner_interval *stage,
                                      uint64_t speed, uint64_t max_bytes, pl_variant_choice *choice,
                                      pl_text *text, popliner_error *error) {
     pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
     if (speed == POPLINER_SPEED_ONE)
-        return choose_alone(s, stage, &limits, true, choice, text, error);
+        return pl_choices_choose(s->choices, stage, &limits, true, choice, text, error);
     /* more cycles may take as long, for the speed rounds them */
-    popliner_status status = choose_alone(s, stage, &limits, true, choice, NULL, error);
+    popliner_status status =
+        pl_choices_choose(s->choices, stage, &limits, true, choice, NULL, error);
     if (status != POPLINER_OK || !choice->exists)
         return status;
     limits.max_cycles = pl_speed_most(speed, pl_speed_cycles(speed, choice->cycles));
-    return choose_alone(s, stage, &limits, false, choice, text, error);
+    return pl_choices_choose(s->choices, stage, &limits, false, choice, text, error);
 }
 
 static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
