@@ -286,18 +286,12 @@ popliner_status reports_choose(session *s, popliner_error *error) {
 
 /* ---- what is asked ---- */
 
-/* Whether the objectives ask for cycles, or for their spread. */
-static bool wants_cycles(const request *r) {
-    for (size_t i = 0; i < r->solver.num_objectives; i++)
-        if (r->solver.objectives[i] == POPLINER_OBJECTIVE_CYCLES)
-            return true;
-    return false;
-}
-
 static popliner_status check_cycles(const request *r, const options *o, const group *g,
                                     popliner_error *error) {
     const member *first = &g->members[0];
-    for (size_t i = 0; wants_cycles(r) && i < g->names.count; i++) {
+    if (!request_wants(&r->solver, POPLINER_OBJECTIVE_CYCLES))
+        return POPLINER_OK;
+    for (size_t i = 0; i < g->names.count; i++) {
         const member *m = &g->members[i];
         if (m->info.cycles_source < POPLINER_CYCLES_ESTIMATED)
             return fail_usage(error,

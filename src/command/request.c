@@ -290,16 +290,15 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
     return POPLINER_OK;
 }
 
-static bool has_headroom(const request *r) {
-    for (size_t i = 0; i < r->solver.num_objectives; i++)
-        if (r->objectives[i] == POPLINER_OBJECTIVE_HEADROOM)
+bool request_wants(const popliner_solver_options *solver, popliner_objective objective) {
+    for (size_t i = 0; i < solver->num_objectives; i++)
+        if (solver->objectives[i] == objective)
             return true;
     return false;
 }
 
 /* With --total-ipus: the objectives after the throughput. */
-static popliner_status parse_behind_throughput(request *r, const options *o,
-                                               popliner_error *error) {
+static popliner_status parse_after_throughput(request *r, const options *o, popliner_error *error) {
     const char *text = o->pareto != NULL ? o->pareto : o->objective;
     const char *option = o->pareto != NULL ? "pareto" : "objective";
     const char *first = o->pareto != NULL ? "throughput,memory" : "throughput";
@@ -310,7 +309,7 @@ static popliner_status parse_behind_throughput(request *r, const options *o,
         return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
                           text, o->pareto != NULL ? "; give throughput,memory" : "");
     popliner_status status = parse_objectives(r, option, strchr(text, ',') + 1, error);
-    if (status == POPLINER_OK && has_headroom(r))
+    if (status == POPLINER_OK && request_wants(&r->solver, POPLINER_OBJECTIVE_HEADROOM))
         status = fail_usage(error,
                             "--%s %s: headroom is not with --total-ipus; give memory, which is the "
                             "same for IPUs of one size",
@@ -321,7 +320,7 @@ static popliner_status parse_behind_throughput(request *r, const options *o,
 /* Takes the requested objectives, if there are any. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
     if (o->total_ipus > 0)
-        return parse_behind_throughput(r, o, error);
+        return parse_after_throughput(r, o, error);
     if (o->objective != NULL)
         return parse_objectives(r, "objective", o->objective, error);
     if (o->pareto == NULL)
@@ -441,7 +440,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.should_stop_user = &s->interrupts;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
-    if (status == POPLINER_OK && has_headroom(r) && !has_limit(o, limit_bytes, file))
+    if (status == POPLINER_OK && request_wants(&r->solver, POPLINER_OBJECTIVE_HEADROOM) &&
+        !has_limit(o, limit_bytes, file))
         status =
             fail_usage(error, "--%s %s: headroom needs a limit of each IPU; give --mem-per-tile",
                        o->pareto != NULL ? "pareto" : "objective",

@@ -98,6 +98,9 @@ popliner_status request_of_profile(request *r, session *s, popliner_memory_model
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
                                                      const popliner_costs *costs);
 
+/* Whether an objective is among those that are requested. */
+bool request_wants(const popliner_solver_options *solver, popliner_objective objective);
+
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);
 

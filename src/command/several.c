@@ -42,15 +42,6 @@ static const char *write_used(const popliner_plan *plan, char text[WORDS_NUMBER_
     return plan->num_stages == 0 ? NULL : text;
 }
 
-/* Whether the table has a column of the IPUs as an objective. */
-static bool has_ipus(const popliner_certificate_input *names) {
-    const popliner_solver_options *o = names->options;
-    for (size_t i = 0; i < o->num_objectives; i++)
-        if (o->objectives[i] == POPLINER_OBJECTIVE_IPUS)
-            return true;
-    return false;
-}
-
 /* Shows the splits of a sweep or a front. */
 static popliner_status show_splits(session *s, const several *own, const char *headline,
                                    size_t marked_row, char **text, popliner_error *error) {
@@ -58,7 +49,7 @@ static popliner_status show_splits(session *s, const several *own, const char *h
     const popliner_plan *const *plans = sweep != NULL ? sweep->plans : own->pareto->plans;
     const size_t count = sweep != NULL ? sweep->num_values : own->pareto->num_points;
     const size_t used = sweep != NULL; /* the column */
-    const bool has_used = !has_ipus(own->names);
+    const bool has_used = !request_wants(own->names->options, POPLINER_OBJECTIVE_IPUS);
     row_texts *texts = calloc(count + 1, sizeof *texts);
     popliner_split_row *rows = calloc(count + 1, sizeof *rows);
     popliner_status status =

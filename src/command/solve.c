@@ -410,14 +410,6 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
 
 /* ---- a profile ---- */
 
-/* True if an objective was requested. */
-static bool wants(const request *r, popliner_objective objective) {
-    for (size_t i = 0; i < r->solver.num_objectives; i++)
-        if (r->solver.objectives[i] == objective)
-            return true;
-    return false;
-}
-
 popliner_status solve_check_choices(const session *s, popliner_error *error) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     if (s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
@@ -440,7 +432,8 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
     popliner_status status =
         popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
     bool has_replicas = s->options.total_ipus > 0;
-    if (status == POPLINER_OK && (wants(r, POPLINER_OBJECTIVE_CYCLES) || has_replicas) &&
+    if (status == POPLINER_OK &&
+        (request_wants(&r->solver, POPLINER_OBJECTIVE_CYCLES) || has_replicas) &&
         info.cycles_source < POPLINER_CYCLES_ESTIMATED)
         status = fail_usage(error,
                             "--%s%s: the profile has no cycles of computing; compile "
