@@ -304,30 +304,27 @@ static popliner_status choose_for_ipu(const pl_ways *ways, const popliner_interv
                                       size_t count, const popliner_solver_options *o, size_t ipu,
                                       popliner_recompute *recompute, popliner_error *error) {
     const uint64_t limit_bytes = pl_limit_of(o, ipu, o->mem_per_tile);
-    uint64_t best_bytes = UINT64_MAX;
-    uint64_t best_cycles = UINT64_MAX;
+    pl_variant_choice best = {0};
     popliner_status status = POPLINER_OK;
     for (size_t way = 0; status == POPLINER_OK && way < ways->count; way++) {
         const popliner_costs *costs = ways->costs[way];
-        uint64_t bytes = 0;
-        uint64_t cycles = 0;
+        pl_variant_choice own = {.exists = true};
         if (count == 1)
-            bytes = popliner_costs_peak(costs, units->first_unit, units->last_unit,
-                                        units->stages_to_end);
+            own.peak_bytes = popliner_costs_peak(costs, units->first_unit, units->last_unit,
+                                                 units->stages_to_end);
         else
-            status = pl_costs_shared_peak(costs, units, count, &bytes, error);
+            status = pl_costs_shared_peak(costs, units, count, &own.peak_bytes, error);
         for (size_t i = 0; i < count; i++)
-            cycles += pl_speed_cycles(
+            own.cycles += pl_speed_cycles(
                 pl_speed_of(o, ipu),
                 popliner_costs_cycles(costs, units[i].first_unit, units[i].last_unit));
-        const bool fits = bytes <= limit_bytes;
-        const bool is_better = fits != (best_bytes <= limit_bytes) ? fits
-                               : fits && cycles != best_cycles     ? cycles < best_cycles
-                                                                   : bytes < best_bytes;
+        const bool fits = own.peak_bytes <= limit_bytes;
+        const bool is_better = !best.exists || (fits == (best.peak_bytes <= limit_bytes)
+                                                    ? pl_variant_choice_is_better(&own, &best, fits)
+                                                    : fits);
         if (status != POPLINER_OK || !is_better)
             continue;
-        best_bytes = bytes;
-        best_cycles = cycles;
+        best = own;
         *recompute = (popliner_recompute)pl_find_name(pl_recompute_name, ways->names[way]);
     }
     return status;
@@ -347,10 +344,9 @@ static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
     *recomputes = pl_new_array(plan->num_stages, sizeof **recomputes);
     if (units == NULL || *recomputes == NULL)
         status = pl_fail_memory(error, "the stages of the plan");
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++)
         status = choose_for_ipu(&t->costs->choices->ways, units, find_on_ipu(t, plan, i, units), o,
                                 plan->stages[i].ipu, &(*recomputes)[i], error);
-    }
     free(units);
     popliner_costs_free(t->costs);
     t->costs = NULL;
