@@ -214,7 +214,8 @@ static void stages_choose_what_they_recompute(void **state) {
     assert_refused(&run, 2,
                    "--recompute auto: needs a --schedule that keeps activations, like popart");
     RUN(&run, path, "--solve", "--recompute", "auto:none,full");
-    assert_refused(&run, 2, "--recompute auto:none,full: not with a file of costs, which says");
+    assert_refused(&run, 2,
+                   "--recompute auto:none,full: not with a file of costs, which says what to");
     RUN(&run, path, "--solve", "--objective", "headroom");
     assert_refused(&run, 2,
                    "--objective headroom: headroom needs a limit of each IPU; give --mem-per-tile");

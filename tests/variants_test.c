@@ -504,6 +504,20 @@ static void every_split_with_every_choice(void **state) {
 
 /* ---- by hand -------------------------------------------------------------------------------- */
 
+/* Writes 12 equal layers, which may store less and take longer. Returns the length of the text. */
+static size_t write_layers(char text[TEXT_SIZE]) {
+    size_t length = (size_t)snprintf(text, TEXT_SIZE, "%s",
+                                     "{\"format\": \"popliner-costs\", \"version\": 1, "
+                                     "\"units\": [");
+    for (size_t u = 0; u < 12; u++)
+        length += (size_t)snprintf(text + length, TEXT_SIZE - length,
+                                   "%s{\"name\": \"l%zu\", \"memory\": 10, \"cycles\": 20, "
+                                   "\"stash\": 4, \"variants\": [{\"name\": \"some\", "
+                                   "\"stash\": 1, \"cycles\": 23}]}",
+                                   u > 0 ? ", " : "", u);
+    return length + (size_t)snprintf(text + length, TEXT_SIZE - length, "]}");
+}
+
 /* Many equal layers: of each stage as many recompute as its place in the pipeline asks for. 12
  * layers of 10 bytes with a stash of 4, or of 1 for 3 more cycles, on three IPUs with y copies of a
  * stage y from the end and 4 layers each: 40 + 3 * 16 = 88, 72 and 56 bytes. Of 60 bytes the first
@@ -512,16 +526,7 @@ static void every_split_with_every_choice(void **state) {
 static void layers_choose_one_by_one(void **state) {
     (void)state;
     static char text[TEXT_SIZE];
-    size_t length = (size_t)snprintf(text, sizeof text, "%s",
-                                     "{\"format\": \"popliner-costs\", \"version\": 1, "
-                                     "\"units\": [");
-    for (size_t u = 0; u < 12; u++)
-        length += (size_t)snprintf(text + length, sizeof text - length,
-                                   "%s{\"name\": \"l%zu\", \"memory\": 10, \"cycles\": 20, "
-                                   "\"stash\": 4, \"variants\": [{\"name\": \"some\", "
-                                   "\"stash\": 1, \"cycles\": 23}]}",
-                                   u > 0 ? ", " : "", u);
-    length += (size_t)snprintf(text + length, sizeof text - length, "]}");
+    const size_t length = write_layers(text);
     popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = 3};
     popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
     const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES};
@@ -576,16 +581,7 @@ static void layers_choose_one_by_one(void **state) {
 static void stages_on_one_ipu_choose_together(void **state) {
     (void)state;
     static char text[TEXT_SIZE];
-    size_t length = (size_t)snprintf(text, sizeof text, "%s",
-                                     "{\"format\": \"popliner-costs\", \"version\": 1, "
-                                     "\"units\": [");
-    for (size_t u = 0; u < 12; u++)
-        length += (size_t)snprintf(text + length, sizeof text - length,
-                                   "%s{\"name\": \"l%zu\", \"memory\": 10, \"cycles\": 20, "
-                                   "\"stash\": 4, \"variants\": [{\"name\": \"some\", "
-                                   "\"stash\": 1, \"cycles\": 23}]}",
-                                   u > 0 ? ", " : "", u);
-    length += (size_t)snprintf(text + length, sizeof text - length, "]}");
+    const size_t length = write_layers(text);
     const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
                                         .recompute = POPLINER_RECOMPUTE_AUTO,
                                         .max_stages = 3};
