@@ -20,6 +20,7 @@ typedef struct question {
     size_t num_units;
     size_t num_stages;
     bool adds_up;
+    bool are_thirds; /* of the units: no passes are given */
 } question;
 
 /* Costs that add up, without passes: a third of them is forward. */
@@ -53,7 +54,8 @@ static void draw_costs(question *q, uint64_t *random) {
         return;
     }
     assert_int_equal(pl_costs_add_cycles(q->costs, NULL), POPLINER_OK);
-    const pl_passes_source source = {1, q->unit_cycles, forward, cuts, false};
+    q->are_thirds = test_below(random, 3) == 0;
+    const pl_passes_source source = {1, q->unit_cycles, forward, cuts, q->are_thirds};
     assert_int_equal(pl_costs_add_passes(q->costs, &source, NULL), POPLINER_OK);
     for (size_t first = 0; first < n; first++) {
         uint64_t sum = cuts[first];
@@ -123,6 +125,7 @@ static void check_bounds(bool adds_up, double least_share) {
     uint64_t random = 30;
     double sum_of_shares = 0;
     size_t num_equal = 0;
+    size_t num_unbounded = 0; /* zero-bubble divides the backward passes, which are not known */
     for (size_t i = 0; i < count; i++) {
         question q;
         pl_problem problem = {0};
@@ -137,22 +140,25 @@ static void check_bounds(bool adds_up, double least_share) {
         assert_true(pl_step_bound_allows(&bound, least));
         assert_int_equal(pl_step_bound_least(&bound, least / 2), least / 2);
         /* all passes of a unit, one after another; cuts may hide them, but not all units */
-        for (size_t u = 0; !adds_up && u < q.num_units; u++)
+        const bool has_bound =
+            !q.are_thirds || q.pipeline.copies.rule != POPLINER_COPIES_ZERO_BUBBLE;
+        for (size_t u = 0; !adds_up && has_bound && u < q.num_units; u++)
             assert_true(least >= q.pipeline.copies.num_micro_batches * q.unit_cycles[u]);
         if (adds_up && q.pipeline.copies.rule != POPLINER_COPIES_ZERO_BUBBLE)
             assert_true(least >= popliner_costs_cycles(q.costs, 0, q.num_units - 1));
         assert_true(least == 0 || !pl_step_bound_allows(&bound, least - 1));
         num_equal += least == fastest;
         pl_step_bound_free(&bound);
-        sum_of_shares += fastest == 0 ? 1 : (double)least / (double)fastest;
+        num_unbounded += !has_bound;
+        sum_of_shares += !has_bound ? 0 : fastest == 0 ? 1 : (double)least / (double)fastest;
         pl_problem_free(&problem);
         popliner_costs_free(q.costs);
     }
     printf("%zu of %zu are equal; on average the bound is %.3f of the step\n", num_equal, count,
-           sum_of_shares / (double)count);
+           sum_of_shares / (double)(count - num_unbounded));
     /* a bound of nothing would pass, too */
     assert_true(num_equal > count / 5);
-    assert_true(sum_of_shares > least_share * (double)count);
+    assert_true(sum_of_shares > least_share * (double)(count - num_unbounded));
 }
 
 static void test_no_split_is_below_the_bound(void **state) {
