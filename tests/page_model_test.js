@@ -285,8 +285,10 @@ function checkAnswers(data, model, name) {
         const own = Model.solve(model, settings);
         if (own.split !== null)
             own.step = Model.step(model, settings, own.split.cuts);
-        // a page has no passes of the units of costs, and then no step
-        assert.ok(!told.totals.step || model.costs !== null || own.step !== null, line);
+        // costs that follow the split have one number of copies for each length of a pipeline
+        const { follows_split: follows } = model.pipelines[settings.pipeline];
+        assert.ok(!told.totals.step || (model.costs !== null && follows) || own.step !== null ||
+            told.totals.step.cycles === null, line);
         compareAnswer(own, told, `${name}, ${line}`, model.costs);
         if (own.split !== null)
             assert.deepStrictEqual(Model.broken(model, settings, own.split.cuts), [], line);
@@ -777,7 +779,7 @@ function costsCases() {
         listOf(7, 9000).map((memory, i) => `p${i},${memory},${random(9)}.5,${random(9)}\n`)
             .join('')}`);
     return [[layers, '--solve', '--num-ipus', '4', '--schedule', '1f1b', '--micro-batches', '3'],
-        [devices, '--solve', '--recompute', 'full', '--schedule', 'popart'],
+        [devices, '--solve', '--recompute', 'full', '--schedule', 'popart', '--micro-batches', '5'],
         [layersFile('fractions', 15, 'time (ms)'), '--solve', '--schedule', 'zero-bubble',
             '--micro-batches', '6', '--mem-per-tile', '15K,1=12K', '--reserve', '1K',
             '--ipu-speed', '1=0.5', '--bandwidth', '5.25,0-1=0.125'],

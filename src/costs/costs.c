@@ -547,7 +547,7 @@ popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_sourc
                                     popliner_error *error) {
     const size_t n = costs->num_units;
     const size_t num_samples = source->num_samples;
-    const size_t count = (n + 1) * (2 * num_samples + 1);
+    const size_t count = pl_passes_count(n, num_samples);
     pl_unit_passes *passes = calloc(1, sizeof *passes + count * sizeof *passes->cycles);
     costs->passes = passes;
     if (passes == NULL)

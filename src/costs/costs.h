@@ -150,6 +150,11 @@ typedef struct pl_passes_source {
 popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source,
                                     popliner_error *error);
 
+/* Returns how many numbers `cycles` of the passes of so many units has. */
+static inline size_t pl_passes_count(size_t num_units, size_t num_samples) {
+    return (num_units + 1) * (2 * num_samples + 1);
+}
+
 /* Returns the cycles of all units before one, in a sample, modulo 2^64: differences are exact. */
 static inline uint64_t pl_passes_before(const pl_unit_passes *passes, size_t unit, size_t sample) {
     return passes->cycles[unit * passes->num_samples + sample];

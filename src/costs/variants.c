@@ -654,7 +654,7 @@ popliner_status pl_variants_full(const pl_variants *variants, const popliner_cos
     if (status == POPLINER_OK)
         status = pl_costs_add_cycles(made, error);
     if (status == POPLINER_OK && passes != NULL) {
-        const size_t count = 2 * (num_units + 1) * passes->num_samples + num_units + 1;
+        const size_t count = pl_passes_count(num_units, passes->num_samples);
         const size_t size = sizeof *passes + count * sizeof *passes->cycles;
         made->passes = malloc(size);
         if (made->passes != NULL)

@@ -443,6 +443,8 @@ const Model = (() => {
             table.followSplit();
         if (pipeline.cycles !== null)
             table.fill('cycles', 1, pipeline.cycles);
+        if (pipeline.passes)
+            table.divide(pipeline.passes, unpack(pipeline.passes.cycles));
         table.fill('cuts', 1, cuts);
         lastTable = { of: model.pipelines, key, table };
         return table;

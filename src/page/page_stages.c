@@ -176,8 +176,8 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
     const popliner_pipeline *pipeline = &p->pipeline;
     const popliner_costs *costs = p->costs;
     const size_t max_stages = max_stages_of(p, num_units);
-    /* of costs a page has no passes, and one number of copies for each length of a pipeline */
-    const bool has_step = costs == NULL || (costs->passes == NULL && !costs->follows_split);
+    /* a page of costs has one number of copies for each length of a pipeline */
+    const bool has_step = costs == NULL || !costs->follows_split;
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "schedule", pl_schedule_name(pipeline->schedule));
     pl_put_text(json, "recompute", pl_recompute_name(pipeline->recompute));
@@ -193,6 +193,16 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
                 costs != NULL ? costs->follows_split : pl_pipeline_follows_split(pipeline));
     pl_put_number(json, "max_stages", max_stages);
     pl_put_packed_numbers(json, "cycles", p->cycles, pl_triangle_size(num_units));
+    if (costs != NULL && costs->passes != NULL) {
+        const pl_unit_passes *passes = costs->passes;
+        pl_put_open(json, "passes", '{');
+        pl_put_number(json, "samples", passes->num_samples);
+        pl_put_flag(json, "have_cuts", passes->has_cuts);
+        pl_put_flag(json, "are_thirds", passes->are_thirds);
+        pl_put_packed_numbers(json, "cycles", passes->cycles,
+                              pl_passes_count(num_units, passes->num_samples));
+        pl_put_close(json);
+    }
     pl_put_open(json, "copies", '{');
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         pl_packed packed = {0};

@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/text.h"
-#include "costs/triangle.h"
+#include "costs/costs.h"
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
@@ -42,6 +42,12 @@ popliner_status popliner_module_name_unit(popliner_module *module, size_t unit, 
 PL_EXPORTED(popliner_module_fill)
 popliner_status popliner_module_fill(popliner_module *module, popliner_costs_of kind,
                                      size_t stages_to_end, const uint64_t *values);
+
+/* Divides the cycles of the table into passes: as in `pl_unit_passes`, of which `cycles` has `count`
+ * numbers. Errors: USAGE, MEMORY. */
+PL_EXPORTED(popliner_module_divide)
+popliner_status popliner_module_divide(popliner_module *module, size_t num_samples, bool has_cuts,
+                                       bool are_thirds, const uint64_t *cycles, size_t count);
 
 /* Says that peaks are by the number of all stages, not of those to the end. Errors: MEMORY. */
 PL_EXPORTED(popliner_module_follow_split)
@@ -385,6 +391,22 @@ popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
                          : popliner_costs_set_peak(m->costs, first, last, stages_to_end, *values++,
                                                    &m->error);
     return status;
+}
+
+popliner_status popliner_module_divide(popliner_module *m, size_t num_samples, bool has_cuts,
+                                       bool are_thirds, const uint64_t *cycles, size_t count) {
+    if (count != pl_passes_count(m->num_units, num_samples))
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are not %zu passes", count);
+    pl_unit_passes *passes = malloc(sizeof *passes + count * sizeof *cycles);
+    if (passes == NULL)
+        return pl_fail_memory(&m->error, "the passes of the units");
+    passes->num_samples = num_samples;
+    passes->has_cuts = has_cuts;
+    passes->are_thirds = are_thirds;
+    memcpy(passes->cycles, cycles, count * sizeof *cycles);
+    free(m->costs->passes);
+    m->costs->passes = passes;
+    return POPLINER_OK;
 }
 
 /* Says what pipeline the costs are for, if they follow the split; of others nobody asks. */

@@ -58,6 +58,12 @@ const Solver = (() => {
                 this.place, KINDS.indexOf(kind), stagesToEnd, place)));
         }
 
+        // Divides the cycles into passes, as a page has them.
+        divide({ samples, have_cuts: haveCuts, are_thirds: areThirds }, cycles) {
+            this.withNumbers(cycles, (place) => this.check(this.calls.popliner_module_divide(
+                this.place, samples, haveCuts, areThirds, place, cycles.length)));
+        }
+
         // Peaks are by the number of all stages, not of those to the end.
         followSplit() {
             this.check(this.calls.popliner_module_follow_split(this.place));
