@@ -491,10 +491,13 @@ static popliner_status try_constraints(advice *a) {
 /* Finds the fewest stages that suffice if each has its own IPU. */
 static popliner_status try_without_map(advice *a) {
     const pl_problem *p = a->problem;
-    size_t known = pl_costs_of_any_split(p->costs)->max_stages_to_end;
+    const popliner_costs *costs = pl_costs_of_any_split(p->costs);
+    size_t known = costs->max_stages_to_end;
     trial t = {0};
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_WITHOUT_MAP};
-    if (!p->is_mapped)
+    /* the copies of an interleaved pipeline are for its number of stages on each IPU */
+    if (!p->is_mapped ||
+        (costs->has_pipeline && costs->pipeline.copies.rule == POPLINER_COPIES_INTERLEAVED))
         return POPLINER_OK;
     popliner_status status = begin_trial(a, &t);
     if (status != POPLINER_OK)
