@@ -44,6 +44,7 @@ typedef struct pl_mip {
     pl_mip_entry *entries; /* each row and column at most once */
     size_t num_entries;
     size_t entry_capacity;
+    bool failed; /* memory was short, or there are too many entries; nothing more is added */
 } pl_mip;
 
 /* True if this build has GLPK (glpk_session.c), false if not (glpk_absent.c). */

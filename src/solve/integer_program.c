@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/glpk_session.h"
 #include "solve/integer_program.h"
@@ -98,11 +100,11 @@ static popliner_status lay_places(pl_integer_program *s, popliner_error *error) 
 
 /* ---- intervals that can be in a split ---- */
 
-static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_error *error) {
-    if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
-        return pl_fail_memory(error, "the intervals of the integer program");
-    s->columns[s->num_columns++] = c;
-    return POPLINER_OK;
+static void add_column(pl_integer_program *s, pl_column c, pl_arrays *arrays) {
+    if (pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
+        s->columns[s->num_columns++] = c;
+    else
+        arrays->failed = true;
 }
 
 /* Marks the intervals from a unit on that may be at a place. Excludes cuts that alone exceed the
@@ -161,16 +163,14 @@ static void find_ways(const pl_integer_program *s, ways *w, uint8_t *ok) {
 }
 
 /* Collects, place by place, the intervals on a way from the first unit to the last. */
-static popliner_status collect_by_place(pl_integer_program *s, popliner_error *error) {
+static void collect_by_place(pl_integer_program *s, pl_arrays *arrays) {
     size_t n = s->problem->num_units;
     size_t width = n + 1;
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
-    ways w = {pl_new_array(s->num_places * width, 1), pl_new_array(s->num_places * width, 1)};
-    popliner_status status = POPLINER_OK;
-    if (ok == NULL || w.here == NULL || w.to_end == NULL) {
-        status = pl_fail_memory(error, "the intervals of the integer program");
-        goto done;
-    }
+    uint8_t *ok = pl_arrays_new(arrays, n, sizeof *ok);
+    ways w = {pl_arrays_new(arrays, s->num_places * width, 1),
+              pl_arrays_new(arrays, s->num_places * width, 1)};
+    if (arrays->failed)
+        return;
     find_ways(s, &w, ok);
     for (size_t place = 0; place < s->num_places; ++place)
         for (size_t i = 0; i < n; ++i) {
@@ -182,32 +182,21 @@ static popliner_status collect_by_place(pl_integer_program *s, popliner_error *e
                 bool goes_on = d + 1 == n - i ? at->ends
                                               : at->next < s->num_places &&
                                                     w.to_end[at->next * width + i + d + 1] != 0;
-                if (ok[d] == 0 || !goes_on)
-                    continue;
-                status = add_column(s, (pl_column){place, i, i + d}, error);
-                if (status != POPLINER_OK)
-                    goto done;
+                if (ok[d] != 0 && goes_on)
+                    add_column(s, (pl_column){place, i, i + d}, arrays);
             }
         }
-done:
-    free(ok);
-    free(w.here);
-    free(w.to_end);
-    return status;
 }
 
 /* Like collect_by_place, if all places are one: uses the fewest stages before and after an
  * interval. */
-static popliner_status collect_anywhere(pl_integer_program *s, popliner_error *error) {
+static void collect_anywhere(pl_integer_program *s, pl_arrays *arrays) {
     size_t n = s->problem->num_units;
-    popliner_status status = POPLINER_OK;
-    uint8_t *ok = pl_new_array(n * n, sizeof *ok);
-    size_t *before = pl_new_array(n + 1, sizeof *before);
-    size_t *after = pl_new_array(n + 1, sizeof *after);
-    if (ok == NULL || before == NULL || after == NULL) {
-        status = pl_fail_memory(error, "the intervals of the integer program");
-        goto done;
-    }
+    uint8_t *ok = pl_arrays_new(arrays, n * n, sizeof *ok);
+    size_t *before = pl_arrays_new(arrays, n + 1, sizeof *before);
+    size_t *after = pl_arrays_new(arrays, n + 1, sizeof *after);
+    if (arrays->failed)
+        return;
     for (size_t i = 0; i <= n; ++i)
         before[i] = after[i] = n + 1;
     before[0] = after[n] = 0;
@@ -222,35 +211,30 @@ static popliner_status collect_anywhere(pl_integer_program *s, popliner_error *e
             if (ok[i * n + d] != 0 && after[i + d + 1] + 1 < after[i])
                 after[i] = after[i + d + 1] + 1;
     for (size_t i = 0; i < n; ++i)
-        for (size_t d = 0; d < n - i; ++d) {
-            if (ok[i * n + d] == 0 || before[i] + 1 + after[i + d + 1] > s->problem->max_stages)
-                continue;
-            status = add_column(s, (pl_column){0, i, i + d}, error);
-            if (status != POPLINER_OK)
-                goto done;
-        }
-done:
-    free(ok);
-    free(before);
-    free(after);
-    return status;
+        for (size_t d = 0; d < n - i; ++d)
+            if (ok[i * n + d] != 0 && before[i] + 1 + after[i + d + 1] <= s->problem->max_stages)
+                add_column(s, (pl_column){0, i, i + d}, arrays);
 }
 
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
+    pl_arrays arrays = {0}; /* scratch */
     popliner_status status = s->places == NULL ? lay_places(s, error) : POPLINER_OK;
     s->num_columns = 0;
-    if (status != POPLINER_OK)
-        return status;
-    return s->num_places > 1 ? collect_by_place(s, error) : collect_anywhere(s, error);
+    if (status == POPLINER_OK && s->num_places > 1)
+        collect_by_place(s, &arrays);
+    else if (status == POPLINER_OK)
+        collect_anywhere(s, &arrays);
+    if (arrays.failed)
+        status = pl_fail_memory(error, "the intervals of the integer program");
+    pl_arrays_free(&arrays);
+    return status;
 }
 
 /* ---- rows ---- */
 
-bool pl_integer_program_add_entry(pl_integer_program *s, size_t row, size_t at, double value) {
-    return s->program.num_entries < MAX_ENTRIES && pl_mip_add_entry(&s->program, row, at, value);
-}
-
-popliner_status pl_integer_program_too_large(const pl_integer_program *s, popliner_error *error) {
+popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error) {
+    if (!s->program.failed)
+        return POPLINER_OK;
     if (s->program.num_entries < MAX_ENTRIES)
         return pl_fail_memory(error, "the integer program");
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
@@ -298,7 +282,8 @@ uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measur
 
 /* ---- units of coefficients ---- */
 
-uint64_t pl_common_divisor(uint64_t a, uint64_t b) {
+/* Returns the greatest common divisor; 0 for two zeros. */
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
     while (b != 0) {
         uint64_t rest = a % b;
         a = b;
@@ -307,11 +292,16 @@ uint64_t pl_common_divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-/* Returns a unit in which numbers up to `largest` become small coefficients: the divisor, so that
- * they are whole, or a multiple of it. */
-static double unit_for(uint64_t largest, uint64_t divisor) {
-    double unit = divisor > 0 ? (double)divisor : 1.0;
-    while ((double)largest > LARGEST_COEFFICIENT * unit)
+void pl_coefficients_add(pl_coefficients *all, uint64_t number) {
+    all->largest = pl_larger(all->largest, number);
+    all->divisor = common_divisor(number, all->divisor);
+}
+
+/* Returns a unit in which these numbers become small: their divisor, so that they are whole, or a
+ * multiple of it. */
+static double unit_for(pl_coefficients all) {
+    double unit = all.divisor > 0 ? (double)all.divisor : 1.0;
+    while ((double)all.largest > LARGEST_COEFFICIENT * unit)
         unit *= 2.0;
     return unit;
 }
@@ -323,17 +313,11 @@ static double in_units(uint64_t number, double unit) {
     return coefficient < 1e-6 ? 0.0 : coefficient;
 }
 
-/* Returns the unit of the columns' costs for a goal. *is_whole: it divides all of them. */
-static double unit_of_goal(const pl_integer_program *s, pl_goal goal, uint64_t largest,
-                           bool *is_whole) {
-    uint64_t divisor = 0;
-    for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
-        divisor = pl_common_divisor(cost, divisor);
-    }
-    double unit = unit_for(largest, divisor);
-    *is_whole = divisor == 0 || unit <= (double)divisor;
-    return unit;
+pl_coefficients pl_integer_program_costs(const pl_integer_program *s, pl_goal goal) {
+    pl_coefficients all = {0};
+    for (size_t a = 0; a < s->num_columns; ++a)
+        pl_coefficients_add(&all, pl_integer_program_cost(s, goal, &s->columns[a]));
+    return all;
 }
 
 /* ---- ways through the chain ---- */
@@ -345,112 +329,87 @@ static size_t *row_of(const pl_integer_program *s, size_t place, size_t unit) {
 }
 
 /* Adds rows by which one unit of flow leaves unit 0, and flow into a unit leaves it. */
-static popliner_status add_flow_rows(pl_integer_program *s, popliner_error *error) {
-    size_t count = s->num_places * s->problem->num_units;
-    s->row = pl_new_array(count, sizeof *s->row);
-    if (s->row == NULL)
-        return pl_fail_memory(error, "the integer program");
-    for (size_t i = 0; i < count; ++i)
+static void add_flow_rows(pl_integer_program *s) {
+    for (size_t i = 0; i < s->num_places * s->problem->num_units; ++i)
         s->row[i] = SIZE_MAX;
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         size_t *row = row_of(s, c->stage, c->first_unit);
         double through = c->first_unit == 0 ? 1.0 : 0.0;
-        if (*row != SIZE_MAX)
-            continue;
-        *row = s->program.num_rows;
-        if (!pl_mip_add_row(&s->program, through, through))
-            return pl_integer_program_too_large(s, error);
+        if (*row == SIZE_MAX)
+            *row = pl_mip_add_row(&s->program, through, through);
     }
-    return POPLINER_OK;
 }
 
 /* Limits the number of stages where it is free. */
-static popliner_status add_stages_row(pl_integer_program *s, popliner_error *error) {
+static void add_stages_row(pl_integer_program *s) {
     const pl_problem *p = s->problem;
     size_t most = p->max_stages;
     if (!p->is_mapped && s->filter.limits.max_ipus < most)
         most = (size_t)s->filter.limits.max_ipus;
     if (s->num_places > 1 && (most == p->max_stages || p->is_mapped))
-        return POPLINER_OK;
-    size_t row = s->program.num_rows;
+        return;
     double fewest = p->min_stages > 1 ? (double)p->min_stages : -INFINITY;
-    if (!pl_mip_add_row(&s->program, fewest, (double)most))
-        return pl_integer_program_too_large(s, error);
+    size_t row = pl_mip_add_row(&s->program, fewest, (double)most);
     for (size_t a = 0; a < s->num_columns; ++a)
-        if (!pl_integer_program_add_entry(s, row, a, 1.0))
-            return pl_integer_program_too_large(s, error);
-    return POPLINER_OK;
+        pl_mip_add_entry(&s->program, row, a, 1.0);
 }
 
 /* Adds the columns with their costs, and the rows that make them a way through the chain. */
-static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_error *error) {
-    size_t n = s->problem->num_units;
-    uint64_t largest = 0;
+static void add_paths(pl_integer_program *s, pl_goal goal) {
+    const pl_coefficients costs = pl_integer_program_costs(s, goal);
+    s->unit_of_one = unit_for(costs);
+    s->is_goal_whole = costs.divisor == 0 || s->unit_of_one <= (double)costs.divisor;
+    add_flow_rows(s);
     for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
-        largest = cost > largest ? cost : largest;
-    }
-    s->unit_of_one = unit_of_goal(s, goal, largest, &s->is_goal_whole);
-    popliner_status status = add_flow_rows(s, error);
-    for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         size_t end = c->last_unit + 1;
         double cost = in_units(pl_integer_program_cost(s, goal, c), s->unit_of_one);
-        if (!pl_mip_add_column(&s->program, true, cost) ||
-            !pl_integer_program_add_entry(s, *row_of(s, c->stage, c->first_unit), a, 1.0) ||
-            (end < n &&
-             !pl_integer_program_add_entry(s, *row_of(s, s->places[c->stage].next, end), a, -1.0)))
-            status = pl_integer_program_too_large(s, error);
+        pl_mip_add_column(&s->program, true, cost);
+        pl_mip_add_entry(&s->program, *row_of(s, c->stage, c->first_unit), a, 1.0);
+        if (end < s->problem->num_units)
+            pl_mip_add_entry(&s->program, *row_of(s, s->places[c->stage].next, end), a, -1.0);
     }
-    return status == POPLINER_OK ? add_stages_row(s, error) : status;
+    add_stages_row(s);
 }
 
 /* Limits the sum of cut bytes, plus GLPK's tolerance: a smaller excess is found when the answer is
  * measured. */
-static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *error) {
+static void add_cut_budget(pl_integer_program *s) {
     uint64_t budget_bytes = s->filter.limits.max_cut_bytes;
-    bool is_whole;
     if (budget_bytes >= PL_MAX_CUT_BYTES)
-        return POPLINER_OK;
-    double scale = unit_of_goal(s, PL_GOAL_FEWEST_CUT_BYTES, budget_bytes, &is_whole);
-    size_t row = s->program.num_rows;
-    if (!pl_mip_add_row(&s->program, -INFINITY, (double)budget_bytes / scale + 1e-3))
-        return pl_integer_program_too_large(s, error);
+        return;
+    pl_coefficients costs = pl_integer_program_costs(s, PL_GOAL_FEWEST_CUT_BYTES);
+    costs.largest = budget_bytes;
+    double scale = unit_for(costs);
+    size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)budget_bytes / scale + 1e-3);
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t bytes = pl_integer_program_cost(s, PL_GOAL_FEWEST_CUT_BYTES, &s->columns[a]);
         double value = in_units(bytes, scale);
-        if (value > 0.0 && !pl_integer_program_add_entry(s, row, a, value))
-            return pl_integer_program_too_large(s, error);
+        if (value > 0.0)
+            pl_mip_add_entry(&s->program, row, a, value);
     }
-    return POPLINER_OK;
 }
 
 /* Limits the cycles of all stages of an IPU, plus the tolerance. */
-static popliner_status add_cycle_budgets(pl_integer_program *s, popliner_error *error) {
+static void add_cycle_budgets(pl_integer_program *s) {
     const pl_problem *p = s->problem;
-    double scale = 1.0;
     if (!p->is_shared || s->filter.limits.max_cycles == UINT64_MAX ||
         !popliner_costs_has_cycles(p->costs))
-        return POPLINER_OK;
-    while ((double)s->filter.limits.max_cycles > LARGEST_COEFFICIENT * scale)
-        scale *= 2.0;
+        return;
+    double scale = unit_for((pl_coefficients){s->filter.limits.max_cycles, 1});
     for (size_t stage = 0; stage < s->num_places; ++stage) {
         if (p->first_on_ipu[stage] != stage)
             continue;
-        size_t row = s->program.num_rows;
-        if (!pl_mip_add_row(&s->program, -INFINITY,
-                            (double)s->filter.limits.max_cycles / scale + 1e-3))
-            return pl_integer_program_too_large(s, error);
+        size_t row = pl_mip_add_row(&s->program, -INFINITY,
+                                    (double)s->filter.limits.max_cycles / scale + 1e-3);
         for (size_t a = 0; a < s->num_columns; ++a) {
             const pl_column *c = &s->columns[a];
             uint64_t cycles = pl_integer_program_value(s, PL_MEASURE_CYCLES, c);
-            if (p->first_on_ipu[c->stage] == stage && cycles > 0 &&
-                !pl_integer_program_add_entry(s, row, a, (double)cycles / scale))
-                return pl_integer_program_too_large(s, error);
+            if (p->first_on_ipu[c->stage] == stage && cycles > 0)
+                pl_mip_add_entry(&s->program, row, a, (double)cycles / scale);
         }
     }
-    return POPLINER_OK;
 }
 
 bool pl_column_fulfils(const pl_column *c, const pl_condition *it) {
@@ -467,23 +426,16 @@ bool pl_column_fulfils(const pl_column *c, const pl_condition *it) {
     return c->first_unit == it->interval.first_unit && c->last_unit == it->interval.last_unit;
 }
 
-popliner_status pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions,
-                                          size_t count, popliner_error *error) {
-    size_t row = s->program.num_rows;
-    if (!pl_mip_add_row(&s->program, -INFINITY, (double)count - 1.0))
-        return pl_integer_program_too_large(s, error);
+void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions,
+                               size_t count) {
+    size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)count - 1.0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         bool is_in = false;
         for (size_t i = 0; i < count && !is_in; ++i)
             is_in = pl_column_fulfils(&s->columns[a], &conditions[i]);
-        if (is_in && !pl_integer_program_add_entry(s, row, a, 1.0))
-            return pl_integer_program_too_large(s, error);
+        if (is_in)
+            pl_mip_add_entry(&s->program, row, a, 1.0);
     }
-    return POPLINER_OK;
-}
-
-static size_t max_stages_of_ipu(const pl_problem *p) {
-    return p->options->num_mapped_stages;
 }
 
 size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_shared *shared, size_t i,
@@ -491,52 +443,44 @@ size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_share
     const pl_problem *p = s->problem;
     pl_relation how = s->peaks_never_shrink ? PL_CONTAINS : PL_SAME;
     size_t count = 0;
-    const popliner_interval *intervals = shared->intervals + i * max_stages_of_ipu(p);
+    const popliner_interval *intervals = shared->intervals + i * p->options->num_mapped_stages;
     for (size_t stage = 0; stage < p->options->num_mapped_stages; ++stage)
         if (p->first_on_ipu[stage] == shared->first_stage[i])
             conditions[count++] = (pl_condition){stage, intervals[stage], how};
     return count;
 }
 
-popliner_status pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
-                                                pl_condition *conditions, popliner_error *error) {
+void pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
+                                     pl_condition *conditions) {
     const pl_problem *p = s->problem;
     for (size_t i = 0; i < shared->count; ++i) {
         size_t ipu = pl_problem_ipu(p, shared->first_stage[i]);
-        if (shared->peak_bytes[i] <= pl_limits_peak(p, &s->filter.limits, ipu))
-            continue;
-        size_t count = pl_integer_program_list_known(s, shared, i, conditions);
-        popliner_status status = pl_integer_program_forbid(s, conditions, count, error);
-        if (status != POPLINER_OK)
-            return status;
+        if (shared->peak_bytes[i] > pl_limits_peak(p, &s->filter.limits, ipu))
+            pl_integer_program_forbid(s, conditions,
+                                      pl_integer_program_list_known(s, shared, i, conditions));
     }
-    return POPLINER_OK;
 }
 
 /* Requires pairs of units on one IPU, maybe in different stages: a column with one unit needs a
  * column with the other on the same IPU. */
-static popliner_status add_pairs(pl_integer_program *s, popliner_error *error) {
+static void add_pairs(pl_integer_program *s) {
     const pl_problem *p = s->problem;
     for (size_t i = 0; p->is_shared && i < p->options->num_pairs; ++i) {
         popliner_constraint pair = p->options->pairs[i];
         for (size_t stage = 0; p->is_pair_active[i] != 0 && stage < s->num_places; ++stage) {
             if (p->first_on_ipu[stage] != stage)
                 continue;
-            size_t row = s->program.num_rows;
-            if (!pl_mip_add_row(&s->program, 0.0, 0.0))
-                return pl_integer_program_too_large(s, error);
+            size_t row = pl_mip_add_row(&s->program, 0.0, 0.0);
             for (size_t a = 0; a < s->num_columns; ++a) {
                 const pl_column *c = &s->columns[a];
                 bool has_first = c->first_unit <= pair.unit && pair.unit <= c->last_unit;
                 bool has_second =
                     c->first_unit <= pair.second_unit && pair.second_unit <= c->last_unit;
-                if (p->first_on_ipu[c->stage] == stage && has_first != has_second &&
-                    !pl_integer_program_add_entry(s, row, a, has_first ? 1.0 : -1.0))
-                    return pl_integer_program_too_large(s, error);
+                if (p->first_on_ipu[c->stage] == stage && has_first != has_second)
+                    pl_mip_add_entry(&s->program, row, a, has_first ? 1.0 : -1.0);
             }
         }
     }
-    return POPLINER_OK;
 }
 
 /* Empties a program of more entries than it may have: two or three for each column, and one for
@@ -554,15 +498,16 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error) {
     popliner_status status = pl_integer_program_collect(s, error);
     drop_if_too_large(s);
-    if (status == POPLINER_OK && s->num_columns > 0)
-        status = add_paths(s, goal, error);
-    if (status == POPLINER_OK && s->num_columns > 0)
-        status = add_cut_budget(s, error);
-    if (status == POPLINER_OK && s->num_columns > 0)
-        status = add_cycle_budgets(s, error);
-    if (status == POPLINER_OK && s->num_columns > 0)
-        status = add_pairs(s, error);
-    return status;
+    if (status != POPLINER_OK || s->num_columns == 0)
+        return status;
+    s->row = pl_new_array(s->num_places * s->problem->num_units, sizeof *s->row);
+    if (s->row == NULL)
+        return pl_fail_memory(error, "the integer program");
+    add_paths(s, goal);
+    add_cut_budget(s);
+    add_cycle_budgets(s);
+    add_pairs(s);
+    return POPLINER_OK;
 }
 
 /* ---- largest and smallest values ---- */
@@ -571,104 +516,88 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measur
                                           uint64_t *largest_at_least, uint64_t *smallest_at_most,
                                           popliner_error *error) {
     size_t n = s->problem->num_units;
-    uint64_t *least = pl_new_array(n, sizeof *least);
-    uint64_t *most = pl_new_array(n, sizeof *most);
-    popliner_status status = least == NULL || most == NULL
-                                 ? pl_fail_memory(error, "the values of the units")
-                                 : POPLINER_OK;
+    pl_arrays arrays = {0};
+    uint64_t *least = pl_arrays_new(&arrays, n, sizeof *least);
+    uint64_t *most = pl_arrays_new(&arrays, n, sizeof *most);
     *largest_at_least = 0;
     *smallest_at_most = UINT64_MAX;
-    for (size_t unit = 0; status == POPLINER_OK && unit < n; ++unit)
-        least[unit] = UINT64_MAX;
-    for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
+    if (arrays.failed) {
+        pl_arrays_free(&arrays);
+        return pl_fail_memory(error, "the values of the units");
+    }
+    memset(least, 0xff, n * sizeof *least);
+    for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         uint64_t value = pl_integer_program_value(s, measure, c);
         for (size_t unit = c->first_unit; unit <= c->last_unit; ++unit) {
-            least[unit] = value < least[unit] ? value : least[unit];
-            most[unit] = value > most[unit] ? value : most[unit];
+            least[unit] = pl_smaller(value, least[unit]);
+            most[unit] = pl_larger(value, most[unit]);
         }
     }
-    for (size_t unit = 0; status == POPLINER_OK && unit < n; ++unit) {
-        *largest_at_least = least[unit] > *largest_at_least ? least[unit] : *largest_at_least;
-        *smallest_at_most = most[unit] < *smallest_at_most ? most[unit] : *smallest_at_most;
+    for (size_t unit = 0; unit < n; ++unit) {
+        *largest_at_least = pl_larger(least[unit], *largest_at_least);
+        *smallest_at_most = pl_smaller(most[unit], *smallest_at_most);
     }
-    free(least);
-    free(most);
-    return status;
+    pl_arrays_free(&arrays);
+    return POPLINER_OK;
 }
 
 /* Sets value_unit so that values above value_offset become small coefficients. */
 static void choose_value_unit(pl_integer_program *s, pl_measure measure) {
-    uint64_t largest = 0;
-    uint64_t divisor = 0;
+    pl_coefficients all = {0};
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
-        uint64_t above = value > s->value_offset ? value - s->value_offset : 0;
-        largest = above > largest ? above : largest;
-        divisor = pl_common_divisor(above, divisor);
+        pl_coefficients_add(&all, value > s->value_offset ? value - s->value_offset : 0);
     }
-    s->value_unit = unit_for(largest, divisor);
+    s->value_unit = unit_for(all);
 }
 
 /* Returns a value as a coefficient. */
 static double scaled(const pl_integer_program *s, uint64_t value) {
-    value = value > s->least_value ? value : s->least_value;
+    value = pl_larger(value, s->least_value);
     return value > s->value_offset ? in_units(value - s->value_offset, s->value_unit) : 0.0;
 }
 
-/* Adds rows "column `of` is at least (or at most) the value of the stage with the unit". */
-static popliner_status add_cover_rows(pl_integer_program *s, pl_measure measure, size_t of,
-                                      bool is_largest, popliner_error *error) {
+/* Adds a column that is, by rows, at least (or at most) the value of the stage with each unit. */
+static size_t add_cover(pl_integer_program *s, pl_measure measure, double cost, bool is_largest) {
     const pl_problem *p = s->problem;
     bool by_ipu = measure == PL_MEASURE_CYCLES && p->is_shared;
+    size_t of = s->program.num_columns;
     size_t first_row = s->program.num_rows;
     size_t num_rows = by_ipu ? s->num_places : p->num_units;
+    pl_mip_add_column(&s->program, false, cost);
     for (size_t r = 0; r < num_rows; ++r)
-        if (!pl_mip_add_row(&s->program, is_largest ? 0.0 : -INFINITY,
-                            is_largest ? INFINITY : 0.0) ||
-            !pl_integer_program_add_entry(s, first_row + r, of, 1.0))
-            return pl_integer_program_too_large(s, error);
+        pl_mip_add_entry(
+            &s->program,
+            pl_mip_add_row(&s->program, is_largest ? 0.0 : -INFINITY, is_largest ? INFINITY : 0.0),
+            of, 1.0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         double value = scaled(s, pl_integer_program_value(s, measure, c));
         size_t first = by_ipu ? p->first_on_ipu[c->stage] : c->first_unit;
         size_t last = by_ipu ? first : c->last_unit;
         for (size_t r = first; value > 0.0 && r <= last; ++r)
-            if (!pl_integer_program_add_entry(s, first_row + r, a, -value))
-                return pl_integer_program_too_large(s, error);
+            pl_mip_add_entry(&s->program, first_row + r, a, -value);
     }
-    return POPLINER_OK;
+    return of;
 }
 
-popliner_status pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
-                                               double cost, popliner_error *error) {
-    size_t largest = s->program.num_columns;
+size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure, double cost) {
     if (s->value_unit <= 0.0)
         choose_value_unit(s, measure);
-    if (!pl_mip_add_column(&s->program, false, cost))
-        return pl_integer_program_too_large(s, error);
-    return add_cover_rows(s, measure, largest, true, error);
+    return add_cover(s, measure, cost, true);
 }
 
-popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
-                                              popliner_error *error) {
+void pl_integer_program_add_spread(pl_integer_program *s, double cost) {
     const pl_measure measure = pl_measure_of_spread(s->filter.spread_is_of_cycles);
-    size_t largest = s->program.num_columns;
-    popliner_status status = pl_integer_program_add_largest(s, measure, cost, error);
-    size_t smallest = s->program.num_columns;
-    if (status == POPLINER_OK && !pl_mip_add_column(&s->program, false, -cost))
-        status = pl_integer_program_too_large(s, error);
-    if (status == POPLINER_OK)
-        status = add_cover_rows(s, measure, smallest, false, error);
-    if (status != POPLINER_OK || s->filter.max_spread == UINT64_MAX)
-        return status;
-    size_t row = s->program.num_rows;
+    size_t largest = pl_integer_program_add_largest(s, measure, cost);
+    size_t smallest = add_cover(s, measure, -cost, false);
+    if (s->filter.max_spread == UINT64_MAX)
+        return;
     double most = (double)s->filter.max_spread / s->value_unit + 1e-3;
-    if (!pl_mip_add_row(&s->program, -INFINITY, most) ||
-        !pl_integer_program_add_entry(s, row, largest, 1.0) ||
-        !pl_integer_program_add_entry(s, row, smallest, -1.0))
-        return pl_integer_program_too_large(s, error);
-    return POPLINER_OK;
+    size_t row = pl_mip_add_row(&s->program, -INFINITY, most);
+    pl_mip_add_entry(&s->program, row, largest, 1.0);
+    pl_mip_add_entry(&s->program, row, smallest, -1.0);
 }
 
 /* ---- answers ---- */
@@ -706,16 +635,18 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
                                          popliner_error *error) {
     const pl_mip *program = &s->program;
     pl_glpk_limits limits = {GLPK_MEMORY_MIB, stop};
+    popliner_status status = pl_integer_program_check(s, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_tell(listener, POPLINER_LEVEL_DEBUG, "integer program: %zu intervals, %zu rows, %zu entries",
             s->num_columns, program->num_rows, program->num_entries);
     free(s->values);
     s->values = pl_new_array(program->num_columns, sizeof *s->values);
     if (s->values == NULL)
         return pl_fail_memory(error, "the answer of the integer program");
-    popliner_status status = pl_glpk_solve(program, &limits, s->values, objective, outcome, error);
+    status = pl_glpk_solve(program, &limits, s->values, objective, outcome, error);
     if (status != POPLINER_OK || (*outcome != PL_MIP_OPTIMAL && *outcome != PL_MIP_FEASIBLE))
         return status;
-
     return read_answer(s, split, error);
 }
 
@@ -732,26 +663,28 @@ void pl_mip_clear(pl_mip *program) {
     *program = (pl_mip){0};
 }
 
-bool pl_mip_add_row(pl_mip *program, double lower, double upper) {
-    if (!pl_grow(&program->rows, &program->row_capacity, program->num_rows + 1,
-                 sizeof *program->rows))
-        return false;
-    program->rows[program->num_rows++] = (pl_mip_row){lower, upper};
-    return true;
+/* Makes room for one item more; false if there is none, or was none before. */
+static bool grow(pl_mip *program, void *array, size_t *capacity, size_t count, size_t item_size) {
+    program->failed =
+        program->failed || count >= MAX_ENTRIES || !pl_grow(array, capacity, count + 1, item_size);
+    return !program->failed;
 }
 
-bool pl_mip_add_column(pl_mip *program, bool binary, double cost) {
-    if (!pl_grow(&program->columns, &program->column_capacity, program->num_columns + 1,
-                 sizeof *program->columns))
-        return false;
-    program->columns[program->num_columns++] = (pl_mip_column){binary, cost};
-    return true;
+size_t pl_mip_add_row(pl_mip *program, double lower, double upper) {
+    if (grow(program, &program->rows, &program->row_capacity, program->num_rows,
+             sizeof *program->rows))
+        program->rows[program->num_rows++] = (pl_mip_row){lower, upper};
+    return program->num_rows - 1;
 }
 
-bool pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value) {
-    if (!pl_grow(&program->entries, &program->entry_capacity, program->num_entries + 1,
-                 sizeof *program->entries))
-        return false;
-    program->entries[program->num_entries++] = (pl_mip_entry){row, column, value};
-    return true;
+void pl_mip_add_column(pl_mip *program, bool binary, double cost) {
+    if (grow(program, &program->columns, &program->column_capacity, program->num_columns,
+             sizeof *program->columns))
+        program->columns[program->num_columns++] = (pl_mip_column){binary, cost};
+}
+
+void pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value) {
+    if (grow(program, &program->entries, &program->entry_capacity, program->num_entries,
+             sizeof *program->entries))
+        program->entries[program->num_entries++] = (pl_mip_entry){row, column, value};
 }

@@ -65,12 +65,18 @@ typedef struct pl_condition {
 
 void pl_integer_program_clear(pl_integer_program *s);
 
-/* Returns the greatest common divisor; 0 for two zeros. */
-uint64_t pl_common_divisor(uint64_t a, uint64_t b);
+/* The largest of some numbers, and their greatest common divisor. */
+typedef struct pl_coefficients {
+    uint64_t largest;
+    uint64_t divisor; /* 0 if all are 0 */
+} pl_coefficients;
+
+void pl_coefficients_add(pl_coefficients *all, uint64_t number);
 
 /* Builds everything except the no-goods and what the objective adds; nothing if there are no
  * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries
- * and the two never_shrink members. Errors: MEMORY; INTERNAL if it becomes too large. */
+ * and the two never_shrink members. What is added to a program may make it too large: see
+ * pl_integer_program_check. Errors: MEMORY. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
 
@@ -83,8 +89,9 @@ size_t pl_integer_program_num_places(const pl_problem *problem);
 /* Returns the place of a stage in a split of num_stages stages. */
 size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, size_t stage);
 
-/* Returns what a column adds to a goal, unscaled. */
+/* Returns what a column adds to a goal, unscaled; and that of all columns. */
 uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c);
+pl_coefficients pl_integer_program_costs(const pl_integer_program *s, pl_goal goal);
 
 /* Returns the cycles or the peak of a column, by which IPUs are compared. */
 uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
@@ -101,35 +108,30 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measur
  * here) above value_offset. For each unit, a row makes it at least the value of the stage with the
  * unit: exactly one column has a unit, so this is a tighter relaxation than a row for each column.
  * Smaller values count as value_offset. An IPU with several stages has a row for the sum of their
- * cycles. Errors: MEMORY, INTERNAL. */
-popliner_status pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
-                                               double cost, popliner_error *error);
+ * cycles. Returns the column. */
+size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure, double cost);
 
 /* Adds the largest and the smallest value, with this cost for their difference, and limits the
  * difference to the filter's max_spread. value_offset must not be above any value. Only where no
- * stages share an IPU. Errors: MEMORY, INTERNAL. */
-popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
-                                              popliner_error *error);
+ * stages share an IPU. */
+void pl_integer_program_add_spread(pl_integer_program *s, double cost);
 
 bool pl_column_fulfils(const pl_column *c, const pl_condition *it);
 
-/* Adds the row "not all of these conditions". Errors: MEMORY, INTERNAL. */
-popliner_status pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions,
-                                          size_t count, popliner_error *error);
+/* Adds the row "not all of these conditions". */
+void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions, size_t count);
 
 /* Sets conditions[] to those of entry `i` of the known stages on one IPU; returns how many. */
 size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_shared *shared, size_t i,
                                      pl_condition *conditions);
 
 /* Forbids sets of stages on one IPU that are known to need too much. `conditions` has room for two
- * per place. Errors: MEMORY, INTERNAL. */
-popliner_status pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
-                                                pl_condition *conditions, popliner_error *error);
+ * per place. */
+void pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
+                                     pl_condition *conditions);
 
-/* Adds an entry. False when memory is short or the program too large; pl_integer_program_too_large
- * returns which. */
-bool pl_integer_program_add_entry(pl_integer_program *s, size_t row, size_t at, double value);
-popliner_status pl_integer_program_too_large(const pl_integer_program *s, popliner_error *error);
+/* Checks that all that was added is in the program. Errors: MEMORY; INTERNAL if it is too large. */
+popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error);
 
 /* Solves a built program with GLPK. With OPTIMAL and FEASIBLE, *split, which must be empty, becomes
  * GLPK's choice, and *objective its value in scaled units. Errors: MEMORY, INTERNAL. */
@@ -145,10 +147,10 @@ double pl_integer_program_tolerance(double objective);
 
 void pl_mip_clear(pl_mip *program);
 
-/* Append one item. False when memory is short. */
-bool pl_mip_add_row(pl_mip *program, double lower, double upper);
-bool pl_mip_add_column(pl_mip *program, bool binary, double cost);
-bool pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value);
+/* Append one item, unless the program has failed. pl_mip_add_row returns the row. */
+size_t pl_mip_add_row(pl_mip *program, double lower, double upper);
+void pl_mip_add_column(pl_mip *program, bool binary, double cost);
+void pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value);
 
 /* ---- where no stages share an IPU ---- */
 

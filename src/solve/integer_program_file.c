@@ -241,11 +241,11 @@ done:
 /* The largest written coefficient, unless digits would be lost. */
 #define LARGEST_WRITTEN 1000.0
 
-/* Returns the unit of a coefficient in which numbers up to `largest` with this divisor are whole,
- * or have few digits before the point; no digit is lost. */
-static double decimal_unit(uint64_t largest, uint64_t divisor) {
-    double unit = divisor > 0 ? (double)divisor : 1.0;
-    while ((double)largest > LARGEST_WRITTEN * unit)
+/* Returns the unit of a coefficient in which these numbers are whole, or have few digits before the
+ * point; no digit is lost. */
+static double decimal_unit(pl_coefficients all) {
+    double unit = all.divisor > 0 ? (double)all.divisor : 1.0;
+    while ((double)all.largest > LARGEST_WRITTEN * unit)
         unit *= 10.0;
     return unit;
 }
@@ -253,74 +253,47 @@ static double decimal_unit(uint64_t largest, uint64_t divisor) {
 /* Raises all values to a lower bound of the largest one, and chooses their unit. */
 static popliner_status prepare_values(pl_integer_program *s, pl_measure measure, bool is_raised,
                                       popliner_error *error) {
-    uint64_t largest = 0;
-    uint64_t divisor = 0;
+    pl_coefficients all = {0};
     uint64_t smallest;
     popliner_status status = POPLINER_OK;
     if (is_raised)
         status = pl_integer_program_bounds(s, measure, &s->least_value, &smallest, error);
     for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
         uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
-        value = value > s->least_value ? value : s->least_value;
-        largest = value > largest ? value : largest;
-        divisor = pl_common_divisor(value, divisor);
+        pl_coefficients_add(&all, pl_larger(value, s->least_value));
     }
-    s->value_unit = decimal_unit(largest, divisor);
+    s->value_unit = decimal_unit(all);
     return status;
 }
 
 /* Adds the row "T is at least this peak, unless a condition does not hold". */
-static bool add_known_row(pl_integer_program *s, double peak, const pl_condition *conditions,
+static void add_known_row(pl_integer_program *s, double peak, const pl_condition *conditions,
                           size_t count) {
-    size_t largest = s->num_columns;
-    size_t row = s->program.num_rows;
-    if (!pl_mip_add_row(&s->program, -peak * ((double)count - 1.0), INFINITY) ||
-        !pl_integer_program_add_entry(s, row, largest, 1.0))
-        return false;
+    size_t row = pl_mip_add_row(&s->program, -peak * ((double)count - 1.0), INFINITY);
+    pl_mip_add_entry(&s->program, row, s->num_columns, 1.0);
     for (size_t a = 0; a < s->num_columns; ++a)
         for (size_t k = 0; k < count; ++k)
-            if (pl_column_fulfils(&s->columns[a], &conditions[k]) &&
-                !pl_integer_program_add_entry(s, row, a, -peak))
-                return false;
-    return true;
-}
-
-/* Adds rows by which T is at least the known peak of stages on one IPU, if all of them are
- * chosen. */
-static popliner_status add_known(pl_integer_program *s, const pl_shared *shared,
-                                 popliner_error *error) {
-    pl_condition *conditions = pl_new_array(2 * s->num_places, sizeof *conditions);
-    if (conditions == NULL)
-        return pl_fail_memory(error, "the integer program");
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; i < shared->count; ++i) {
-        size_t count = pl_integer_program_list_known(s, shared, i, conditions);
-        if (!add_known_row(s, (double)shared->peak_bytes[i] / s->value_unit, conditions, count)) {
-            status = pl_integer_program_too_large(s, error);
-            break;
-        }
-    }
-    free(conditions);
-    return status;
-}
-
-/* Forbids sets of stages that are known to need too much. */
-static popliner_status forbid_no_goods(pl_integer_program *s, const pl_shared *shared,
-                                       popliner_error *error) {
-    pl_condition *conditions = pl_new_array(2 * s->num_places, sizeof *conditions);
-    popliner_status status = conditions == NULL
-                                 ? pl_fail_memory(error, "the integer program")
-                                 : pl_integer_program_forbid_known(s, shared, conditions, error);
-    free(conditions);
-    return status;
+            if (pl_column_fulfils(&s->columns[a], &conditions[k]))
+                pl_mip_add_entry(&s->program, row, a, -peak);
 }
 
 /* A program, and what its text needs. */
 typedef struct writing {
     const pl_written_program *asked;
     pl_integer_program s;
-    double unit; /* of the sum, or of the values */
+    pl_condition *conditions; /* [places][2] scratch */
+    double unit;              /* of the sum, or of the values */
 } writing;
+
+/* Adds rows by which T is at least the known peak of stages on one IPU, if all of them are
+ * chosen. */
+static void add_known(writing *w) {
+    const pl_shared *shared = w->asked->shared;
+    for (size_t i = 0; i < shared->count; ++i) {
+        size_t count = pl_integer_program_list_known(&w->s, shared, i, w->conditions);
+        add_known_row(&w->s, (double)shared->peak_bytes[i] / w->s.value_unit, w->conditions, count);
+    }
+}
 
 static void name_column(const void *user, size_t index, char *name, size_t size) {
     const pl_integer_program *s = &((const writing *)user)->s;
@@ -332,27 +305,17 @@ static void name_column(const void *user, size_t index, char *name, size_t size)
 }
 
 /* Adds T, the sum of the columns' costs, as the objective. */
-static popliner_status add_sum(writing *w, pl_goal goal, popliner_error *error) {
+static void add_sum(writing *w, pl_goal goal) {
     pl_integer_program *s = &w->s;
-    uint64_t largest = 0;
-    uint64_t divisor = 0;
-    size_t sum = s->program.num_columns;
-    size_t row = s->program.num_rows;
-    for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
-        largest = cost > largest ? cost : largest;
-        divisor = pl_common_divisor(cost, divisor);
-    }
-    w->unit = decimal_unit(largest, divisor);
-    if (!pl_mip_add_column(&s->program, false, w->unit) || !pl_mip_add_row(&s->program, 0.0, 0.0) ||
-        !pl_integer_program_add_entry(s, row, sum, 1.0))
-        return pl_integer_program_too_large(s, error);
+    w->unit = decimal_unit(pl_integer_program_costs(s, goal));
+    pl_mip_add_column(&s->program, false, w->unit);
+    size_t row = pl_mip_add_row(&s->program, 0.0, 0.0);
+    pl_mip_add_entry(&s->program, row, s->num_columns, 1.0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         double cost = (double)pl_integer_program_cost(s, goal, &s->columns[a]) / w->unit;
-        if (cost > 0.0 && !pl_integer_program_add_entry(s, row, a, -cost))
-            return pl_integer_program_too_large(s, error);
+        if (cost > 0.0)
+            pl_mip_add_entry(&s->program, row, a, -cost);
     }
-    return POPLINER_OK;
 }
 
 /* Adds the objective. */
@@ -366,19 +329,22 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
     bool is_spread = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_SPREAD;
     for (size_t a = 0; a < s->num_columns; ++a)
         s->program.columns[a].cost = 0.0;
-    if (goal != PL_GOAL_ANY)
-        return add_sum(w, goal, error);
+    if (goal != PL_GOAL_ANY) {
+        add_sum(w, goal);
+        return POPLINER_OK;
+    }
     popliner_status status =
         prepare_values(s, measure, !is_spread && !(is_shared && of_cycles), error);
     w->unit = s->value_unit;
     if (status != POPLINER_OK)
         return status;
     if (is_spread)
-        return pl_integer_program_add_spread(s, w->unit, error);
-    status = pl_integer_program_add_largest(s, measure, w->unit, error);
-    if (status == POPLINER_OK && is_shared && !of_cycles)
-        status = add_known(s, asked->shared, error);
-    return status;
+        pl_integer_program_add_spread(s, w->unit);
+    else
+        pl_integer_program_add_largest(s, measure, w->unit);
+    if (!is_spread && is_shared && !of_cycles)
+        add_known(w);
+    return POPLINER_OK;
 }
 
 /* Describes the program for readers of the file. */
@@ -423,9 +389,15 @@ static popliner_status build(writing *w, pl_goal goal, popliner_error *error) {
     if (status == POPLINER_OK && w->s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "the limits allow no stage, so there is no integer program; raise them");
+    if (status == POPLINER_OK)
+        w->conditions = pl_new_array(2 * w->s.num_places, sizeof *w->conditions);
+    if (status == POPLINER_OK && w->conditions == NULL)
+        status = pl_fail_memory(error, "the integer program");
     if (status == POPLINER_OK && p->is_shared)
-        status = forbid_no_goods(&w->s, w->asked->shared, error);
-    return status == POPLINER_OK ? add_objective(w, goal, error) : status;
+        pl_integer_program_forbid_known(&w->s, w->asked->shared, w->conditions);
+    if (status == POPLINER_OK)
+        status = add_objective(w, goal, error);
+    return status == POPLINER_OK ? pl_integer_program_check(&w->s, error) : status;
 }
 
 popliner_status pl_integer_program_write(const pl_written_program *asked, const char *path,
@@ -461,5 +433,6 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
         status = write_text(&text, path, error);
     }
     pl_integer_program_clear(&w.s);
+    free(w.conditions);
     return status;
 }

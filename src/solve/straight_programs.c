@@ -83,14 +83,14 @@ static popliner_status add_values(run *r) {
     popliner_status status = POPLINER_OK;
     if (r->aim == AIM_LARGEST) {
         status = pl_integer_program_bounds(s, r->measure, &s->value_offset, &smallest, r->error);
-        if (status == POPLINER_OK)
-            status = pl_integer_program_add_largest(s, r->measure, 1.0, r->error);
+        pl_integer_program_add_largest(s, r->measure, 1.0);
     }
     if (status != POPLINER_OK || (r->aim != AIM_SPREAD && s->filter.max_spread == UINT64_MAX))
         return status;
     s->value_offset = smallest_value(s, pl_measure_of_spread(s->filter.spread_is_of_cycles));
     s->value_unit = 0.0;
-    return pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0, r->error);
+    pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0);
+    return POPLINER_OK;
 }
 
 static popliner_status begin(run *r, const pl_straight_programs *asked, const pl_filter *filter,
@@ -127,11 +127,10 @@ static popliner_status exclude(run *r) {
     for (size_t i = 0; i < split->num_stages; ++i)
         conditions[i] = (pl_condition){pl_integer_program_place(&r->s, split->num_stages, i),
                                        pl_split_interval(r->asked->problem, split, i), PL_SAME};
-    popliner_status status =
-        pl_integer_program_forbid(&r->s, conditions, split->num_stages, r->error);
+    pl_integer_program_forbid(&r->s, conditions, split->num_stages);
     free(conditions);
     ++r->num_excluded;
-    return status;
+    return POPLINER_OK;
 }
 
 /* Solves the program until its answer is within the filter. If the split is empty, the outcome

@@ -113,37 +113,32 @@ static popliner_status forbid_ipu(search *r, size_t i, bool *is_fine) {
     *is_fine = !is_too_large && cycles_of_ipu(s, &r->split, i) <= f->limits.max_cycles;
     if (*is_fine)
         return POPLINER_OK;
-    if (is_too_large) {
-        popliner_status status = add_no_good(s, &r->split, i, r->m, r->asked->shared, r->error);
-        if (status != POPLINER_OK)
-            return status;
-    }
     bool grows = is_too_large ? s->peaks_never_shrink : s->cycles_never_shrink;
     size_t count = list_ipu(s, &r->split, i, grows ? PL_CONTAINS : PL_SAME, r->conditions, 0);
-    return pl_integer_program_forbid(s, r->conditions, count, r->error);
+    pl_integer_program_forbid(s, r->conditions, count);
+    return is_too_large ? add_no_good(s, &r->split, i, r->m, r->asked->shared, r->error)
+                        : POPLINER_OK;
 }
 
 /* Forbids the IPU whose first stage is i together with each IPU that needs too much less for the
- * allowed spread. *is_fine: there is none. */
-static popliner_status forbid_spread(search *r, size_t i, bool *is_fine) {
+ * allowed spread. True if there is none. */
+static bool forbid_spread(search *r, size_t i) {
     pl_integer_program *s = r->s;
     const pl_filter *f = &s->filter;
     bool of_cycles = f->spread_is_of_cycles;
     bool grows = of_cycles ? s->cycles_never_shrink : s->peaks_never_shrink;
     uint64_t value = of_cycles ? cycles_of_ipu(s, &r->split, i) : r->m->peaks_bytes[i];
-    *is_fine = true;
+    bool is_fine = true;
     for (size_t j = 0; j < r->split.num_stages; ++j) {
         uint64_t other = of_cycles ? cycles_of_ipu(s, &r->split, j) : r->m->peaks_bytes[j];
         if (s->problem->first_on_ipu[j] != j || other >= value || value - other <= f->max_spread)
             continue;
-        *is_fine = false;
+        is_fine = false;
         size_t count = list_ipu(s, &r->split, i, grows ? PL_CONTAINS : PL_SAME, r->conditions, 0);
         count = list_ipu(s, &r->split, j, grows ? PL_IS_PART_OF : PL_SAME, r->conditions, count);
-        popliner_status status = pl_integer_program_forbid(s, r->conditions, count, r->error);
-        if (status != POPLINER_OK)
-            return status;
+        pl_integer_program_forbid(s, r->conditions, count);
     }
-    return POPLINER_OK;
+    return is_fine;
 }
 
 /* Forbids IPUs that need too much, alone or compared with another one, and all that must be as bad
@@ -152,25 +147,21 @@ static popliner_status forbid_ipus(search *r, bool *is_fine) {
     *is_fine = true;
     for (size_t i = 0; i < r->split.num_stages; ++i) {
         bool is_small = true;
-        bool is_near = true;
         if (r->s->problem->first_on_ipu[i] != i)
             continue;
         popliner_status status = forbid_ipu(r, i, &is_small);
-        if (status == POPLINER_OK)
-            status = forbid_spread(r, i, &is_near);
         if (status != POPLINER_OK)
             return status;
-        *is_fine = *is_fine && is_small && is_near;
+        *is_fine = forbid_spread(r, i) && is_small && *is_fine;
     }
     return POPLINER_OK;
 }
 
 /* Forbids exactly this split. */
-static popliner_status exclude(pl_integer_program *s, const pl_split *split,
-                               pl_condition *conditions, popliner_error *error) {
+static void exclude(pl_integer_program *s, const pl_split *split, pl_condition *conditions) {
     for (size_t i = 0; i < split->num_stages; ++i)
         conditions[i] = (pl_condition){i, pl_split_interval(s->problem, split, i), PL_SAME};
-    return pl_integer_program_forbid(s, conditions, split->num_stages, error);
+    pl_integer_program_forbid(s, conditions, split->num_stages);
 }
 
 /* Solves the current program. The search is done if it has no answer, or none as good as the best
@@ -206,26 +197,23 @@ static popliner_status ask(search *r) {
 }
 
 /* Keeps the answer if it is better than the best one, and forbids it. */
-static popliner_status take(search *r) {
+static void take(search *r) {
     bool is_within = pl_filter_admits(&r->s->filter, &r->m->values);
     bool is_better = is_within && r->m->values.cut_bytes < r->best_bytes;
-    popliner_status status = exclude(r->s, &r->split, r->conditions, r->error);
+    exclude(r->s, &r->split, r->conditions);
     if (is_better || (is_within && r->best->num_stages == 0)) {
         r->best_bytes = r->m->values.cut_bytes;
         pl_split_move(r->best, &r->split);
         if (r->asked->goal != PL_GOAL_FEWEST_CUT_BYTES) {
             r->is_done = true;
-            return status;
+            return;
         }
     }
-    if (status != POPLINER_OK)
-        return status;
     /* capped sums are all equal */
     if (r->best_bytes == 0 || r->best_bytes >= PL_MAX_CUT_BYTES) {
         r->result->bound_bytes = r->best->num_stages > 0 ? r->best_bytes : 0;
         r->is_done = r->best->num_stages > 0;
     }
-    return POPLINER_OK;
 }
 
 /* Solves one program after another, until the answer is within the filter and, for the goal
@@ -247,9 +235,9 @@ static popliner_status run(search *r) {
             pl_split_clear(r->best);
             return POPLINER_OK;
         }
-        status = take(r);
-        if (status != POPLINER_OK || r->is_done)
-            return status;
+        take(r);
+        if (r->is_done)
+            return POPLINER_OK;
         ++ties;
         double bound = (r->objective - pl_integer_program_tolerance(r->objective)) * s->unit_of_one;
         r->result->bound_bytes = bound >= (double)r->best_bytes ? r->best_bytes
@@ -298,7 +286,7 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
     if (status == POPLINER_OK)
         status = pl_integer_program_build(&s, asked->goal, error);
     if (status == POPLINER_OK && s.num_columns > 0)
-        status = pl_integer_program_forbid_known(&s, asked->shared, conditions, error);
+        pl_integer_program_forbid_known(&s, asked->shared, conditions);
     if (s.is_too_large)
         *(gave_up != NULL ? gave_up : &result->is_stopped) = true;
     if (status == POPLINER_OK && s.num_columns > 0)
