@@ -127,7 +127,6 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     const popliner_change *most = c->info.most_grown_unit;
     assert_string_equal(most->name, "twice"); /* the first of equals, of both sides */
     assert_int_equal(most->now, 61);
-    assert_null(c->info.most_grown_tile);
     popliner_changes_free(&c->info);
 }
 
@@ -164,8 +163,6 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
     }
     assert_int_equal(i, c->count);
     assert_int_equal(c->num_changed, 12 + 12 + 11);
-    pl_changes_finish(c);
-    assert_string_equal(c->info.most_grown_tile->name, "11");
     popliner_changes_free(&c->info);
 }
 
@@ -408,8 +405,9 @@ static void inputs_are_checked(void **state) {
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     char *text = NULL;
     const popliner_changes none = {0};
-    assert_int_equal(popliner_changes_text(&none, (popliner_changes_form)9, &text, &error),
-                     POPLINER_ERROR_USAGE);
+    for (int format = POPLINER_FORMAT_TEXT; format < 6; format++)
+        assert_int_equal(popliner_changes_text(&none, (popliner_format)format, &text, &error),
+                         POPLINER_ERROR_USAGE);
     assert_null(text);
     popliner_changes_free(NULL);
 }

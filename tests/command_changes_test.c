@@ -95,13 +95,15 @@ static void json_is_as_the_schema_says(void **state) {
     }
 }
 
-static void nothing_changed_is_one_line(void **state) {
+static void nothing_changed_is_one_sentence(void **state) {
     (void)state;
     RUN(&run, OTHER, "-q", "--compare", CASE_PROFILE, "--fail-on=growth=0%");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
     assert_true(strncmp(run.out, "No difference: ", 15) == 0);
-    assert_true(strchr(run.out, '\n') == run.out + run.out_size - 1);
+    static const char end[] = "differ.\n";
+    assert_string_equal(run.out + run.out_size - strlen(end), end);
+    assert_contains(run.out, " on both sides; 0 of ");
 }
 
 /* Which file a message is about. */
@@ -155,6 +157,28 @@ static void analyses_of_one_ipu_are_compared_with_such(void **state) {
     assert_refused(&run, 3, "different IPUs");
     RUN(&run, stored, "-q", "--load-from-file", "--compare", OTHER);
     assert_refused(&run, 3, "different IPUs");
+}
+
+/* The name of a file says the format, whatever is printed. */
+static void tables_are_written_besides_the_report(void **state) {
+    (void)state;
+    static const char *const begins[] = {"what,name,quantity,", "what\tname\tquantity\t",
+                                         "{\"before\"", "No difference"};
+    static const char *const ends[] = {".csv", ".tsv", ".json", ".txt"};
+    for (size_t i = 0; i < 4; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "changes%s", ends[i]);
+        const char *path = in_scratch(name);
+        RUN(&run, OTHER, "-q", "--compare", OTHER, "--color=always", "--output",
+            output_into("comparison", path));
+        assert_int_equal(run.status, 0);
+        assert_contains(run.out, "\x1b[1;32mNo difference:");
+        size_t size = 0;
+        uint8_t *bytes = test_read_bytes(path, &size);
+        assert_true(size > strlen(begins[i]));
+        assert_memory_equal(bytes, begins[i], strlen(begins[i]));
+        free(bytes);
+    }
 }
 
 /* Nothing that is to be compared is overwritten before. */
@@ -218,10 +242,11 @@ static void other_actions_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(json_is_as_the_schema_says),
-        SCRATCH_TEST(nothing_changed_is_one_line),
+        SCRATCH_TEST(nothing_changed_is_one_sentence),
         SCRATCH_TEST(log_names_the_other_file),
         SCRATCH_TEST(growth_is_told_with_what_grew),
         SCRATCH_TEST(analyses_of_one_ipu_are_compared_with_such),
+        SCRATCH_TEST(tables_are_written_besides_the_report),
         SCRATCH_TEST(files_of_the_other_side_stay),
         SCRATCH_TEST(other_actions_are_refused),
     };

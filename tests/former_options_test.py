@@ -184,7 +184,7 @@ def compiled(w, today):
     text = w.run("--evaluate=0", *POPART, today[0].replace("@", w.compiled), subject=w.model)[0]
     fullest = max(int(row["total_including_gaps_bytes"]) for row in
                   w.table("--output=tiles", subject=w.compiled))
-    check(str(fullest) in text, fullest, text)
+    check(f"{fullest:,}" in text, fullest, text)
 
 
 def ipu(w, today):
@@ -262,7 +262,7 @@ OPTIONS = {
                      option_is("memory_model", "popliner")),
     "evaluate": ("--evaluate=0|1", "--evaluate=0|1", lambda w, today: check(
         w.run(*today, *POPART)[0] == w.run("--evaluate=0,1", *POPART)[0], today)),
-    "diagnose": ("--diagnose", "--diagnose", printed(["truth", "explained"])),
+    "diagnose": ("--diagnose", "--diagnose", printed(["compiler", "explained"])),
     "compare": ("--compare=@", "--compare=@", lambda w, today: check(
         "no difference" in w.run(today[0].replace("@", w.golden), status=0)[0].lower(), today)),
     "section": ("--section=plan", "--output=plan", printed(["stage\tipu\tfrom"], *SOLVE)),
@@ -350,11 +350,11 @@ OPTIONS = {
     "calibrate": ("--calibrate=@", "--compiled=@", compiled),
     "calibration": ("--calibration=@", "--calibration=@", calibrated),
     "ipu": ("--ipu=1", "--ipu=1", ipu),
-    "layers": ("--layers=1-2", "--layers=1..2", printed(["Bottleneck"], "--diagnose")),
+    "layers": ("--layers=1-2", "--layers=1..2", printed(["Fullest"], "--diagnose")),
     "layer-operations-only": ("--layer-operations-only", "--layers=only:all",
-                              printed(["Bottleneck"], "--diagnose")),
+                              printed(["Fullest"], "--diagnose")),
     "tolerance": ("--tolerance=100%", "--fail-on=unexplained=100%",
-                  printed(["truth"], "--diagnose")),
+                  printed(["compiler"], "--diagnose")),
     "strict": ("--strict", "--fail-on=contradiction", golden("layer-breakdown.tsv",
                                                              "--layer-breakdown")),
     "layer-path": ("--layer-path=net.blocks", "--modules=net.blocks.{}",

@@ -17,6 +17,7 @@
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 #include "popliner/solver.h"
 #include "solve/options.h"
 #include "tables/sections.h"
@@ -97,13 +98,12 @@ static void add_reports(pl_text *all, const golden_case *c) {
     diagnosis.profile = c->profile;
     diagnosis.operations = c->operations;
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
-    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
+    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
         add_text(all, pl_report_tiles(c->profile, format, &text, NULL), &text);
-        add_text(
-            all,
-            popliner_report_diagnosis((popliner_diagnosis *)&diagnosis, format, 10, &text, NULL),
-            &text);
-    }
+    const popliner_diagnosis *told = (popliner_diagnosis *)&diagnosis;
+    const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
+    add_text(all, popliner_report_diagnosis(told, 10, &text, NULL), &text);
+    add_text(all, popliner_screen_diagnosis(told, 2.5, "", &screen, &text, NULL), &text);
     pl_diagnosis_clear(&diagnosis);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);

@@ -16,6 +16,7 @@
 #include "model/operations.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
 #include "solve/options.h"
@@ -152,9 +153,12 @@ static popliner_status make_diagnosis(void *user, char **text, popliner_error *e
     diagnosis.profile = s.c.profile;
     diagnosis.operations = s.c.operations;
     diagnosis.option_names = s.input.option_names;
+    const popliner_diagnosis *told = (popliner_diagnosis *)&diagnosis;
+    const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     if (status == POPLINER_OK)
-        status = popliner_report_diagnosis((popliner_diagnosis *)&diagnosis,
-                                           *(popliner_format *)user, 10, text, error);
+        status = *(popliner_format *)user == POPLINER_FORMAT_JSON
+                     ? popliner_report_diagnosis(told, 10, text, error)
+                     : popliner_screen_diagnosis(told, 5, "", &screen, text, error);
     pl_diagnosis_clear(&diagnosis);
     return status;
 }
@@ -328,8 +332,12 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     input.now_certificate = now;
     if (status == POPLINER_OK)
         status = popliner_changes_create(&input, &changes, error);
+    const popliner_format format = *(popliner_format *)user;
+    const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     if (status == POPLINER_OK)
-        status = popliner_changes_text(changes, *(popliner_changes_form *)user, text, error);
+        status = format == POPLINER_FORMAT_TEXT
+                     ? popliner_screen_changes(changes, "", &screen, text, error)
+                     : popliner_changes_text(changes, format, text, error);
     popliner_changes_free(changes);
     free_certificate(before);
     free_certificate(now);
@@ -341,8 +349,8 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
 
 static void changes(void **state) {
     (void)state;
-    for (popliner_changes_form form = POPLINER_CHANGES_TEXT; form <= POPLINER_CHANGES_JSON; form++)
-        assert_true(scarce_memory_check("the changes", make_changes, &form) > 0);
+    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_TEXT; format++)
+        assert_true(scarce_memory_check("the changes", make_changes, &format) > 0);
 }
 
 static void reports_in_every_format(void **state) {
@@ -368,7 +376,9 @@ static void diagnoses_of_code(void **state) {
         char *text = NULL;
         assert_true(scarce_memory_check("the diagnosis", make_diagnosis, &format) > 0);
         assert_int_equal(make_diagnosis(&format, &text, NULL), POPLINER_OK);
-        assert_non_null(strstr(text, pl_missing_reason_text(PL_MISSING_PARENT)));
+        assert_non_null(strstr(text, format == POPLINER_FORMAT_JSON
+                                         ? pl_missing_reason_text(PL_MISSING_PARENT)
+                                         : " or parents"));
         free(text);
     }
     s.c.profile->category[0] = PL_CATEGORY_VARIABLE;

@@ -30,7 +30,7 @@ TAKES_ALL = cases.takes_all()
 QUESTIONS = (("--operation-breakdown",),
              ("--solve", "--num-ipus", "2", "--format", "json"),
              ("--solve", "--num-ipus", "3", "--memory-model", "popliner"),
-             ("--diagnose",),
+             ("--diagnose", "--format", "json"),
              ("--memory-totals",),
              ("--output", "variables"))
 FEW = QUESTIONS[:2]
@@ -70,7 +70,7 @@ class Report:
 
 def messages(answer):
     """Those of a certificate; [] of another answer."""
-    return json.loads(answer)["messages"] if answer.startswith("{") else []
+    return json.loads(answer).get("messages", []) if answer.startswith("{") else []
 
 
 def without_cycles(answer):
@@ -219,7 +219,7 @@ def look_at_all_harmless(report, harmless, usual):
     report.alter(*(removal(table, column) for table, column in harmless))
     for question, (status, out, log) in zip(QUESTIONS, usual):
         now = report.ask(*question)
-        check((now[0], now[2]) == (status, log) or question == ("--diagnose",), question, "tells",
+        check((now[0], now[2]) == (status, log) or question[0] == "--diagnose", question, "tells",
               now[2])
 
 

@@ -971,11 +971,12 @@ class Comparison:
         self.equal("missing programs", options,
                    {row["program"]: row["missing_reason"] for row in programs
                     if row["missing_reason"] is not None}, reasons)
-        text = self.run("--diagnose", *options).decode("utf-8", "replace")
-        steps = re.search(r"^  steps: .*from (\d+) to (\d+)$", text, re.M)
+        counted = [row for row in self.section("operations", *options) if row["rule"] != "tensor"]
+        layered = [row for row in counted if row["layer"] is not None]
         self.equal("steps of the diagnosis", options,
                    [row["value"] for row in rows if row["name"] in ("first_step", "last_step")],
-                   [int(number) for number in steps.groups()] if steps else [None, None])
+                   [(layered or counted)[0]["first_step"], counted[-1]["last_step"]]
+                   if counted else [None, None])
 
     def missing(self, told, *options):
         own = []

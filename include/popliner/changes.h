@@ -107,10 +107,9 @@ typedef struct popliner_changes {
      * stages (plan, largest_need_bytes), which has no value on a side whose plan has no stages. */
     const popliner_change *deciding;
     /* The largest growth among items of both sides: of the total_bytes of a unit, the
-     * variables_bytes of a category, the live_bytes of a tile. The first of equals; NULL: none. */
+     * variables_bytes of a category. The first of equals; NULL: none. */
     const popliner_change *most_grown_unit;
     const popliner_change *most_grown_category;
-    const popliner_change *most_grown_tile;
     /* Facts other than quantities: versions, properties of the device, the source of cycles, engine
      * options. popliner_changes_text has them. */
     size_t num_settings;
@@ -136,17 +135,10 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
 /* Frees a comparison of analyses. NULL is fine. */
 void popliner_changes_free(popliner_changes *changes);
 
-/* The forms in which a comparison can be written. */
-typedef enum popliner_changes_form {
-    POPLINER_CHANGES_TEXT, /* for reading: what changed most; one line if nothing did */
-    POPLINER_CHANGES_TSV,  /* one row for each quantity, as docs/compare.md describes */
-    POPLINER_CHANGES_CSV,
-    POPLINER_CHANGES_JSON, /* an object by docs/compare.schema.json */
-} popliner_changes_form;
-
-/* Writes a comparison as text, with its last line end; the caller frees *text with free(). Errors:
- * USAGE for an unknown form; MEMORY. */
-popliner_status popliner_changes_text(const popliner_changes *changes, popliner_changes_form form,
+/* Writes a comparison as a table with a row for each quantity, as docs/compare.md describes, or as
+ * a JSON object by docs/compare.schema.json; popliner_screen_changes is for reading. The caller
+ * frees *text with free(). Errors: USAGE for the format TEXT; MEMORY. */
+popliner_status popliner_changes_text(const popliner_changes *changes, popliner_format format,
                                       char **text, popliner_error *error);
 
 /* ---- Predictions and compiled pipelines ----
@@ -187,10 +179,10 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
 /* Frees a comparison with compiled stages. NULL is fine. */
 void popliner_comparison_free(popliner_comparison *comparison);
 
-/* Writes the comparison as text for reading, or as a JSON object (docs/calibration.schema.json)
- * that popliner_calibration_read accepts. The caller frees *text with free(). Errors: MEMORY. */
-popliner_status popliner_report_comparison(const popliner_comparison *comparison,
-                                           popliner_format format, char **text,
+/* Writes the comparison as a JSON object (docs/calibration.schema.json) that
+ * popliner_calibration_read accepts; popliner_screen_comparison is for reading. The caller frees
+ * *text with free(). Errors: MEMORY. */
+popliner_status popliner_report_comparison(const popliner_comparison *comparison, char **text,
                                            popliner_error *error);
 
 /* Reads a correction from such a JSON object into request->calibration, and the schedule,

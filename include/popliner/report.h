@@ -75,12 +75,10 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
                                            popliner_format format, char **text,
                                            popliner_error *error);
 
-/* Writes a diagnosis as text for reading, or as a JSON object. `max_rows` limits the unattributed
- * variables at each place, and the parts of each; in text also the programs, of which JSON lists
- * all. */
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
-                                          popliner_format format, size_t max_rows, char **text,
-                                          popliner_error *error);
+/* Writes a diagnosis as a JSON object; popliner_screen_diagnosis is for reading. `max_rows` limits
+ * the unattributed variables at each place, and the parts of each. */
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis, size_t max_rows,
+                                          char **text, popliner_error *error);
 
 /* The best splits for several values of one parameter. Begin with POPLINER_SWEEP_INIT. */
 typedef struct popliner_sweep {

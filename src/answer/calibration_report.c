@@ -25,94 +25,6 @@ static const char *part_name(size_t part) {
     return name == NULL ? "accumulators" : name;
 }
 
-/* ---- text ---- */
-
-static void write_row(pl_text *text, const char *name, double predicted, double compiled) {
-    pl_text_format(text, "  %-24s %12.0f %12.0f", name, predicted, compiled);
-    if (compiled > 0)
-        pl_text_format(text, " %+7.1f %%", 100 * (predicted / compiled - 1));
-    pl_text_add(text, "\n");
-}
-
-static void write_spread(pl_text *text, const char *name, const pl_spread *predicted,
-                         const pl_spread *compiled) {
-    pl_text_format(text, "  %s by tile\n", name);
-    write_row(text, "  least", (double)predicted->min_bytes, (double)compiled->min_bytes);
-    write_row(text, "  median", (double)predicted->median_bytes, (double)compiled->median_bytes);
-    write_row(text, "  mean", predicted->mean_bytes, compiled->mean_bytes);
-    write_row(text, "  most", (double)predicted->max_bytes, (double)compiled->max_bytes);
-}
-
-static void write_groups(pl_text *text, const char *title, const uint64_t *predicted,
-                         const uint64_t *compiled) {
-    pl_text_format(text, "  %s\n", title);
-    for (int group = 0; group < PL_NUM_GROUPS; group++) {
-        char name[32] = "  ";
-        const char *own = group_name(group);
-        for (size_t i = 0; own[i] != '\0'; i++)
-            name[i + 2] = (char)(own[i] == '_' ? ' ' : own[i]);
-        write_row(text, name, (double)predicted[group], (double)compiled[group]);
-    }
-}
-
-static void write_stage(pl_text *text, const pl_comparison *c, size_t number) {
-    const pl_stage_comparison *s = &c->stages[number];
-    pl_text_format(text, "Stage %zu: %s", number, c->names[2 * number]);
-    if (s->units.first_unit < s->units.last_unit)
-        pl_text_format(text, " to %s", c->names[2 * number + 1]);
-    pl_text_format(text, "\n  %-24s %12s %12s %9s\n", "bytes", "predicted", "compiled", "error");
-    write_row(
-        text, "fullest tile", (double)s->predicted.whole.max_bytes,
-        (double)(c->counts_layout ? s->compiled.whole.max_bytes : s->compiled.live.max_bytes));
-    pl_text_format(text, "  %-24s %12zu %12zu\n", "  which is tile", s->predicted.whole.tile,
-                   s->compiled.whole.tile);
-    write_spread(text, "live", &s->predicted.live, &s->compiled.live);
-    write_spread(text, "with layout", &s->predicted.whole, &s->compiled.whole);
-    write_groups(text, "on the fullest tile", s->predicted.tile_bytes, s->compiled.tile_bytes);
-    write_groups(text, "over all tiles", s->predicted.group_bytes, s->compiled.group_bytes);
-    for (size_t part = 0; part < PL_NUM_COUNTED_PARTS; part++)
-        if (!isnan(s->without_percent[part]))
-            pl_text_format(text, "  error without %-12s %+.1f %%, and %+.1f %% with it\n",
-                           part_name(part), s->without_percent[part], s->error_percent);
-}
-
-static void write_percent(pl_text *text, double percent) {
-    if (isnan(percent))
-        pl_text_format(text, " %11s", "-");
-    else
-        pl_text_format(text, " %+9.1f %%", percent);
-}
-
-static void write_scales(pl_text *text, const char *stages, const popliner_scales *scales) {
-    pl_text_format(text, "Correction, %s: code times %.6f, data times %.6f, layout times %.6f\n",
-                   stages, (double)scales->code_per_million / 1e6,
-                   (double)scales->data_per_million / 1e6,
-                   (double)scales->layout_per_million / 1e6);
-}
-
-static void write_correction(pl_text *text, const pl_comparison *c) {
-    pl_text_add(text, "Errors of the fullest tile\n");
-    pl_text_format(text, "  stage %11s %11s %11s\n", c->has_correction ? "before" : "error",
-                   c->has_correction ? "after" : "", c->has_correction ? "left out" : "");
-    for (size_t i = 0; i < c->info.num_stages; i++) {
-        pl_text_format(text, "  %5zu", i);
-        write_percent(text, c->stages[i].error_percent);
-        if (c->has_correction) {
-            write_percent(text, c->stages[i].corrected_percent);
-            write_percent(text, c->stages[i].left_out_percent);
-        }
-        pl_text_add(text, "\n");
-    }
-    if (!c->has_correction) {
-        pl_text_add(text, "The predictions are with a calibration already: no other is made.\n");
-        return;
-    }
-    pl_text_add(text, "Left out: with a correction made of the others alone; without another last "
-                      "stage the last\nis not corrected.\n");
-    write_scales(text, "earlier stages", &c->correction.earlier);
-    write_scales(text, "last stage", &c->correction.last);
-}
-
 /* ---- JSON ---- */
 
 static void put_spread(const char *key, const pl_spread *s, pl_json *json) {
@@ -197,18 +109,10 @@ static void put_comparison(const pl_comparison *c, pl_json *json) {
     pl_put_close(json);
 }
 
-popliner_status popliner_report_comparison(const popliner_comparison *callers,
-                                           popliner_format format, char **result,
+popliner_status popliner_report_comparison(const popliner_comparison *callers, char **result,
                                            popliner_error *error) {
-    const pl_comparison *comparison = (const pl_comparison *)callers;
     pl_text text = {0};
-    if (format == POPLINER_FORMAT_JSON) {
-        put_comparison(comparison, &(pl_json){.text = &text});
-    } else {
-        for (size_t i = 0; i < comparison->info.num_stages; i++)
-            write_stage(&text, comparison, i);
-        write_correction(&text, comparison);
-    }
+    put_comparison((const pl_comparison *)callers, &(pl_json){.text = &text});
     return pl_text_finish_printable(&text, POPLINER_OK, result, error);
 }
 
@@ -303,7 +207,6 @@ static void show_correction(const pl_comparison *c, const char *more, pl_layout 
 popliner_status popliner_screen_comparison(const popliner_comparison *callers, const char *more,
                                            const popliner_plot_options *screen, char **text,
                                            popliner_error *error) {
-    const pl_comparison *comparison = (const pl_comparison *)callers;
     static const pl_grid_column columns[] = {
         {"stage", PL_GRID_RIGHT, 0, 0, 0},     {"layers", PL_GRID_NAME, 2, 24, 0},
         {"predicted", PL_GRID_RIGHT, 3, 0, 0}, {"compiled", PL_GRID_RIGHT, 3, 0, 0},
@@ -312,7 +215,7 @@ popliner_status popliner_screen_comparison(const popliner_comparison *callers, c
     };
     enum { MOST_ROWS = 40 };
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
-    const pl_comparison *c = comparison;
+    const pl_comparison *c = (const pl_comparison *)callers;
     pl_layout layout;
     missed *stages = pl_new_array(c->info.num_stages, sizeof *stages);
     pl_layout_begin(&layout, screen);

@@ -1,7 +1,6 @@
-/* A diagnosis for reading, and as JSON.
+/* A diagnosis as JSON, and for people: whether it may be trusted, and what is missing.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,236 +8,16 @@
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
-#include "popliner/report.h"
+#include "popliner/screen.h"
 #include "profile/profile_data.h"
-#include "solve/options.h"
-
-enum { PATH_ROOM = 500 };
-
-/* The data that parts of a report share. */
-typedef struct context {
-    const pl_diagnosis *diagnosis;
-    const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_debug_info *info;
-    popliner_option_names names;
-    size_t most;
-} context;
-
-static const char *name_of(const popliner_profile *profile, size_t program) {
-    popliner_program told = POPLINER_PROGRAM_INIT;
-    return popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, program, &told, NULL) == POPLINER_OK
-               ? told.name
-               : "";
-}
-
-/* The debug context path of a variable, "" if it is not known. */
-static void find_path(const context *c, uint64_t id, char *path) {
-    *path = '\0';
-    if (c->info != NULL && id != 0)
-        pl_debug_info_path(c->info, id, path, PATH_ROOM);
-}
-
-/* Why a program that no counted operation has is missing. */
-static const char *program_reason(const context *c, uint32_t program) {
-    return pl_missing_reason_text(pl_program_reason(c->operations, program));
-}
-
-/* ---- text ---- */
-
-static void write_programs(const context *c, pl_text *text) {
-    const pl_diagnosis *d = c->diagnosis;
-    pl_text_add(text, "Programs                        all      seen  difference\n");
-    for (size_t i = 0; i < d->num_program_types; i++) {
-        const pl_diagnosis_programs *group = &d->programs[i];
-        size_t num_missing = group->num_all - group->num_seen;
-        pl_text_format(text, "  %-24s %9zu %9zu  %9.2f%%\n", group->type, group->num_all,
-                       group->num_seen, pl_report_percent(group->num_seen, group->num_all));
-        for (size_t k = 0; k < num_missing && k < c->most; k++) {
-            const char *name = name_of(c->profile, group->missing[k]);
-            pl_text_format(text, "    missing %" PRIu32 " %s%s(%s)\n", group->missing[k], name,
-                           *name == '\0' ? "" : " ", program_reason(c, group->missing[k]));
-        }
-        if (num_missing > c->most)
-            pl_text_format(text, "    and %zu more\n", num_missing - c->most);
-    }
-}
-
-static void write_categories(const context *c, pl_text *text) {
-    const pl_diagnosis *d = c->diagnosis;
-    pl_text_add(text, "\nMemory by category           explained         truth    difference  "
-                      "      %  tiles exceeded\n");
-    for (size_t i = 0; i < d->num_categories; i++) {
-        const pl_diagnosis_category *row = &d->categories[i];
-        pl_text_format(text, "  %-24s %11" PRIu64 "   %11" PRIu64 "   %11" PRId64 "  %7.2f  %zu\n",
-                       row->name, row->explained_bytes, row->truth_bytes,
-                       (int64_t)(row->explained_bytes - row->truth_bytes),
-                       pl_report_percent(row->explained_bytes, row->truth_bytes),
-                       row->tiles_exceeded);
-    }
-}
-
-static void write_reasons(const pl_missing_reason *reasons, size_t count, pl_text *text) {
-    for (size_t i = 0; i < count; i++)
-        pl_text_format(text, "%s%s", i == 0 ? "(" : "; ", pl_missing_reason_text(reasons[i]));
-    pl_text_add(text, ")\n");
-}
-
-/* A program of a part, which is called by its type if it has no name. */
-static void write_owner(const context *c, uint32_t program, pl_text *text) {
-    const popliner_profile *p = c->profile;
-    const char *name = name_of(p, program);
-    pl_text_format(text, "program %" PRIu32 " %s", program,
-                   *name == '\0' ? pl_profile_string(p, p->program_type_name[program]) : name);
-}
-
-/* Whose the code of an item is. */
-static void write_parts(const context *c, const pl_missing_variable *v, pl_text *text) {
-    uint64_t others_bytes = 0;
-    for (size_t i = 0; i < v->num_parts; i++) {
-        const pl_missing_part *part = &v->parts[i];
-        if (i >= c->most) {
-            others_bytes += part->size_bytes;
-            continue;
-        }
-        bool is_type = part->vertex_type != NULL; /* else the first program stands for it */
-        pl_text_format(text, "      %11" PRIu64 "  ", part->size_bytes);
-        if (is_type)
-            pl_text_format(text, "vertex type %s", part->vertex_type);
-        else
-            write_owner(c, part->programs[0], text);
-        pl_text_add(text, " ");
-        write_reasons(part->reasons, part->num_reasons, text);
-        for (size_t k = is_type ? 0 : 1; k < part->num_programs && k < 3; k++) {
-            pl_text_add(text, "                   of ");
-            write_owner(c, part->programs[k], text);
-            pl_text_add(text, "\n");
-        }
-        if (part->num_programs > 3)
-            pl_text_format(text, "                   and %zu more\n", part->num_programs - 3);
-    }
-    if (v->num_parts > c->most)
-        pl_text_format(text, "      %11" PRIu64 "  of %zu more\n", others_bytes,
-                       v->num_parts - c->most);
-    if (v->num_parts > 0 && v->compiler_bytes > 0)
-        pl_text_format(text, "      %11" PRIu64 "  %s\n", v->compiler_bytes,
-                       pl_missing_reason_text(PL_MISSING_COMPILER));
-}
-
-static void write_missing(const context *c, const pl_missing_variables *list, pl_text *text) {
-    uint64_t others_bytes = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const pl_missing_variable *v = &list->items[i];
-        char path[PATH_ROOM];
-        if (i >= c->most) {
-            others_bytes += v->size_bytes;
-            continue;
-        }
-        find_path(c, v->debug_context, path);
-        if (v->num_parts > 0 && v->num_programs == 0) { /* which have their reasons */
-            pl_text_format(text, "  %11" PRIu64 "  %s\n", v->size_bytes, v->category);
-        } else {
-            pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s", v->size_bytes, v->category, v->name,
-                           *v->name == '\0' ? "" : " ");
-            write_reasons(v->reasons, v->num_reasons, text);
-        }
-        for (size_t k = 0; k < v->num_programs && k < 3; k++) {
-            const char *name = name_of(c->profile, v->programs[k]);
-            pl_text_format(text, "               touched by program %" PRIu32 "%s%s\n",
-                           v->programs[k], *name == '\0' ? "" : " ", name);
-        }
-        if (v->num_programs > 3)
-            pl_text_format(text, "               and %zu more\n", v->num_programs - 3);
-        if (*path != '\0')
-            pl_text_format(text, "               debug context %s\n", path);
-        write_parts(c, v, text);
-    }
-    if (list->count > c->most)
-        pl_text_format(text, "  and %zu more of %" PRIu64 " bytes\n", list->count - c->most,
-                       others_bytes);
-}
-
-static void write_bottleneck(const context *c, pl_text *text) {
-    const pl_diagnosis *d = c->diagnosis;
-    pl_text_format(text,
-                   "\nBottleneck: tile %zu at step %zu%s%s\n"
-                   "  truth %" PRIu64 " bytes, explained %" PRIu64 ", difference %" PRId64
-                   " (%.2f%%)\n"
-                   "  the model has most on tile %zu at step %zu: %" PRIu64 " bytes\n",
-                   d->told.tile, d->told.step, *d->told.program_name == '\0' ? "" : ", program ",
-                   d->told.program_name, d->told.truth_bytes, d->told.explained_bytes,
-                   (int64_t)(d->told.explained_bytes - d->told.truth_bytes),
-                   pl_report_percent(d->told.explained_bytes, d->told.truth_bytes),
-                   d->told.model_tile, d->told.model_step, d->told.model_bytes);
-    size_t num_steps = c->profile->num_steps;
-    size_t own_steps =
-        d->told.last_step >= d->told.first_step ? d->told.last_step - d->told.first_step + 1 : 0;
-    pl_text_format(text, "  steps: %zu of %zu (%.2f%%)", own_steps, num_steps,
-                   pl_report_percent(own_steps, num_steps));
-    if (own_steps > 0)
-        pl_text_format(text, ", from %zu to %zu", d->told.first_step, d->told.last_step);
-    pl_text_add(text, "\n");
-    pl_text_add(text, "Missing there, largest first:\n");
-    write_missing(c, &d->missing_here, text);
-    pl_text_add(text, "\nMissing over all tiles, largest first:\n");
-    write_missing(c, &d->missing_everywhere, text);
-    if (d->told.tiles_off == SIZE_MAX)
-        pl_text_add(text, "\nThe profile has no account by tile to check this against.\n");
-    else
-        pl_text_format(text,
-                       "\nExplained + missing differ from the compiler's account on %zu tiles.\n",
-                       d->told.tiles_off);
-}
-
-static void write_coverage(const context *c, pl_text *text) {
-    const pl_diagnosis *d = c->diagnosis;
-    pl_text_format(text, "\nLayers of %zu operations, by how they were found\n",
-                   d->told.num_operations);
-    for (size_t i = 0; i < d->num_coverage; i++)
-        pl_text_format(text, "  %-34s %7zu  %6.2f%%\n",
-                       *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
-                       d->coverage[i].num_operations,
-                       100.0 * (double)d->coverage[i].num_operations /
-                           (double)d->told.num_operations);
-    if (*d->told.suggested_regex != '\0')
-        pl_text_format(text,
-                       "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
-                       d->told.suggestion_example, c->names.layer_name_regex,
-                       d->told.suggested_regex, d->told.suggested_layers);
-}
-
-static void write_checks(const context *c, pl_text *text) {
-    pl_text_add(text, "\nThe profile against itself     checked  breached      largest  where\n");
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        popliner_check check = pl_profile_check_of(c->profile, (popliner_relation)i);
-        if (check.breached > 0)
-            pl_text_format(text, "  %-24s %11zu  %8zu  %11" PRIu64 "  %s\n", check.name,
-                           check.checked, check.breached, check.largest_bytes, check.where);
-        else
-            pl_text_format(text, "  %-24s %11zu  %8zu\n", check.name, check.checked,
-                           check.breached);
-    }
-}
-
-static void write_layout(const pl_laid_out *layout, pl_text *text) {
-    pl_text_format(text,
-                   "\nLaid out by the compiler's rule: %" PRIu64 " of %" PRIu64
-                   " variables get the address of the file\n"
-                   "  all addresses are equal on %zu of %zu tiles, the highest one on %zu\n"
-                   "  %" PRIu64 " bytes up to the highest addresses, %" PRIu64 " of them live; "
-                   "the others:\n",
-                   layout->num_equal, layout->num_variables, layout->num_tiles_equal,
-                   layout->num_tiles, layout->num_ends_equal, layout->end_bytes,
-                   layout->live_bytes);
-    for (size_t i = 0; i < PL_NUM_GAPS; i++)
-        pl_text_format(text, "  %11" PRIu64 "  %s\n", layout->gap_bytes[i],
-                       pl_gap_words((pl_gap)i));
-    if (layout->num_tiles_equal < layout->num_tiles)
-        pl_text_add(text, "  The file is laid out differently; these are the gaps of the rule, not "
-                          "those of the file.\n");
-}
 
 /* ---- JSON ---- */
+
+/* A diagnosis, and how many rows of a list are written. */
+typedef struct context {
+    const pl_diagnosis *diagnosis;
+    size_t most;
+} context;
 
 static void put_checks(const popliner_profile *profile, pl_json *json) {
     pl_put_open(json, "checks", '[');
@@ -275,7 +54,7 @@ static void put_layout(const pl_laid_out *layout, pl_json *json) {
 static void put_program(const context *c, uint32_t program, const char *reason, pl_json *json) {
     pl_put_open(json, NULL, '{');
     pl_put_number(json, "program", program);
-    pl_put_text(json, "name", pl_profile_program_name(c->profile, program));
+    pl_put_text(json, "name", pl_profile_program_name(c->diagnosis->profile, program));
     if (reason != NULL)
         pl_put_text(json, "reason", reason);
     pl_put_close(json);
@@ -292,7 +71,9 @@ static void put_programs(const context *c, pl_json *json) {
         pl_put_number(json, "seen", group->num_seen);
         pl_put_open(json, "missing", '[');
         for (size_t k = 0; k < group->num_all - group->num_seen; k++)
-            put_program(c, group->missing[k], program_reason(c, group->missing[k]), json);
+            put_program(c, group->missing[k],
+                        pl_missing_reason_text(pl_program_reason(d->operations, group->missing[k])),
+                        json);
         pl_put_close(json);
         pl_put_close(json);
     }
@@ -348,11 +129,13 @@ static void put_parts(const context *c, const pl_missing_variable *v, pl_json *j
 }
 
 static void put_missing(const context *c, const pl_missing_variables *list, pl_json *json) {
+    const pl_debug_info *info = c->diagnosis->info;
     pl_put_open(json, "missing_variables", '[');
     for (size_t i = 0; i < list->count && i < c->most; i++) {
         const pl_missing_variable *v = &list->items[i];
-        char path[PATH_ROOM];
-        find_path(c, v->debug_context, path);
+        char path[500] = "";
+        if (info != NULL && v->debug_context != 0)
+            pl_debug_info_path(info, v->debug_context, path, sizeof path);
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "name", v->name);
         pl_put_text(json, "category", v->category);
@@ -414,29 +197,285 @@ static void put_diagnosis(const context *c, pl_json *json) {
     put_programs(c, json);
     put_missing(c, &d->missing_everywhere, json);
     put_coverage(d, json);
-    put_checks(c->profile, json);
+    put_checks(d->profile, json);
     put_layout(&d->layout, json);
     pl_put_close(json);
 }
 
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *callers, popliner_format format,
-                                          size_t max_rows, char **result, popliner_error *error) {
-    const pl_diagnosis *diagnosis = (const pl_diagnosis *)callers;
-    const context c = {diagnosis,       diagnosis->profile,      diagnosis->operations,
-                       diagnosis->info, diagnosis->option_names, max_rows};
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *callers, size_t max_rows,
+                                          char **result, popliner_error *error) {
+    const context c = {(const pl_diagnosis *)callers, max_rows};
     pl_text text = {0};
-    if (format == POPLINER_FORMAT_JSON) {
-        put_diagnosis(&c, &(pl_json){.text = &text});
-    } else {
-        pl_text_format(&text, "Memory model: %s%s\n\n",
-                       pl_memory_model_find(diagnosis->told.model)->name,
-                       diagnosis->told.layer_operations_only ? ", operations in layers only" : "");
-        write_programs(&c, &text);
-        write_categories(&c, &text);
-        write_bottleneck(&c, &text);
-        write_coverage(&c, &text);
-        write_checks(&c, &text);
-        write_layout(&diagnosis->layout, &text);
-    }
+    put_diagnosis(&c, &(pl_json){.text = &text});
     return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+}
+
+/* ---- the verdict ---- */
+
+static size_t count_breaches(const pl_diagnosis *d) {
+    size_t count = 0;
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
+        count += pl_profile_check_of(d->profile, (popliner_relation)i).breached > 0;
+    return count;
+}
+
+/* The explained share of the fullest tile, in percent. */
+static double explained_percent(const pl_diagnosis *d) {
+    return d->told.truth_bytes == 0
+               ? 100
+               : 100 * (double)d->told.explained_bytes / (double)d->told.truth_bytes;
+}
+
+static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layout *layout) {
+    const double percent = explained_percent(d);
+    const size_t num_breaches = count_breaches(d);
+    const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
+    const bool contradicts = d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX;
+    const bool is_trusted = !is_off && !contradicts && num_breaches == 0;
+    pl_text rest = {0};
+    pl_text_format(&rest, "%.2f %% of the fullest tile is explained", percent);
+    if (is_off)
+        pl_text_format(&rest, ", not within %g %%", allowed_percent);
+    if (contradicts)
+        pl_text_format(&rest, ", the diagnosis does not add up on %zu tiles", d->told.tiles_off);
+    if (num_breaches > 0)
+        pl_text_format(&rest, ", but the profile is inconsistent in %zu %s", num_breaches,
+                       num_breaches == 1 ? "relation" : "relations");
+    else
+        pl_text_add(&rest, ", and the profile is consistent");
+    pl_text_add(&rest, ".");
+    layout->text.failed = layout->text.failed || rest.failed;
+    if (!rest.failed)
+        pl_layout_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW,
+                           is_trusted ? "To be trusted:" : "To be trusted with care:", rest.data);
+    free(rest.data);
+}
+
+/* ---- the fullest tile ---- */
+
+static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
+    const uint64_t explained = d->told.explained_bytes;
+    const uint64_t truth = d->told.truth_bytes;
+    pl_text text = {0};
+    pl_text_format(&text, "tile %zu at step %zu: compiler ", d->told.tile, d->told.step);
+    pl_text_add_grouped(&text, truth);
+    pl_text_add(&text, ", explained ");
+    pl_text_add_grouped(&text, explained);
+    pl_text_add(&text, explained <= truth ? ", missing " : ", too much by ");
+    pl_text_add_grouped(&text, explained <= truth ? truth - explained : explained - truth);
+    pl_text_add(&text, " bytes");
+    pl_layout_made_entry(layout, "Fullest", &text);
+}
+
+/* ---- what is missing there ---- */
+
+/* The missing bytes of a category. */
+typedef struct missing {
+    const char *category;
+    uint64_t bytes;
+    size_t num_programs;
+    bool has_reason[PL_MAX_MISSING_REASONS];
+} missing;
+
+static int compare_missing(const void *left, const void *right) {
+    const missing *a = left;
+    const missing *b = right;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes)
+                                : strcmp(a->category, b->category);
+}
+
+/* Adds up the list by category: [*count], the largest first; NULL without memory. */
+static missing *by_category(const pl_missing_variables *list, size_t *count) {
+    missing *all = pl_new_array(list->count, sizeof *all);
+    *count = 0;
+    for (size_t i = 0; all != NULL && i < list->count; i++) {
+        const pl_missing_variable *v = &list->items[i];
+        size_t k = 0;
+        while (k < *count && strcmp(all[k].category, v->category) != 0)
+            k++;
+        if (k == *count)
+            all[(*count)++] = (missing){.category = v->category};
+        all[k].bytes += v->size_bytes;
+        all[k].num_programs += v->num_programs;
+        for (size_t part = 0; part < v->num_parts; part++)
+            all[k].num_programs += v->parts[part].num_programs;
+        for (size_t r = 0; r < v->num_reasons; r++)
+            all[k].has_reason[v->reasons[r]] = true;
+    }
+    if (all != NULL)
+        qsort(all, *count, sizeof *all, compare_missing);
+    return all;
+}
+
+/* "134 programs in no operation; the compiler's own" */
+static pl_text reasons_text(const missing *m) {
+    static const char *const words[] = {
+        [PL_MISSING_NO_DEBUG_ID] = "without a debug id",
+        [PL_MISSING_UNKNOWN_CONTEXT] = "of an unknown context",
+        [PL_MISSING_NO_OPERATION] = "in no operation",
+        [PL_MISSING_NO_LAYER] = "in no layer",
+        [PL_MISSING_UNTOUCHED] = "touched by no program",
+        [PL_MISSING_PARENT] = "or parents",
+        [PL_MISSING_COMPILER] = "the compiler's own",
+    };
+    pl_text text = {0};
+    bool is_first = true;
+    pl_text_add(&text, "");
+    if (m->num_programs > 0)
+        pl_text_format(&text, "%zu %s ", m->num_programs,
+                       m->num_programs == 1 ? "program" : "programs");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (m->has_reason[i]) {
+            pl_text_format(&text, "%s%s",
+                           is_first                   ? ""
+                           : i == PL_MISSING_COMPILER ? "; "
+                                                      : " ",
+                           words[i]);
+            is_first = false;
+        }
+    return text;
+}
+
+/* Adds "Missing       888  stack    the compiler's own", with all reasons. */
+static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
+    enum { SHOWN = 4, MOST_ROWS = SHOWN + 1 };
+    pl_text sizes[MOST_ROWS] = {{0}};
+    pl_text names[MOST_ROWS] = {{0}};
+    pl_text reasons[MOST_ROWS] = {{0}};
+    size_t count = 0;
+    size_t widths[2] = {0, 0};
+    missing *all = by_category(&d->missing_here, &count);
+    const size_t num_rows = count < MOST_ROWS ? count : MOST_ROWS;
+    layout->text.failed = layout->text.failed || all == NULL;
+    for (size_t i = SHOWN + 1; all != NULL && i < count; i++)
+        all[SHOWN].bytes += all[i].bytes;
+    for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
+        const bool is_of_others = i == SHOWN && count > MOST_ROWS;
+        pl_text_add_grouped(&sizes[i], all[i].bytes);
+        if (is_of_others)
+            pl_text_format(&names[i], "%zu other categories", count - SHOWN);
+        else
+            pl_text_add_words(&names[i], all[i].category);
+        if (!is_of_others)
+            reasons[i] = reasons_text(&all[i]);
+        widths[0] = sizes[i].length > widths[0] ? sizes[i].length : widths[0];
+        widths[1] = names[i].length > widths[1] ? names[i].length : widths[1];
+        layout->text.failed = sizes[i].failed || names[i].failed || reasons[i].failed;
+    }
+    for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
+        pl_text subject = {0};
+        pl_text_format(&subject, "%*s  %s", (int)widths[0], sizes[i].data, names[i].data);
+        layout->text.failed = subject.failed;
+        if (!subject.failed)
+            pl_layout_entry(layout, i == 0 ? "Missing" : "", subject.data,
+                            widths[0] + 2 + widths[1],
+                            reasons[i].data == NULL ? "" : reasons[i].data);
+        free(subject.data);
+    }
+    for (size_t i = 0; i < num_rows; i++) {
+        free(sizes[i].data);
+        free(names[i].data);
+        free(reasons[i].data);
+    }
+    free(all);
+}
+
+/* ---- layers and checks ---- */
+
+static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
+    static const char *const words[] = {
+        [POPLINER_LAYER_RULE_NAME] = "by name",
+        [POPLINER_LAYER_RULE_INPUTS] = "by inputs",
+        [POPLINER_LAYER_RULE_VARIABLES] = "by variables",
+        [POPLINER_LAYER_RULE_FOLLOWING] = "by what follows",
+        [POPLINER_LAYER_RULE_FIRST_LAYER] = "by embeddings",
+        [POPLINER_LAYER_RULE_TENSOR] = NULL,
+        [POPLINER_LAYER_RULE_NONE] = NULL,
+    };
+    enum { NUM_RULES = sizeof words / sizeof *words };
+    size_t counts[NUM_RULES] = {0};
+    size_t num_none = 0;
+    pl_text text = {0};
+    for (size_t i = 0; i < d->num_coverage; i++)
+        if (words[d->coverage[i].rule] != NULL)
+            counts[d->coverage[i].rule] += d->coverage[i].num_operations;
+        else
+            num_none += d->coverage[i].num_operations;
+    const double all = d->told.num_operations == 0 ? 1 : (double)d->told.num_operations;
+    pl_text_add_grouped(&text, d->told.num_operations);
+    pl_text_add(&text, " operations:");
+    for (;;) { /* the most common rule first */
+        size_t most = 0;
+        for (size_t i = 1; i < NUM_RULES; i++)
+            most = counts[i] > counts[most] ? i : most;
+        if (counts[most] == 0)
+            break;
+        pl_text_format(&text, " %.1f %% %s,", 100 * (double)counts[most] / all, words[most]);
+        counts[most] = 0;
+    }
+    pl_text_format(&text, " %.1f %% in none", 100 * (double)num_none / all);
+    pl_layout_made_entry(layout, "Layers", &text);
+}
+
+static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
+    size_t num_relations = 0;
+    uint64_t num_places = 0;
+    uint64_t num_breached = 0;
+    pl_text text = {0};
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
+        const popliner_check check = pl_profile_check_of(d->profile, (popliner_relation)i);
+        num_relations += check.checked > 0;
+        num_places += check.checked;
+        num_breached += check.breached;
+    }
+    pl_text_format(&text, "%zu relations at ", num_relations);
+    pl_text_add_grouped(&text, num_places);
+    pl_text_add(&text, " places, ");
+    pl_text_add_grouped(&text, num_breached);
+    pl_text_add(&text, " breached");
+    pl_layout_made_entry(layout, "Checks", &text);
+}
+
+static void write_layout(const pl_diagnosis *d, pl_layout *layout) {
+    pl_text text = {0};
+    pl_text_add(&text, "all addresses of ");
+    pl_text_add_grouped(&text, d->layout.num_tiles_equal);
+    pl_text_add(&text, " of ");
+    pl_text_add_grouped(&text, d->layout.num_tiles);
+    pl_text_add(&text, " tiles follow from the compiler's rule");
+    pl_layout_made_entry(layout, "Layout", &text);
+}
+
+static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
+    pl_text option = {0};
+    pl_text words = {0};
+    if (*d->told.suggested_regex == '\0')
+        return;
+    pl_text_format(&option, "%s '%s'", d->option_names.layer_name_regex, d->told.suggested_regex);
+    pl_text_format(&words, "would find %zu layers, as in %s", d->told.suggested_layers,
+                   d->told.suggestion_example);
+    layout->text.failed = layout->text.failed || option.failed || words.failed;
+    if (!layout->text.failed)
+        pl_layout_entry(layout, "Try", option.data, pl_layout_width_of(option.data), words.data);
+    free(option.data);
+    free(words.data);
+}
+
+popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, double allowed_percent,
+                                          const char *more, const popliner_plot_options *screen,
+                                          char **text, popliner_error *error) {
+    const pl_diagnosis *diagnosis = (const pl_diagnosis *)callers;
+    pl_layout layout;
+    pl_layout_begin(&layout, screen);
+    write_verdict(diagnosis, allowed_percent, &layout);
+    pl_layout_empty_line(&layout);
+    write_fullest(diagnosis, &layout);
+    write_missing(diagnosis, &layout);
+    write_layers(diagnosis, &layout);
+    write_checks(diagnosis, &layout);
+    write_layout(diagnosis, &layout);
+    write_suggestion(diagnosis, &layout);
+    if (*more != '\0')
+        pl_layout_entry(&layout, "More", "", 0, more);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

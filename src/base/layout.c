@@ -564,6 +564,7 @@ static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column
     pl_text own = {0};
     pl_text_add(&own, "");
     pl_layout_add_name(w->layout, &own, cell->text == NULL ? "" : cell->text, width);
+    text->failed = text->failed || own.failed;
     const size_t blanks = own.failed ? 0 : width - pl_layout_width_of(own.data);
     const bool is_right = w->grid->columns[column].kind == PL_GRID_RIGHT;
     add_blanks(text, is_right ? blanks : 0);

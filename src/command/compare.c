@@ -182,18 +182,10 @@ static void check_growth(session *s, const popliner_changes *changes) {
 
 static popliner_status make_text(session *s, const void *of, popliner_format format, char **text,
                                  popliner_error *error) {
-    static const popliner_changes_form forms[] = {
-        [POPLINER_FORMAT_TSV] = POPLINER_CHANGES_TSV,
-        [POPLINER_FORMAT_CSV] = POPLINER_CHANGES_CSV,
-        [POPLINER_FORMAT_JSON] = POPLINER_CHANGES_JSON,
-        [POPLINER_FORMAT_TEXT] = POPLINER_CHANGES_TEXT,
-    };
     const popliner_plot_options screen = screen_options(s);
-    if (screen_is_used(s) && format == POPLINER_FORMAT_TEXT)
-        return popliner_screen_changes(of, "--output comparison", &screen, text, error);
-    const bool is_report = !s->options.has_format && options_printed(&s->options) == NULL;
-    return popliner_changes_text(of, is_report ? POPLINER_CHANGES_TEXT : forms[format], text,
-                                 error);
+    return format == POPLINER_FORMAT_TEXT
+               ? popliner_screen_changes(of, "--output comparison", &screen, text, error)
+               : popliner_changes_text(of, format, text, error);
 }
 
 /* Collects the limits of growth. */

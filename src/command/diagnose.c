@@ -141,19 +141,14 @@ popliner_status diagnose_check(session *s, popliner_error *error) {
                        error);
 }
 
-/* The report; for people a page of it, with -v all. */
 static popliner_status make_diagnosis(session *s, const void *of, popliner_format format,
                                       char **text, popliner_error *error) {
-    enum { SHOWN = 20 };
-    const options *o = &s->options;
-    const bool shows_all = o->verbose || format == POPLINER_FORMAT_JSON;
     const popliner_plot_options screen = screen_options(s);
-    if (format == POPLINER_FORMAT_TEXT && !o->verbose)
-        return popliner_screen_diagnosis(
-            of, o->fail_on.unexplained_percent,
-            "--output missing, programs, checks or diagnosis; -v: all of it here", &screen, text,
-            error);
-    return popliner_report_diagnosis(of, format, shows_all ? SIZE_MAX : SHOWN, text, error);
+    return format == POPLINER_FORMAT_JSON
+               ? popliner_report_diagnosis(of, SIZE_MAX, text, error)
+               : popliner_screen_diagnosis(of, s->options.fail_on.unexplained_percent,
+                                           "--output missing, programs, checks or diagnosis",
+                                           &screen, text, error);
 }
 
 popliner_status diagnose_and_print(session *s, popliner_error *error) {
@@ -179,7 +174,7 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
             (double)diagnosis->truth_bytes * s->options.fail_on.unexplained_percent / 100;
         if (difference > allowed || -difference > allowed) {
             s->failed_softly = true;
-            if (!screen_is_used(s) || s->options.verbose)
+            if (!screen_is_used(s))
                 log_message(
                     &s->log, POPLINER_LEVEL_WARNING,
                     "%llu of %llu bytes are explained at the bottleneck: that is not within "

@@ -184,11 +184,11 @@ static void doubt(session *s, const popliner_comparison *comparison) {
 static popliner_status make_comparison(session *s, const void *of, popliner_format format,
                                        char **text, popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
-    if (format == POPLINER_FORMAT_TEXT)
-        return popliner_screen_comparison(
-            of, "--output calibration=FILE, then --calibration FILE, applies it", &screen, text,
-            error);
-    return popliner_report_comparison(of, format, text, error);
+    return format == POPLINER_FORMAT_JSON
+               ? popliner_report_comparison(of, text, error)
+               : popliner_screen_comparison(
+                     of, "--output calibration=FILE, then --calibration FILE, applies it", &screen,
+                     text, error);
 }
 
 /* Prints the comparison of a split with --compiled. Errors: USAGE for another number of IPUs than

@@ -243,9 +243,14 @@ static popliner_status make(session *s, const wanted_output *w, const material *
                    : status;
     case OUTPUT_FRAMEWORK:
         return make_plan(s, what, m, text, error);
-    case OUTPUT_REPORT:
-        return m->report.make(
+    case OUTPUT_REPORT: {
+        const colour_choice color = s->options.color;
+        s->options.color = w->path == NULL ? color : COLOUR_NEVER;
+        status = m->report.make(
             s, m->report.of, what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text, error);
+        s->options.color = color;
+        return status;
+    }
     case OUTPUT_POPLINER:
         return popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_STAGES_JSON, text,
                                          error);
@@ -418,7 +423,10 @@ static popliner_status print_answer(session *s, const material *m, char **made,
     const wanted_output *printed = options_printed(o);
     char *text = NULL;
     if (printed == NULL) {
-        popliner_status status = m->report.make(s, m->report.of, o->format, &text, error);
+        /* changes are a table only if one is requested */
+        const popliner_format format =
+            m->action == COMPARE && !o->has_format ? POPLINER_FORMAT_TEXT : o->format;
+        popliner_status status = m->report.make(s, m->report.of, format, &text, error);
         return status == POPLINER_OK ? session_print(text, error) : status;
     }
     if (!is_made_of(s, printed->what, m))

@@ -303,29 +303,11 @@ void pl_changes_finish(pl_changes *changes) {
         .deciding = &c->items[c->deciding],
         .most_grown_unit = most_grown(c, NULL, "total_bytes"),
         .most_grown_category = most_grown(c, "category", "variables_bytes"),
-        .most_grown_tile = most_grown(c, "tile", "live_bytes"),
         .num_settings = c->num_settings,
         .num_settings_changed = c->num_settings_changed,
         .bounds = c->bounds,
         .num_bounds = c->num_bounds,
     };
-}
-
-popliner_status popliner_changes_text(const popliner_changes *callers, popliner_changes_form form,
-                                      char **text, popliner_error *error) {
-    const pl_changes *changes = (const pl_changes *)callers;
-    *text = NULL;
-    switch (form) {
-    case POPLINER_CHANGES_TEXT:
-        return pl_changes_write_text(changes, text, error);
-    case POPLINER_CHANGES_TSV:
-        return pl_changes_write_rows(changes, POPLINER_FORMAT_TSV, text, error);
-    case POPLINER_CHANGES_CSV:
-        return pl_changes_write_rows(changes, POPLINER_FORMAT_CSV, text, error);
-    case POPLINER_CHANGES_JSON:
-        return pl_changes_write_rows(changes, POPLINER_FORMAT_JSON, text, error);
-    }
-    return pl_fail(error, POPLINER_ERROR_USAGE, "form %d: not a form of comparisons", (int)form);
 }
 
 /* ---- settings ---- */

@@ -117,11 +117,6 @@ bool pl_change_is_one(const popliner_change *difference);
 popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
                                       popliner_error *error);
 
-popliner_status pl_changes_write_text(const pl_changes *changes, char **text,
-                                      popliner_error *error);
-popliner_status pl_changes_write_rows(const pl_changes *changes, popliner_format format,
-                                      char **text, popliner_error *error);
-
 /* Returns "largest-tile", "tiles", ...; NULL for an invalid kind. */
 const char *pl_growth_name(popliner_growth of);
 

@@ -182,11 +182,16 @@ static void put_facts(pl_text *text, const pl_changes *c) {
     pl_text_add(text, ",\n");
 }
 
-popliner_status pl_changes_write_rows(const pl_changes *changes, popliner_format format,
+popliner_status popliner_changes_text(const popliner_changes *callers, popliner_format format,
                                       char **text, popliner_error *error) {
+    const pl_changes *changes = (const pl_changes *)callers;
     pl_sheet sheet;
     pl_text document = {0};
     char *rows = NULL;
+    *text = NULL;
+    if ((unsigned)format >= POPLINER_FORMAT_TEXT)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not one of comparisons",
+                       (int)format);
     pl_sheet_begin(&sheet, format, "changes");
     add_rows(changes, format != POPLINER_FORMAT_JSON, &sheet);
     popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);

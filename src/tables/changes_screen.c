@@ -162,7 +162,7 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
     size_t count = 0;
     const popliner_change **listed = pl_new_array(c->count, sizeof *listed);
-    grid.failed = listed == NULL;
+    layout->text.failed = layout->text.failed || listed == NULL;
     for (size_t i = 0; listed != NULL && i < c->count; i++)
         if (is_listed(&c->items[i]))
             listed[count++] = &c->items[i];

@@ -12,6 +12,7 @@
 #include "memory_files.h"
 #include "popliner/certificate.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 
 enum { MAX_UNITS = 12, MAX_TILES = 64 };
 
@@ -390,9 +391,10 @@ static void ask_for_diagnosis(asking *a) {
     FUZZ_CHECK(num_operations == found->num_operations);
     check_missing(diagnosis->missing_here.items, diagnosis->missing_here.count);
     check_missing(diagnosis->missing_everywhere.items, diagnosis->missing_everywhere.count);
-    if (is_answered(a, popliner_report_diagnosis(
-                           found, a->q.detail & 2 ? POPLINER_FORMAT_JSON : POPLINER_FORMAT_TSV,
-                           a->q.detail >> 2, &text, a->error)))
+    const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
+    if (is_answered(a, a->q.detail & 2
+                           ? popliner_report_diagnosis(found, a->q.detail >> 2, &text, a->error)
+                           : popliner_screen_diagnosis(found, 5, "", &screen, &text, a->error)))
         add_text(a, text);
     popliner_diagnosis_free(found);
 }

@@ -261,7 +261,9 @@ class Profiles(unittest.TestCase):
         printed = json.loads(run(self.report, "--diagnose", "--format", "json", status=(0, 1)))
         told = diagnosis.json()
         self.assertEqual(told, {key: printed[key] for key in told})
-        self.assertEqual(diagnosis.text(), run(self.report, "--diagnose", status=(0, 1)))
+        shown = diagnosis.report(width=80, is_ascii=True)
+        self.assertEqual(run(self.report, "--diagnose", status=(0, 1)).partition("More  ")[0],
+                         shown)
         self.assertEqual(diagnosis.tiles_off, 0)
         by_name = {row["category"]: row for row in self.analysis.section("categories")}
         for category in told["categories"]:
@@ -474,8 +476,9 @@ class Calibrating(unittest.TestCase):
             comparison = model.compare("1", [first, second], schedule="popart")
             printed = run(whole, "--evaluate", "1", "--schedule", "popart", "--compiled", pipeline, "--format", "json")
             self.assertEqual(comparison.json_text(), printed)
-            self.assertEqual(comparison.text(), run(whole, "--evaluate", "1", "--schedule",
-                                                    "popart", "--compiled", pipeline))
+            shown = run(whole, "--evaluate", "1", "--schedule", "popart", "--compiled", pipeline)
+            self.assertEqual(comparison.report(width=80, is_ascii=True),
+                             shown.partition("Try  ")[0])
             self.assertEqual(len(comparison), 2)
             for stage, told in zip(comparison, json.loads(printed)["stages"]):
                 self.assertEqual(stage, told)

@@ -143,7 +143,7 @@ class Freeing(unittest.TestCase):
         # it is freed with the last of what needs it, and not before
         self.assertEqual(self.counting.left()["analysis"], 1)
         self.assertEqual(answer.json_text(), expected)
-        self.assertIn("explained", diagnosis.text())
+        self.assertIn("explained", diagnosis.report())
         self.assertTrue(costs.solve(device_map=[0, 1, 0]).fits)
         answer.close()
         diagnosis.close()
@@ -359,9 +359,8 @@ CLOSED_CALLS = {
         lambda it: it.report(),
         lambda it: it.evaluation(), lambda it: it.verdict(0, 1), lambda it: it.write("/nowhere/x"),
     ],
-    "Diagnosis": [lambda it: it.text(), lambda it: it.json(),
-                  lambda it: it.report()],
-    "Changes": [lambda it: it.text(), lambda it: it.grew(), lambda it: it.most_grown("cycles"),
+    "Diagnosis": [lambda it: it.json(), lambda it: it.report()],
+    "Changes": [lambda it: it.tsv(), lambda it: it.grew(), lambda it: it.most_grown("cycles"),
                 lambda it: it.report()],
     "Pareto": [lambda it: it.tsv()],
     "Sweep": [lambda it: it.json()],

@@ -16,7 +16,7 @@ from . import records as r
 from ._calling import (Handle, Owner, Path, call, file_name, make_text, real, screen,
                        text)
 from ._library import begin, library
-from .enums import ChangesForm, Format, Recompute, Schedule, Accumulators
+from .enums import Format, Recompute, Schedule, Accumulators
 from .request import Calibration, Request, calibration_of, taken
 
 
@@ -69,30 +69,26 @@ class Changes(Owner, Sequence[r.Change]):
                  and it.before is not None and it.now is not None and it.now > it.before]
         return max(grown, key=lambda it: it.now - it.before, default=None)
 
-    def _form(self, form: ChangesForm) -> str:
+    def _written(self, format: Format) -> str:
         handle = self._held()
-        return make_text(library.popliner_changes_text, handle.pointer, int(form),
+        return make_text(library.popliner_changes_text, handle.pointer, int(format),
                          turns=(handle.turn,))
 
-    def text(self) -> str:
-        """For reading: what changed most."""
-        return self._form(ChangesForm.TEXT)
-
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
-        """For people, as the command shows it on a terminal."""
+        """For people, as the command shows it: what changed most."""
         handle = self._held()
         return make_text(library.popliner_screen_changes, handle.pointer, b"",
                          screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def tsv(self) -> str:
-        return self._form(ChangesForm.TSV)
+        return self._written(Format.TSV)
 
     def csv(self) -> str:
-        return self._form(ChangesForm.CSV)
+        return self._written(Format.CSV)
 
     def json_text(self) -> str:
         """By docs/compare.md."""
-        return self._form(ChangesForm.JSON)
+        return self._written(Format.JSON)
 
     def json(self) -> Dict[str, Any]:
         return json.loads(self.json_text())
@@ -124,24 +120,16 @@ class Comparison(Owner, Sequence[Dict[str, Any]]):
     def __getitem__(self, i: Any) -> Any:
         return self._stages[i]
 
-    def _report(self, format: Format) -> str:
-        handle = self._held()
-        return make_text(library.popliner_report_comparison, handle.pointer, int(format),
-                         turns=(handle.turn,))
-
-    def text(self) -> str:
-        """For reading."""
-        return self._report(Format.TSV)
-
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
-        """For people, as the command shows it on a terminal."""
+        """For people, as the command shows it."""
         handle = self._held()
         return make_text(library.popliner_screen_comparison, handle.pointer, b"",
                          screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def json_text(self) -> str:
         """What read_calibration takes: docs/calibration.schema.json."""
-        return self._report(Format.JSON)
+        handle = self._held()
+        return make_text(library.popliner_report_comparison, handle.pointer, turns=(handle.turn,))
 
     def json(self) -> Dict[str, Any]:
         return json.loads(self.json_text())

@@ -13,7 +13,7 @@ from . import _html
 from . import records as r
 from ._calling import Handle, Owner, make_text, real, screen, size
 from ._library import library
-from .enums import Format, MemoryModel
+from .enums import MemoryModel
 
 
 class Diagnosis(Owner):
@@ -48,25 +48,18 @@ class Diagnosis(Owner):
             it.decode("utf-8", "replace") for it in r.first(s.contradictions,
                                                             s.num_contradictions))
 
-    def _report(self, format: Format, max_rows: int) -> str:
-        handle = self._held()
-        return make_text(library.popliner_report_diagnosis, handle.pointer, int(format),
-                         size(max_rows, "max_rows"), turns=(handle.turn,))
-
-    def text(self, max_rows: int = 20) -> str:
-        """For reading, with at most so many rows of each list."""
-        return self._report(Format.TSV, max_rows)
-
     def report(self, allowed_percent: float = 5, *, width: int = 100, is_ascii: bool = False,
                has_colour: bool = False) -> str:
-        """For people, as the command shows it on a terminal: whether it may be trusted."""
+        """For people, as the command shows it: whether it may be trusted."""
         handle = self._held()
         return make_text(library.popliner_screen_diagnosis, handle.pointer,
                          real(allowed_percent, "allowed_percent"), b"",
                          screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def json_text(self, max_rows: int = r.SIZE_MAX) -> str:
-        return self._report(Format.JSON, max_rows)
+        handle = self._held()
+        return make_text(library.popliner_report_diagnosis, handle.pointer,
+                         size(max_rows, "max_rows"), turns=(handle.turn,))
 
     def json(self, max_rows: int = r.SIZE_MAX) -> Dict[str, Any]:
         """By docs/reports.schema.json."""
