@@ -105,7 +105,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     uint8_t counted[MOST_BRUTE_UNITS];
     const popliner_chain *chain = chain_of(analysis, request->memory_model);
     for (size_t unit = 0; unit < chain->num_units; unit++)
-        counted[unit] = chain->units[unit].kind == POPLINER_UNIT_LAYER;
+        counted[unit] = chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
     if (options.mem_per_tile == POPLINER_TARGET_BYTES)
         options.mem_per_tile = popliner_analysis_profile(analysis)->target.bytes_per_tile;

@@ -145,7 +145,8 @@ static void assert_ends(const pl_chain *chain, size_t num_units, size_t num_oper
     assert_int_equal(chain->told.num_units, num_units);
     assert_int_equal(chain->told.num_operations, num_operations);
     assert_int_equal(chain->told.num_steps, chain->operations->num_steps);
-    assert_ptr_equal(chain->told.units, pl_chain_unit_at(chain, 0));
+    assert_ptr_equal(chain->told.unit_kinds, chain->kind);
+    assert_ptr_equal(chain->told.unit_labels, chain->labels);
     assert_ptr_equal(chain->told.unit_of_operation, chain->unit_of_operation);
     assert_ptr_equal(chain->told.operation_of_step, chain->operation_of_step);
 }
@@ -157,11 +158,11 @@ static void check_layers(const golden_case *c, pl_layers *layers) {
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(pl_chain_num_units(chain), num_units);
-    assert_int_equal(pl_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_UNLAYERED);
-    assert_null(pl_chain_unit_at(chain, 0)->name);
+    assert_int_equal(chain->kind[0], POPLINER_UNIT_UNLAYERED);
+    assert_null(pl_chain_layer_name(chain, 0));
     for (size_t unit = 1; unit < num_units; unit++) {
-        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
-        assert_string_equal(pl_chain_unit_at(chain, unit)->name, pl_layers_name(layers, unit));
+        assert_int_equal(chain->kind[unit], POPLINER_UNIT_LAYER);
+        assert_string_equal(pl_chain_layer_name(chain, unit), pl_layers_name(layers, unit));
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(pl_chain_unit_of(chain, i), pl_layer_at(layers, i)->unit);
@@ -181,16 +182,16 @@ static void check_layers(const golden_case *c, pl_layers *layers) {
     assert_int_equal(pl_chain_num_units(chain), num_units - 1 + has_head + has_tail);
     size_t unit = 0;
     if (has_head) {
-        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_HEAD);
-        assert_null(pl_chain_unit_at(chain, unit++)->name);
+        assert_int_equal(chain->kind[unit], POPLINER_UNIT_HEAD);
+        assert_null(pl_chain_layer_name(chain, unit++));
     }
     for (size_t layer = 1; layer < num_units; layer++) {
-        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
-        assert_string_equal(pl_chain_unit_at(chain, unit++)->name, pl_layers_name(layers, layer));
+        assert_int_equal(chain->kind[unit], POPLINER_UNIT_LAYER);
+        assert_string_equal(pl_chain_layer_name(chain, unit++), pl_layers_name(layers, layer));
     }
     if (has_tail) {
-        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_TAIL);
-        assert_null(pl_chain_unit_at(chain, unit)->name);
+        assert_int_equal(chain->kind[unit], POPLINER_UNIT_TAIL);
+        assert_null(pl_chain_layer_name(chain, unit));
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(pl_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
@@ -236,8 +237,8 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t last = pl_chain_num_units(chain) - 1;
-    assert_int_equal(pl_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
-    assert_int_equal(pl_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
+    assert_int_equal(chain->kind[0], POPLINER_UNIT_HEAD);
+    assert_int_equal(chain->kind[last], POPLINER_UNIT_TAIL);
     for (size_t i = 0; i < pl_operations_count(c.operations); i++) {
         const popliner_operation *o = pl_operation_at(c.operations, i);
         for (size_t k = 0; k < pl_operations_count(c.operations); k++) {
@@ -422,7 +423,7 @@ static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, 
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(pl_chain_num_units(chain), num_units);
     for (size_t unit = 0; unit < num_units; unit++)
-        assert_int_equal(pl_chain_unit_at(chain, unit)->kind, kinds[unit]);
+        assert_int_equal(chain->kind[unit], kinds[unit]);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
         if (pl_chain_unit_of(chain, i) != units[i])
             fail_msg("operation %zu is in unit %zu", i, pl_chain_unit_of(chain, i));
@@ -511,7 +512,7 @@ static void has_only_a_head_without_layers(void **state) {
     pl_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(pl_chain_num_units(chain), 1);
-    assert_int_equal(pl_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
+    assert_int_equal(chain->kind[0], POPLINER_UNIT_HEAD);
     assert_true(pl_chain_has_operations(chain, 0));
     for (size_t i = 0; i < MADE_OPERATIONS; i++)
         assert_int_equal(pl_chain_unit_of(chain, i), 0);
@@ -531,11 +532,11 @@ static void has_one_empty_unit_without_operations(void **state) {
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
         pl_chain *chain = make_chain(&c, layers, model);
         assert_int_equal(pl_chain_num_units(chain), 1);
-        assert_int_equal(pl_chain_unit_at(chain, 0)->kind, model == POPLINER_MEMORY_MODEL_FULL
-                                                               ? POPLINER_UNIT_HEAD
-                                                               : POPLINER_UNIT_UNLAYERED);
+        assert_int_equal(chain->kind[0], model == POPLINER_MEMORY_MODEL_FULL
+                                             ? POPLINER_UNIT_HEAD
+                                             : POPLINER_UNIT_UNLAYERED);
         assert_false(pl_chain_has_operations(chain, 0));
-        assert_null(pl_chain_unit_at(chain, 0)->name);
+        assert_null(pl_chain_layer_name(chain, 0));
         for (size_t step = 0; step < MADE_STEPS; step++)
             assert_int_equal(chain->operation_of_step[step], PL_NONE);
         pl_chain_free(chain);

@@ -82,7 +82,7 @@ static size_t unit_of_layer(const pl_chain *chain, size_t layer) {
     char number[20];
     snprintf(number, sizeof number, "%zu", layer);
     for (size_t unit = 0; unit < pl_chain_num_units(chain); unit++) {
-        const char *name = pl_chain_unit_at(chain, unit)->name;
+        const char *name = pl_chain_layer_name(chain, unit);
         if (name != NULL && strcmp(name, number) == 0)
             return unit;
     }

@@ -65,7 +65,7 @@ static size_t works(const naive_passes *n, size_t step) {
 }
 
 static bool is_layer(const naive_passes *n, size_t unit) {
-    return pl_chain_unit_at(n->chain, unit)->kind == POPLINER_UNIT_LAYER;
+    return n->chain->kind[unit] == POPLINER_UNIT_LAYER;
 }
 
 static void find_turn(naive_passes *n) {
@@ -448,7 +448,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
                  size_t last_unit, uint64_t *by_tile) {
     const popliner_profile *p = n->c->profile;
     size_t own = first_unit;
-    if (pl_chain_unit_at(n->chain, first_unit)->kind == POPLINER_UNIT_UNLAYERED)
+    if (n->chain->kind[first_unit] == POPLINER_UNIT_UNLAYERED)
         own++;
     size_t begin = SIZE_MAX;  /* of its forward pass */
     size_t behind = SIZE_MAX; /* of that of the next stage */

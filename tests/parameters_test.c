@@ -233,10 +233,9 @@ static void check_model(void **state, const char *options, const char *layer_pat
     }
     for (size_t unit = 0; unit < num_units; unit++) {
         char pattern[100];
-        const popliner_chain_unit *own = pl_chain_unit_at(chain, unit);
-        if (own->kind != POPLINER_UNIT_LAYER)
+        if (chain->kind[unit] != POPLINER_UNIT_LAYER)
             continue;
-        snprintf(pattern, sizeof pattern, layer_pattern, own->label);
+        snprintf(pattern, sizeof pattern, layer_pattern, chain->labels[unit]);
         uint64_t bytes = weights_like(sqlite, pattern);
         assert_true(bytes > 100);
         /* a regex counts some operations to the outer layers that the generator keeps beside all */

@@ -218,8 +218,8 @@ static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) 
     popliner_costs *costs = measure(&c, chain, NULL);
     size_t count = 0;
     for (size_t unit = 1; unit < pl_chain_num_units(chain); unit++) {
-        if (pl_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER &&
-            pl_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER)
+        if (chain->kind[unit] == POPLINER_UNIT_LAYER &&
+            chain->kind[unit - 1] == POPLINER_UNIT_LAYER)
             cuts[count++] = popliner_costs_cut(costs, unit);
     }
     popliner_costs_free(costs);
@@ -333,8 +333,8 @@ static void layers_alike_take_alike(void **state) {
         assert_true(popliner_costs_has_cycles(costs));
         size_t middle = SIZE_MAX; /* a layer between others */
         for (size_t unit = 1; unit + 1 < pl_chain_num_units(chain); unit++) {
-            if (pl_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER &&
-                pl_chain_unit_at(chain, unit + 1)->kind == POPLINER_UNIT_LAYER)
+            if (chain->kind[unit - 1] == POPLINER_UNIT_LAYER &&
+                chain->kind[unit + 1] == POPLINER_UNIT_LAYER)
                 middle = unit;
         }
         assert_true(middle != SIZE_MAX);
@@ -568,7 +568,7 @@ static void check_parameters(const golden_case *c) {
         }
         pl_stage_measure_units(meter, unit, unit, &memory, NULL);
         assert_int_equal(pl_stage_parameter_bytes(meter), expected);
-        assert_true(expected > 0 || pl_chain_unit_at(chain, unit)->kind != POPLINER_UNIT_LAYER);
+        assert_true(expected > 0 || chain->kind[unit] != POPLINER_UNIT_LAYER);
     }
     pl_stage_memory_clear(&memory);
     pl_stage_meter_free(meter);

@@ -151,10 +151,8 @@ static void finds_what_was_stored(void **state) {
             size_t num_units = pl_chain_num_units(chain);
             assert_int_equal(pl_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
-                assert_int_equal(pl_chain_unit_at(found.chain, first)->kind,
-                                 pl_chain_unit_at(chain, first)->kind);
-                assert_string_equal(pl_chain_unit_at(found.chain, first)->label,
-                                    pl_chain_unit_at(chain, first)->label);
+                assert_int_equal(found.chain->kind[first], chain->kind[first]);
+                assert_string_equal(found.chain->labels[first], chain->labels[first]);
                 if (first > 0)
                     assert_int_equal(popliner_costs_cut(costs, first),
                                      popliner_costs_cut(s.costs[place], first));

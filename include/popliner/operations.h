@@ -89,15 +89,6 @@ typedef enum popliner_unit_kind {
     POPLINER_UNIT_TAIL, /* full model: operations after all layers */
 } popliner_unit_kind;
 
-/* A unit of a chain. */
-typedef struct popliner_chain_unit {
-    popliner_unit_kind kind;
-    const char *name; /* of the layer; NULL for another unit */
-    const char *
-        /* for texts: the name of its layer, "Head", "Tail", or "None" for operations in no layer */
-        label;
-} popliner_chain_unit;
-
 /* A chain of units, by memory model:
  *
  *   POPLINER  unit 0 holds the operations in no layer, then the layers follow
@@ -122,7 +113,9 @@ typedef struct popliner_chain_unit {
  * operation before it, or of the first one. Owned by the analysis, with all that it points to;
  * later versions may append members. */
 typedef struct popliner_chain {
-    const popliner_chain_unit *units; /* [num_units] */
+    const popliner_unit_kind *unit_kinds; /* [num_units] */
+    /* [num_units]: the name of its layer, "Head", "Tail", or "None" for operations in no layer */
+    const char *const *unit_labels;
     size_t num_units;
     const uint32_t *unit_of_operation; /* [num_operations] */
     size_t num_operations;

@@ -306,10 +306,8 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
             .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
             .stages_to_end = c->info.num_stages - i,
         };
-        c->names[2 * i] =
-            pl_arrays_text(&c->arrays, pl_chain_unit_at(chain, units->first_unit)->label);
-        c->names[2 * i + 1] =
-            pl_arrays_text(&c->arrays, pl_chain_unit_at(chain, units->last_unit)->label);
+        c->names[2 * i] = pl_arrays_text(&c->arrays, chain->labels[units->first_unit]);
+        c->names[2 * i + 1] = pl_arrays_text(&c->arrays, chain->labels[units->last_unit]);
     }
     return c->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
 }

@@ -69,7 +69,7 @@ static void check_name(name_check *check, const char *name) {
 
 static void check_units(name_check *check, const pl_chain *chain) {
     for (size_t i = 0; i < pl_chain_num_units(chain); i++)
-        check_name(check, pl_chain_unit_at(chain, i)->label);
+        check_name(check, chain->labels[i]);
 }
 
 static void check_layers(name_check *check, const pl_layers *layers) {
@@ -509,8 +509,8 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
     size_t num_outside = 0;
     pl_text text = {0};
     for (size_t i = 0; i < chain->num_units; i++)
-        if (chain->units[i].kind == POPLINER_UNIT_LAYER) {
-            last = chain->units[i].label;
+        if (chain->unit_kinds[i] == POPLINER_UNIT_LAYER) {
+            last = chain->unit_labels[i];
             first = first == NULL ? last : first;
             num_layers++;
         }

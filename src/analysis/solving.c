@@ -151,18 +151,12 @@ static popliner_status list_stages(const pl_task *t, const pl_stage_details **of
 static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *plan,
                                popliner_certificate **certificate, popliner_error *error) {
     const pl_model_parts *parts = &t->analysis->models[t->model];
-    size_t num_units = pl_chain_num_units(t->chain);
-    const char **names = pl_new_array(num_units, sizeof *names);
-    if (names == NULL)
-        return pl_fail_memory(error, "a report");
-    for (size_t unit = 0; unit < num_units; unit++)
-        names[unit] = pl_chain_unit_at(t->chain, unit)->label;
     pl_certificate_input input = {
         .options = &t->solver.options,
         .pipeline = t->pipeline,
         .need = t->need,
-        .num_units = num_units,
-        .unit_names = names,
+        .num_units = pl_chain_num_units(t->chain),
+        .unit_names = t->chain->labels,
         .time_unit = "cycles",
         .cycles_per_time_unit = 1,
         .cuts_per_unit = 1,
@@ -203,7 +197,6 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     if (status == POPLINER_OK)
         t->costs = NULL;
     free(recomputes);
-    free(names);
     return status;
 }
 

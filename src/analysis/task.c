@@ -227,7 +227,7 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     if (counted_units == NULL)
         return pl_fail_memory(error, "the options of the solver");
     for (size_t unit = 0; unit < num_units; unit++)
-        counted_units[unit] = pl_chain_unit_at(t->chain, unit)->kind == POPLINER_UNIT_LAYER;
+        counted_units[unit] = t->chain->kind[unit] == POPLINER_UNIT_LAYER;
     own->counted_units = counted_units;
     return POPLINER_OK;
 }

@@ -135,15 +135,14 @@ void pl_certificate_put_fit(pl_fit fit, pl_json *json) {
 
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
 static const char *layer_of(const pl_certificate *certificate, size_t unit) {
-    return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
+    return certificate->is_measured ? pl_chain_layer_name(certificate->input.chain, unit)
                                     : certificate->input.unit_names[unit];
 }
 
 /* Returns the last unit of a stage for layer_to: not the tail after it. */
 static size_t last_layer_of(const pl_certificate *certificate, const popliner_plan_stage *stage) {
-    bool has_tail =
-        certificate->is_measured &&
-        pl_chain_unit_at(certificate->input.chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
+    bool has_tail = certificate->is_measured &&
+                    certificate->input.chain->kind[stage->last_unit] == POPLINER_UNIT_TAIL;
     return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
                                                             : stage->last_unit;
 }
@@ -163,10 +162,8 @@ static void put_stage(const pl_certificate *c, size_t i, pl_json *json) {
     pl_report_memory_json(&c->details[i], chain->model->follows_account, &c->input.pipeline, json);
     if (chain->model->has_unlayered_unit)
         return;
-    pl_put_flag(json, "head",
-                pl_chain_unit_at(chain, stage->first_unit)->kind == POPLINER_UNIT_HEAD);
-    pl_put_flag(json, "tail",
-                pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL);
+    pl_put_flag(json, "head", chain->kind[stage->first_unit] == POPLINER_UNIT_HEAD);
+    pl_put_flag(json, "tail", chain->kind[stage->last_unit] == POPLINER_UNIT_TAIL);
 }
 
 void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *text) {

@@ -45,9 +45,9 @@ static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
     pl_text_format(text, "Stage %zu", number);
     if (c->options.options.num_mapped_stages > 0)
         pl_text_format(text, " on IPU %zu", stage->ipu);
-    pl_text_format(text, ": %s", pl_chain_unit_at(chain, stage->first_unit)->label);
+    pl_text_format(text, ": %s", chain->labels[stage->first_unit]);
     if (stage->last_unit > stage->first_unit)
-        pl_text_format(text, " to %s", pl_chain_unit_at(chain, stage->last_unit)->label);
+        pl_text_format(text, " to %s", chain->labels[stage->last_unit]);
     if (c->plan.choices != NULL)
         pl_text_format(text, ", recompute %s", c->plan.choices[number]);
     if (first < number) {
@@ -89,14 +89,13 @@ static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
 static void put_stage(const pl_certificate *c, size_t number, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *d = &c->details[number];
-    const popliner_chain_unit *first = pl_chain_unit_at(c->input.chain, stage->first_unit);
-    const popliner_chain_unit *last = pl_chain_unit_at(c->input.chain, stage->last_unit);
+    const pl_chain *chain = c->input.chain;
     const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "unit_from", first->label);
-    pl_put_text(json, "unit_to", last->label);
-    pl_put_text(json, "layer_from", first->name);
-    pl_put_text(json, "layer_to", last->name);
+    pl_put_text(json, "unit_from", chain->labels[stage->first_unit]);
+    pl_put_text(json, "unit_to", chain->labels[stage->last_unit]);
+    pl_put_text(json, "layer_from", pl_chain_layer_name(chain, stage->first_unit));
+    pl_put_text(json, "layer_to", pl_chain_layer_name(chain, stage->last_unit));
     pl_put_number(json, "total_bytes", d->total_bytes);
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "tile_bytes", d->tile_bytes);

@@ -93,11 +93,11 @@ static popliner_status can_split_all(session *s, group *g, bool *can, popliner_e
 /* ---- the same layers ---- */
 
 static bool is_layer(const popliner_chain *chain, size_t unit) {
-    return chain->units[unit].kind == POPLINER_UNIT_LAYER;
+    return chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
 }
 
 static const char *label_of(const popliner_chain *chain, size_t unit) {
-    return chain->units[unit].label;
+    return chain->unit_labels[unit];
 }
 
 static size_t chain_begin(const popliner_chain *chain) {

@@ -117,9 +117,8 @@ static popliner_status begin_units(request *r, size_t num_units, popliner_error 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
     popliner_status status = begin_units(r, chain->num_units, error);
     for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        const popliner_chain_unit *it = &chain->units[unit];
-        r->counted_units[unit] = it->kind == POPLINER_UNIT_LAYER;
-        r->unit_names[unit] = it->label;
+        r->counted_units[unit] = chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
+        r->unit_names[unit] = chain->unit_labels[unit];
     }
     return status;
 }

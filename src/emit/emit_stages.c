@@ -99,7 +99,7 @@ static role role_of(const pl_certificate_input *in, size_t unit, size_t first, s
         [POPLINER_UNIT_TAIL] = ROLE_TAIL,
     };
     if (in->chain != NULL)
-        return roles[pl_chain_unit_at(in->chain, unit)->kind];
+        return roles[in->chain->kind[unit]];
     return unit < first           ? ROLE_HEAD
            : unit >= end          ? ROLE_TAIL
            : is_counted(in, unit) ? ROLE_LAYER

@@ -83,36 +83,24 @@ static void number_units(pl_chain *chain) {
     }
 }
 
-static const char *label_of(popliner_unit_kind kind, const char *name) {
-    if (name != NULL)
-        return name;
-    switch (kind) {
-    case POPLINER_UNIT_HEAD:
-        return "Head";
-    case POPLINER_UNIT_TAIL:
-        return "Tail";
-    case POPLINER_UNIT_UNLAYERED:
-    case POPLINER_UNIT_LAYER:
-        break;
-    }
-    return "None";
+static const char *label_of(const pl_chain *chain, size_t unit) {
+    const char *name = pl_chain_layer_name(chain, unit);
+    return name != NULL                              ? name
+           : chain->kind[unit] == POPLINER_UNIT_HEAD ? "Head"
+           : chain->kind[unit] == POPLINER_UNIT_TAIL ? "Tail"
+                                                     : "None";
 }
 
-/* Makes chain->units from kinds and layers, and what callers have. */
+/* Labels the units, and makes what callers have. */
 static bool describe_units(pl_chain *chain) {
-    chain->units = pl_arrays_new(&chain->arrays, chain->num_units, sizeof *chain->units);
-    for (size_t unit = 0; chain->units != NULL && unit < chain->num_units; unit++) {
-        const char *name = pl_layers_name(chain->layers, chain->layer[unit]);
-        chain->units[unit] = (popliner_chain_unit){
-            .kind = chain->kind[unit],
-            .name = name,
-            .label = label_of(chain->kind[unit], name),
-        };
-    }
-    chain->told =
-        (popliner_chain){chain->units,          chain->num_units,         chain->unit_of_operation,
-                         chain->num_operations, chain->operation_of_step, chain->num_steps};
-    return chain->units != NULL;
+    chain->labels = pl_arrays_new(&chain->arrays, chain->num_units, sizeof *chain->labels);
+    for (size_t unit = 0; chain->labels != NULL && unit < chain->num_units; unit++)
+        chain->labels[unit] = label_of(chain, unit);
+    chain->told = (popliner_chain){chain->kind,           chain->labels,
+                                   chain->num_units,      chain->unit_of_operation,
+                                   chain->num_operations, chain->operation_of_step,
+                                   chain->num_steps};
+    return chain->labels != NULL;
 }
 
 /* Lists the operations of each unit. */

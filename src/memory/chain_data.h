@@ -19,9 +19,9 @@ struct pl_chain {
     const pl_layers *layers;
     const pl_memory_model *model;
     size_t num_units;
-    popliner_unit_kind *kind;   /* [num_units] */
-    size_t *layer;              /* [num_units]: number in `layers`, 0 for a unit that is no layer */
-    popliner_chain_unit *units; /* [num_units], made of `kind` and `layer` */
+    popliner_unit_kind *kind; /* [num_units] */
+    size_t *layer;            /* [num_units]: number in `layers`, 0 for a unit that is no layer */
+    const char **labels;      /* [num_units], as popliner_chain.unit_labels */
     size_t num_operations;
     uint32_t *unit_of_operation;
     size_t *unit_operations_start; /* [num_units + 1] into unit_operation */
@@ -45,8 +45,9 @@ static inline size_t pl_chain_num_units(const pl_chain *chain) {
     return chain->num_units;
 }
 
-static inline const popliner_chain_unit *pl_chain_unit_at(const pl_chain *chain, size_t unit) {
-    return &chain->units[unit];
+/* Returns the name of the unit's layer; NULL for another unit. */
+static inline const char *pl_chain_layer_name(const pl_chain *chain, size_t unit) {
+    return pl_layers_name(chain->layers, chain->layer[unit]);
 }
 
 /* Returns "head", "layer", "tail" or "unlayered". */

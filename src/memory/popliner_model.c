@@ -193,7 +193,7 @@ static popliner_status measure_data(pl_stage_meter *meter, const size_t *operati
     for (size_t i = 0; i < num_operations; i++) {
         const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
         size_t unit = pl_chain_unit_of(meter->chain, operations[i]);
-        bool in_layer = pl_chain_unit_at(meter->chain, unit)->kind == POPLINER_UNIT_LAYER;
+        bool in_layer = meter->chain->kind[unit] == POPLINER_UNIT_LAYER;
         if (i == 0 || (in_layer && !has_layer))
             first_step = operation->first_step;
         has_layer = has_layer || in_layer;

@@ -239,11 +239,11 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
     pl_put_open(json, key, '{');
     pl_put_open(json, "labels", '[');
     for (size_t unit = 0; unit < num_units; unit++)
-        pl_put_text(json, NULL, pl_chain_unit_at(chain, unit)->label);
+        pl_put_text(json, NULL, chain->labels[unit]);
     pl_put_close(json);
     pl_put_open(json, "kinds", '[');
     for (size_t unit = 0; unit < num_units; unit++)
-        pl_put_text(json, NULL, pl_unit_kind_name(pl_chain_unit_at(chain, unit)->kind));
+        pl_put_text(json, NULL, pl_unit_kind_name(chain->kind[unit]));
     pl_put_close(json);
     pl_put_open(json, "parts", '[');
     for (int part = 0; part < POPLINER_NUM_PARTS; part++) {

@@ -325,8 +325,8 @@ static size_t add_units(const series *s, const pl_chain *chain, pl_layout *canva
         while (end < s->num_columns && unit_of_column(s, chain, end) == unit)
             end++;
         pl_text_add(&canvas->text, canvas->screen.is_ascii ? "|" : "\u2502");
-        num_short += !add_name(canvas, unit == SIZE_MAX ? "" : pl_chain_unit_at(chain, unit)->label,
-                               end - column - 1);
+        num_short +=
+            !add_name(canvas, unit == SIZE_MAX ? "" : chain->labels[unit], end - column - 1);
         column = end;
     }
     pl_text_add(&canvas->text, "\n");

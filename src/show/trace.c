@@ -267,7 +267,7 @@ static void write_units(writer *w, size_t process, size_t thread, size_t first, 
         size_t unit = step < p->num_steps ? unit_at(w->source, step) : SIZE_MAX;
         bool is_shown = unit != SIZE_MAX && unit >= first && unit <= last;
         if (open != SIZE_MAX && (!is_shown || unit_at(w->source, open) != unit)) {
-            const char *label = pl_chain_unit_at(w->source->chain, unit_at(w->source, open))->label;
+            const char *label = w->source->chain->labels[unit_at(w->source, open)];
             begin_slice(w, process, thread, label, w->time.start[open], end);
             pl_text_format(&w->text, "\"first_step\": %zu}", open);
             end_event(w);

@@ -112,8 +112,8 @@ static void add_layer(const pl_section_source *source, size_t unit, const pl_par
                       const uint64_t *cycles, pl_sheet *sheet) {
     const pl_chain *chain = source->chain;
     PL_COLUMN(sheet, number, "index", unit);
-    PL_COLUMN(sheet, text, "unit", pl_chain_unit_at(chain, unit)->label);
-    PL_COLUMN(sheet, text, "kind", pl_unit_kind_name(pl_chain_unit_at(chain, unit)->kind));
+    PL_COLUMN(sheet, text, "unit", chain->labels[unit]);
+    PL_COLUMN(sheet, text, "kind", pl_unit_kind_name(chain->kind[unit]));
     add_operations(source, unit, sheet);
     add_sums(own, sheet);
     PL_COLUMN(sheet, number, "unexplained_bytes", own->part_bytes[POPLINER_PART_UNEXPLAINED]);

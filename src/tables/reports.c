@@ -125,8 +125,7 @@ popliner_status pl_report_operations(const pl_operations *operations, const pl_c
         pl_text_format(&text, "%s%c", operation->name, delimiter);
         add_parts(&text, sums[i].part_bytes, delimiter);
         if (has_unit)
-            pl_text_format(&text, "%c%s", delimiter,
-                           pl_chain_unit_at(chain, pl_chain_unit_of(chain, i))->label);
+            pl_text_format(&text, "%c%s", delimiter, chain->labels[pl_chain_unit_of(chain, i)]);
         pl_text_add(&text, "\n");
     }
 done:
@@ -156,7 +155,7 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
         if (status != POPLINER_OK)
             break;
         const pl_part_sums sums = pl_part_sums_of(meter, &memory);
-        pl_text_format(&text, "%s%c", pl_chain_unit_at(chain, unit)->label, delimiter);
+        pl_text_format(&text, "%s%c", chain->labels[unit], delimiter);
         add_parts(&text, sums.part_bytes, delimiter);
         pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
         if (has_unexplained)

@@ -18,7 +18,7 @@
 const char *pl_section_unit(const pl_section_source *source, size_t operation) {
     return operation == SIZE_MAX
                ? NULL
-               : pl_chain_unit_at(source->chain, pl_chain_unit_of(source->chain, operation))->label;
+               : source->chain->labels[pl_chain_unit_of(source->chain, operation)];
 }
 
 static const char *type_name(const popliner_profile *p, size_t program) {

@@ -183,8 +183,7 @@ static pl_text units_text(const rows *own, const row *r, const pl_chain *chain) 
     pl_text_add(&units, "");
     for (size_t unit = 0; unit < chain->num_units; unit++)
         if (marks[unit] != 0)
-            pl_text_format(&units, "%s%s", units.length == 0 ? "" : " ",
-                           pl_chain_unit_at(chain, unit)->label);
+            pl_text_format(&units, "%s%s", units.length == 0 ? "" : " ", chain->labels[unit]);
     return units;
 }
 

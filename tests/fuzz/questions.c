@@ -488,7 +488,7 @@ static char *ask(const subject *s, question q, popliner_error *error) {
         return NULL;
     a.num_units = a.chain->num_units;
     for (size_t i = 0; i < a.num_units; i++)
-        FUZZ_CHECK(a.chain->units[i].label != NULL);
+        FUZZ_CHECK(a.chain->unit_labels[i] != NULL);
     if (a.num_units == 0 || a.num_units > MAX_UNITS)
         return NULL;
     kinds[q.kind % (sizeof kinds / sizeof *kinds)](&a);

@@ -51,7 +51,11 @@ class Chain(Sequence[r.Unit]):
         self._pointer = pointer
         with handle.turn:
             them = pointer.contents
-            self._units = r.all_of(r.Unit, them.units, them.num_units)
+            kinds = [UnitKind(it) for it in r.first(them.unit_kinds, them.num_units)]
+            labels = [decoded(it) for it in r.first(them.unit_labels, them.num_units)]
+            self._units = tuple(
+                r.Unit(kind, label if kind == UnitKind.LAYER else None, label)
+                for kind, label in zip(kinds, labels))
 
     def unit_of(self, operation: int) -> Optional[int]:
         """The unit that an operation belongs to; None beyond the last."""
