@@ -189,11 +189,6 @@ const popliner_profile *popliner_analysis_profile(const popliner_analysis *analy
 popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
                                             const popliner_request *request, popliner_error *error);
 
-/* Returns consistency check i of the profile, from 0; NULL if i is out of range. The checks ran
- * when the profile was read, and are stored with it; the listener was warned of each that failed.
- * Lives as long as the analysis. O(1). */
-const popliner_check *popliner_analysis_check_at(const popliner_analysis *analysis, size_t i);
-
 /* Adds a message that the caller has shown about the profile, so that later certificates and pages
  * contain it like the library's own warnings. Not while another thread uses the analysis. Errors:
  * USAGE (no such level, no text), MEMORY. O(messages). */

@@ -65,7 +65,8 @@ void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
 
 /* ---- Consistency of the profile and its debug information ---- */
 
-/* Relations between the parts of a profile; docs/profile-format.md numbers them. */
+/* Relations between the parts of a profile; docs/profile-format.md numbers them. The section CHECKS
+ * has the result of each. */
 typedef enum popliner_relation {
     POPLINER_RELATION_ALWAYS_LIVE,     /* 1, by tile */
     POPLINER_RELATION_NOT_ALWAYS_LIVE, /* 2, by tile */
@@ -85,18 +86,6 @@ typedef enum popliner_relation {
     POPLINER_RELATION_EXCHANGES,       /* 13 and 19, by exchange and host copy */
     POPLINER_RELATION_COMPUTE_SETS,    /* 19, by compute set */
 } popliner_relation;
-
-/* The result of checking one relation. */
-typedef struct popliner_check {
-    popliner_relation relation;
-    const char *name; /* for example "always_live" */
-    /* places: tiles, steps, ...; 0 if the profile lacks a table that is needed */
-    size_t checked;
-    size_t breached;        /* the places where the relation does not hold */
-    uint64_t largest_bytes; /* the largest difference; vertices or rows where these are counted */
-    const char *where;      /* the place of the largest difference: "tile 5, total"; "" for none */
-    const char *untrusted;  /* the results that a breach makes unreliable: "memory by category" */
-} popliner_check;
 
 #ifdef __cplusplus
 }

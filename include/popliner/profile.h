@@ -101,12 +101,17 @@ typedef struct popliner_profile_info {
     /* The only IPU whose tiles are included, from 0; SIZE_MAX if all are. Vertices and edges are
      * always counted over all IPUs. */
     size_t ipu;
+
+    /* Bits 1u << popliner_relation of the relations between its parts that do not hold, as they
+     * were checked when the profile was read; the listener was warned of each. */
+    uint32_t breached_relations;
 } popliner_profile_info;
 
 #define POPLINER_PROFILE_INFO_INIT                                                                 \
     {                                                                                              \
         sizeof(popliner_profile_info), NULL, NULL, 0, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0,   \
-            NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, POPLINER_CYCLES_NONE, 0, SIZE_MAX   \
+            NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, POPLINER_CYCLES_NONE, 0, SIZE_MAX,  \
+            0                                                                                      \
     }
 
 /* Fills *info with facts about the profile. Errors: USAGE. O(programs + tiles). */

@@ -94,11 +94,8 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     return status;
 }
 
-/* Copies the results of the checks. Warns of breached relations, of missing data, and of replicas
- * that differ. */
-static void take_checks(popliner_analysis *a) {
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
-        a->checks[i] = pl_profile_check_of(a->profile, (popliner_relation)i);
+/* Warns of breached relations, of missing data, and of replicas that differ. */
+static void tell_checks(const popliner_analysis *a) {
     pl_schema_tell_absences(a->profile, &a->listener);
     pl_profile_tell_checks(a->profile, &a->listener);
     pl_part_tell(a->profile, &a->listener);
@@ -172,7 +169,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                 : "Reading the profile and the debug information",
                 start);
         tell_files(a);
-        take_checks(a);
+        tell_checks(a);
         *analysis = a;
     } else {
         popliner_analysis_free(a);
@@ -198,7 +195,7 @@ static void tell_stored_pair(const popliner_analysis *a) {
     bool has_context = false;
     for (size_t i = 0; i < p->num_programs && !has_context; i++)
         has_context = p->program_debug_context[i] != 0;
-    if (has_context && p->num_checks > 0 && a->checks[POPLINER_RELATION_DEBUG_INFO].checked == 0)
+    if (has_context && p->num_checks > 0 && p->checks[POPLINER_RELATION_DEBUG_INFO].checked == 0)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "The analysis was stored without debug.cbor; programs are grouped by their names.");
 }
@@ -232,7 +229,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     a->operations = a->stored->operations;
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
-    take_checks(a);
+    tell_checks(a);
     tell_stored_pair(a);
     *analysis = a;
     return POPLINER_OK;
@@ -281,10 +278,6 @@ popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status s
 
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
     return analysis->profile;
-}
-
-const popliner_check *popliner_analysis_check_at(const popliner_analysis *analysis, size_t i) {
-    return i < PL_NUM_RELATIONS ? &analysis->checks[i] : NULL;
 }
 
 popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popliner_level level,

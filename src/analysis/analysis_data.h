@@ -60,8 +60,7 @@ struct popliner_analysis {
     pl_turn turn;
 
     const popliner_profile *profile;
-    const pl_operations *operations;         /* NULL until first needed */
-    popliner_check checks[PL_NUM_RELATIONS]; /* of the profile */
+    const pl_operations *operations; /* NULL until first needed */
     pl_layers *layers;
     pl_sharing sharing; /* empty until first needed */
     pl_model_parts models[POPLINER_NUM_MEMORY_MODELS];

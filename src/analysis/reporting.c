@@ -330,8 +330,6 @@ static popliner_status write_section(popliner_analysis *a, popliner_section sect
     pl_section_source source = {
         .profile = a->profile,
         .info = a->info,
-        .checks = a->checks,
-        .num_checks = PL_NUM_RELATIONS,
         .certificate = certificate,
         .listener = &a->listener,
     };
@@ -533,12 +531,10 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
 }
 
 static void write_state(const popliner_analysis *a, bool is_training, pl_layout *layout) {
-    size_t num_breaches = 0;
+    const size_t num_breaches = pl_profile_num_breaches(a->profile);
     pl_text text = {0};
     pl_text_add(&text, is_training ? "yes; what stages keep for it depends on the schedule" : "no");
     pl_layout_made_entry(layout, "Training", &text);
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
-        num_breaches += a->checks[i].breached > 0;
     if (num_breaches == 0)
         pl_text_add(&text, "the profile is consistent");
     else

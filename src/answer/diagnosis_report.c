@@ -22,7 +22,7 @@ typedef struct context {
 static void put_checks(const popliner_profile *profile, pl_json *json) {
     pl_put_open(json, "checks", '[');
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        popliner_check check = pl_profile_check_of(profile, (popliner_relation)i);
+        pl_told_check check = pl_profile_check_of(profile, (popliner_relation)i);
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "relation", check.name);
         pl_put_number(json, "checked", check.checked);
@@ -212,13 +212,6 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *callers, siz
 
 /* ---- the verdict ---- */
 
-static size_t count_breaches(const pl_diagnosis *d) {
-    size_t count = 0;
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
-        count += pl_profile_check_of(d->profile, (popliner_relation)i).breached > 0;
-    return count;
-}
-
 /* The explained share of the fullest tile, in percent. */
 static double explained_percent(const pl_diagnosis *d) {
     return d->told.truth_bytes == 0
@@ -228,7 +221,7 @@ static double explained_percent(const pl_diagnosis *d) {
 
 static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layout *layout) {
     const double percent = explained_percent(d);
-    const size_t num_breaches = count_breaches(d);
+    const size_t num_breaches = pl_profile_num_breaches(d->profile);
     const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
     const bool contradicts = d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX;
     const bool is_trusted = !is_off && !contradicts && num_breaches == 0;
@@ -423,7 +416,7 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     uint64_t num_breached = 0;
     pl_text text = {0};
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const popliner_check check = pl_profile_check_of(d->profile, (popliner_relation)i);
+        const pl_told_check check = pl_profile_check_of(d->profile, (popliner_relation)i);
         num_relations += check.checked > 0;
         num_places += check.checked;
         num_breached += check.breached;

@@ -393,10 +393,9 @@ popliner_profile_info session_profile(const session *s) {
 }
 
 size_t session_num_breaches(const session *s) {
-    const popliner_check *check;
     size_t num_breaches = 0;
-    for (size_t i = 0; (check = popliner_analysis_check_at(s->analysis, i)) != NULL; i++)
-        num_breaches += check->breached > 0;
+    for (uint32_t rest = session_profile(s).breached_relations; rest != 0; rest >>= 1)
+        num_breaches += rest & 1;
     return num_breaches;
 }
 
@@ -405,9 +404,7 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
     size_t num_breaches = session_num_breaches(s);
     if (!s->options.fail_on.contradiction || num_breaches == 0)
         return POPLINER_OK;
-    const popliner_check *pair =
-        popliner_analysis_check_at(s->analysis, POPLINER_RELATION_DEBUG_INFO);
-    if (num_breaches == 1 && pair->breached > 0)
+    if (session_profile(s).breached_relations == 1u << POPLINER_RELATION_DEBUG_INFO)
         return fail(
             error, POPLINER_ERROR_INPUT,
             "%s: its debug.cbor is of another compilation, or damaged, which "

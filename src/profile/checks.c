@@ -163,11 +163,10 @@ popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_in
     return pl_tally_keep(&t, p, POPLINER_RELATION_DEBUG_INFO, error);
 }
 
-popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
+pl_told_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
     const pl_check none = {0};
     const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
-    return (popliner_check){
-        .relation = relation,
+    return (pl_told_check){
         .name = texts[relation].name,
         .checked = (size_t)check->checked,
         .breached = (size_t)check->breached,
@@ -175,6 +174,13 @@ popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation 
         .where = pl_profile_string(p, (pl_string)check->where),
         .untrusted = texts[relation].untrusted,
     };
+}
+
+size_t pl_profile_num_breaches(const popliner_profile *p) {
+    size_t count = 0;
+    for (size_t i = 0; i < p->num_checks; i++)
+        count += p->checks[i].breached > 0;
+    return count;
 }
 
 void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *listener) {

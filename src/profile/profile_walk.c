@@ -27,7 +27,7 @@ static const char *fact_text(const popliner_profile *p, pl_fact fact) {
 
 popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_profile_info *info,
                                           popliner_error *error) {
-    const popliner_profile_info told = {
+    popliner_profile_info told = {
         .poplar_version = fact_text(p, PL_FACT_POPLAR_TEXT),
         .poplar_package_hash = fact_text(p, PL_FACT_POPLAR_HASH),
         .poplar_major_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MAJOR),
@@ -64,6 +64,8 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
         .ipu = pl_profile_fact(p, PL_FACT_IPU) == 0 ? SIZE_MAX
                                                     : (size_t)pl_profile_fact(p, PL_FACT_IPU) - 1,
     };
+    for (size_t i = 0; i < p->num_checks; i++)
+        told.breached_relations |= (uint32_t)(p->checks[i].breached > 0) << i;
     return pl_struct_fill(info, &told, sizeof told, "popliner_profile_info", error);
 }
 

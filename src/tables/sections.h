@@ -20,10 +20,8 @@ typedef struct pl_section_source {
     const pl_operations *operations;
     const pl_layers *layers;
     const pl_chain *chain;
-    pl_stage_meter *meter;        /* of the chain */
-    const pl_debug_info *info;    /* NULL: there is no debug information */
-    const popliner_check *checks; /* [num_checks] */
-    size_t num_checks;
+    pl_stage_meter *meter;                    /* of the chain */
+    const pl_debug_info *info;                /* NULL: there is no debug information */
     const pl_sharing *pairs;                  /* for PAIRS only */
     const struct pl_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
     const struct pl_certificate *certificate; /* for PLAN only */

@@ -85,8 +85,6 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
         return NULL;
     }
     pl_profile_take_facts(profile);
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
-        made->checks[i] = pl_profile_check_of(profile, (popliner_relation)i);
     return made;
 }
 

@@ -170,13 +170,12 @@ static void ask_for_the_whole(asking *a) {
                                                          &memory, a->error)))
         return;
     check_measurement(memory, &detail);
-    const popliner_check *check;
-    for (size_t i = 0; (check = popliner_analysis_check_at(a->analysis, i)) != NULL; i++) {
-        FUZZ_CHECK(check->breached <= check->checked);
-        FUZZ_CHECK(!a->subject->is_checked || (check->breached == 0) == (check->where[0] == '\0'));
-        if (check->relation == POPLINER_RELATION_ALWAYS_LIVE ||
-            check->relation == POPLINER_RELATION_NOT_ALWAYS_LIVE)
-            agrees = agrees && check->checked > 0 && check->breached == 0;
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
+        const pl_told_check check = pl_profile_check_of(profile, (popliner_relation)i);
+        FUZZ_CHECK(check.breached <= check.checked);
+        FUZZ_CHECK(!a->subject->is_checked || (check.breached == 0) == (check.where[0] == '\0'));
+        if (i == POPLINER_RELATION_ALWAYS_LIVE || i == POPLINER_RELATION_NOT_ALWAYS_LIVE)
+            agrees = agrees && check.checked > 0 && check.breached == 0;
     }
     for (size_t t = 0; agrees && a->model == POPLINER_MEMORY_MODEL_FULL && t < a->num_tiles; t++) {
         popliner_tile_memory tile = POPLINER_TILE_MEMORY_INIT;

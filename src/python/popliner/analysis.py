@@ -27,7 +27,7 @@ from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
 from .diagnosis import Diagnosis
 from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, Plot, Recompute,
-                    Section, Table, UnitKind)
+                    Relation, Section, Table, UnitKind)
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .profile import Items, Profile
@@ -140,13 +140,9 @@ class Analysis(Owner):
     @property
     def checks(self) -> Tuple[r.Check, ...]:
         """Whether the profile agrees with itself."""
-        handle = self._held()
-        found: List[r.Check] = []
-        while True:
-            check = ask(handle.turn, library.popliner_analysis_check_at, handle.pointer, len(found))
-            if not check:
-                return tuple(found)
-            found.append(r.take(r.Check, check.contents))
+        return tuple(r.Check(Relation[it["relation"].upper()], it["relation"], it["checked"],
+                             it["breached"], it["largest_difference"], it["where"] or "",
+                             it["untrusted"]) for it in self.section("checks"))
 
     @property
     def operations(self) -> Sequence[r.Operation]:

@@ -61,6 +61,7 @@ class ProfileInfo(NamedTuple):
     cycles_source: CyclesSource  #: the best that any program has
     layout_gap_bytes: int  #: the most that the layout leaves unused on any tile
     ipu: Optional[int]  #: the IPU whose tiles alone are here; None: all
+    breached_relations: int  #: bits 1 << Relation; Analysis.checks has more of each
 
     def _repr_html_(self) -> str:
         return _html.facts("Profile", self._asdict().items())
