@@ -14,6 +14,16 @@ enum { MOST_UNITS = 2000, MOST_SECONDS = 10 };
 
 /* ---- the list ---- */
 
+/* What hints are for, and their list. After a failure nothing is solved. */
+typedef struct hinting {
+    session *s;
+    const request *r;
+    const popliner_costs *costs; /* NULL: there are none */
+    hint_list *list;
+    popliner_status status;
+    popliner_error *error;
+} hinting;
+
 popliner_status hints_solve_again(session *s, const popliner_costs *costs,
                                   popliner_solver_options *changed, popliner_plan **plan,
                                   popliner_error *error) {
@@ -33,7 +43,8 @@ void hints_free(hint_list *list) {
 }
 
 /* A text that the list owns; "" without memory. */
-static const char *keep(hint_list *list, const char *format, ...) {
+static const char *keep(const hinting *h, const char *format, ...) {
+    hint_list *list = h->list;
     char text[400];
     va_list arguments;
     va_start(arguments, format);
@@ -47,9 +58,9 @@ static const char *keep(hint_list *list, const char *format, ...) {
     return own;
 }
 
-static void add(hint_list *list, const char *label, const char *option, const char *words) {
-    if (list->count < MAX_HINTS)
-        list->items[list->count++] = (popliner_hint){label, option, words, NULL};
+static void add(const hinting *h, const char *label, const char *option, const char *words) {
+    if (h->list->count < MAX_HINTS)
+        h->list->items[h->list->count++] = (popliner_hint){label, option, words, NULL};
 }
 
 typedef struct grouped_text {
@@ -67,10 +78,9 @@ static grouped_text grouped(uint64_t number) {
 
 /* A question, and what came of it. */
 typedef struct trial {
-    session *s;
-    const request *r;
+    hinting *h;
     const popliner_costs *costs; /* NULL: measured once more */
-    const popliner_plan *given;  /* to be measured; NULL: to be found */
+    const popliner_plan *plan;   /* to be measured */
     popliner_request asked;
     popliner_solver_options solver;
     bool fits;
@@ -83,9 +93,8 @@ typedef struct trial {
 } trial;
 
 /* The question of the request, to be changed. */
-static trial begin(session *s, const request *r, const popliner_costs *costs) {
-    trial t = {.s = s, .r = r, .costs = costs, .asked = r->asked, .solver = r->solver};
-
+static trial begin(hinting *h, const popliner_costs *costs) {
+    trial t = {.h = h, .costs = costs, .asked = h->r->asked, .solver = h->r->solver};
     t.solver.listener = NULL;
     return t;
 }
@@ -113,7 +122,8 @@ static void take_certificate(trial *t, const popliner_certificate *certificate) 
 }
 
 /* Measures the stages of a split on their IPUs, to find out how sure it is that it fits. */
-static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
+static popliner_status measure(trial *t, popliner_error *error) {
+    const popliner_plan *plan = t->plan;
     popliner_request asked = t->asked;
     popliner_solver_options solver = t->solver;
     popliner_certificate *certificate = NULL;
@@ -142,7 +152,7 @@ static popliner_status measure(trial *t, const popliner_plan *plan, popliner_err
         asked.stage_recomputes = recomputes;
         asked.num_stage_recomputes = plan->num_stages;
     }
-    popliner_status status = popliner_analysis_evaluate(t->s->analysis, &asked, first_units,
+    popliner_status status = popliner_analysis_evaluate(t->h->s->analysis, &asked, first_units,
                                                         plan->num_stages - 1, &certificate, error);
     if (status == POPLINER_OK)
         take_certificate(t, certificate);
@@ -152,18 +162,16 @@ static popliner_status measure(trial *t, const popliner_plan *plan, popliner_err
     return status;
 }
 
-static popliner_status measure_given(trial *t, popliner_error *error) {
-    return measure(t, t->given, error);
-}
-
 static popliner_status solve_by_costs(trial *t, popliner_error *error) {
+    session *s = t->h->s;
     popliner_plan *plan = NULL;
-    popliner_status status = hints_solve_again(t->s, t->costs, &t->solver, &plan, error);
+    popliner_status status = hints_solve_again(s, t->costs, &t->solver, &plan, error);
     if (status != POPLINER_OK)
         return status;
     take_plan(t, plan);
-    if (t->is_known && t->fits && t->s->analysis != NULL && t->solver.num_mapped_stages == 0)
-        status = measure(t, plan, error);
+    t->plan = plan;
+    if (t->is_known && t->fits && s->analysis != NULL && t->solver.num_mapped_stages == 0)
+        status = measure(t, error);
     popliner_plan_free(plan);
     return status;
 }
@@ -173,7 +181,7 @@ static popliner_status solve_by_profile(trial *t, popliner_error *error) {
     t->solver.without_second_proof = true;
     t->solver.without_reasons = false; /* the best effort says how much is too much */
     popliner_status status =
-        popliner_analysis_solve(t->s->analysis, &t->asked, &certificate, error);
+        popliner_analysis_solve(t->h->s->analysis, &t->asked, &certificate, error);
     if (status != POPLINER_OK)
         return status;
     take_plan(t, certificate->plan);
@@ -194,54 +202,56 @@ static bool is_cheap(const request *r) {
 /* Solves by the table, or by the profile: the table may lack what is above the limits. */
 static popliner_status solve_somehow(trial *t, popliner_error *error) {
     popliner_status status = t->costs == NULL ? POPLINER_OK : solve_by_costs(t, error);
-    return status == POPLINER_OK && !t->is_known && t->s->analysis != NULL
+    return status == POPLINER_OK && !t->is_known && t->h->s->analysis != NULL
                ? solve_by_profile(t, error)
                : status;
 }
 
 /* Asks without a message in the log. A question that cannot be asked has no answer. */
-static popliner_status ask(trial *t, popliner_status (*how)(trial *t, popliner_error *error),
-                           popliner_error *error) {
+static void ask(trial *t, popliner_status (*how)(trial *t, popliner_error *error)) {
+    hinting *h = t->h;
     popliner_error own = {0};
-    const popliner_level level = t->s->log.least_level;
-    t->s->log.least_level = POPLINER_LEVEL_ERROR + 1;
+    const popliner_level level = h->s->log.least_level;
+    if (h->status != POPLINER_OK)
+        return;
+    h->s->log.least_level = POPLINER_LEVEL_ERROR + 1;
     popliner_status status = how(t, &own);
-    t->s->log.least_level = level;
-    if (status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
-        return POPLINER_OK;
-    if (status != POPLINER_OK)
-        *error = own;
-    return status;
+    h->s->log.least_level = level;
+    if (status == POPLINER_OK || status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
+        return;
+    *h->error = own;
+    h->status = status;
 }
 
-/* Answers the question, if that is cheap. */
-static popliner_status solve(trial *t, popliner_error *error) {
+/* Answers the question, if that is cheap. True if there is an answer. */
+static bool solve(trial *t) {
     t->asked.solver = &t->solver;
-    if (!is_cheap(t->r) || (t->costs == NULL && t->s->analysis == NULL))
-        return POPLINER_OK;
-    return ask(t, solve_somehow, error);
+    if (is_cheap(t->h->r) && (t->costs != NULL || t->h->s->analysis != NULL))
+        ask(t, solve_somehow);
+    return t->h->status == POPLINER_OK && t->is_known;
 }
 
 popliner_status hints_measure_verdict(session *s, const request *r, const popliner_split_row *row,
                                       size_t micro_batches, bool *has_verdict,
                                       popliner_verdict *verdict, popliner_error *error) {
-    trial t = begin(s, r, NULL);
-    t.given = row->plan;
+    hinting h = {s, r, NULL, NULL, POPLINER_OK, error};
+    trial t = begin(&h, NULL);
+    t.plan = row->plan;
     if (row->limit_bytes > 0)
         t.solver.mem_per_tile = row->limit_bytes;
     if (micro_batches > 0)
         t.asked.copies.num_micro_batches = micro_batches;
-    popliner_status status = ask(&t, measure_given, error);
+    ask(&t, measure);
     *has_verdict = t.has_verdict;
     if (t.has_verdict)
         *verdict = t.verdict;
-    return status;
+    return h.status;
 }
 
 /* ---- words ---- */
 
 /* "likely fits: 588,957 bytes (92 %)", "644,684 bytes, 0.9 % too much"; "" if nothing is known. */
-static const char *words_of(hint_list *list, const trial *t, const char *ipus) {
+static const char *words_of(const trial *t, const char *ipus) {
     const uint64_t limit = t->solver.mem_per_tile;
     const bool is_limited = limit > 0 && limit < UINT64_MAX - 1;
     const double share = is_limited ? 100 * (double)t->bytes / (double)limit : 0;
@@ -250,195 +260,169 @@ static const char *words_of(hint_list *list, const trial *t, const char *ipus) {
     if (!t->is_known)
         return "";
     if (!t->fits && is_limited)
-        return keep(list, "%s bytes, %.*f %% too much", grouped(t->bytes).text, share < 110 ? 1 : 0,
+        return keep(t->h, "%s bytes, %.*f %% too much", grouped(t->bytes).text, share < 110 ? 1 : 0,
                     share - 100);
     if (!t->fits)
-        return keep(list, "%s bytes", grouped(t->bytes).text);
+        return keep(t->h, "%s bytes", grouped(t->bytes).text);
     if (is_limited)
-        return keep(list, "%s%s: %s bytes (%.0f %%)", verdict, ipus, grouped(t->bytes).text,
+        return keep(t->h, "%s%s: %s bytes (%.0f %%)", verdict, ipus, grouped(t->bytes).text,
                     share > 99 && t->bytes < limit ? 99 : share);
-    return keep(list, "%s%s: %s bytes", verdict, ipus, grouped(t->bytes).text);
+    return keep(t->h, "%s%s: %s bytes", verdict, ipus, grouped(t->bytes).text);
 }
 
-/* " on 4 IPUs" */
-static const char *on_ipus(hint_list *list, const trial *t) {
-    return keep(list, " on %zu IPU%s", t->num_ipus, t->num_ipus == 1 ? "" : "s");
+/* "--num-ipus 3" */
+static const char *num_ipus_option(const hinting *h, size_t num_ipus) {
+    return keep(h, "%s %zu", h->s->names.num_ipus, num_ipus);
 }
 
 /* ---- where it fits ---- */
 
 /* Solves for the fewest IPUs, with what `t` asks otherwise. */
-static popliner_status solve_for_ipus(trial *t, popliner_error *error) {
+static bool solve_for_ipus(trial *t) {
     static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY};
     enum { MOST_IPUS = 16 };
-    if (t->r->solver.num_ipus >= MOST_IPUS)
-        return POPLINER_OK;
+    if (t->h->r->solver.num_ipus >= MOST_IPUS)
+        return false;
     t->solver.num_ipus = MOST_IPUS;
     t->solver.objectives = fewest;
     t->solver.num_objectives = sizeof fewest / sizeof *fewest;
-    return solve(t, error);
+    return solve(t);
 }
 
 /* Adds an option that counts more memory: if that does not fit, with more IPUs, and if none is
  * enough, that what fits does not fit with it. `otherwise` is for a question that was not answered;
  * `after` follows a result that fits. */
-static popliner_status add_stricter(trial *t, const char *option, const char *otherwise,
-                                    const char *after, bool fits_now, hint_list *list,
-                                    popliner_error *error) {
-    popliner_status status = solve(t, error);
-    if (status != POPLINER_OK || !t->is_known || t->fits) {
-        const char *words = words_of(list, t, on_ipus(list, t));
-        add(list, "Try", option, *words != '\0' ? keep(list, "%s%s", words, after) : otherwise);
-        return status;
+static void add_stricter(trial *t, const char *option, const char *otherwise, const char *after,
+                         bool fits_now) {
+    const hinting *h = t->h;
+    if (!solve(t) || t->fits) {
+        const char *words =
+            words_of(t, keep(h, " on %zu IPU%s", t->num_ipus, t->num_ipus == 1 ? "" : "s"));
+        add(h, "Try", option, *words != '\0' ? keep(h, "%s%s", words, after) : otherwise);
+        return;
     }
     trial more = *t;
     more.is_known = false;
-    status = solve_for_ipus(&more, error);
-    if (status == POPLINER_OK && more.is_known && more.fits)
-        add(list, fits_now ? "Try" : "Enough",
-            keep(list, "%s %s %zu", option, t->s->names.num_ipus, more.num_ipus),
-            keep(list, "%s%s", words_of(list, &more, ""), after));
+    if (solve_for_ipus(&more) && more.fits)
+        add(h, fits_now ? "Try" : "Enough",
+            keep(h, "%s %s", option, num_ipus_option(h, more.num_ipus)),
+            keep(h, "%s%s", words_of(&more, ""), after));
     else if (fits_now)
-        add(list, "Not with", option, words_of(list, t, ""));
-    return status;
+        add(h, "Not with", option, words_of(t, ""));
 }
 
-static popliner_status add_schedule(session *s, const request *r, bool fits_now, hint_list *list,
-                                    popliner_error *error) {
-    trial t = begin(s, r, NULL);
+static void add_schedule(hinting *h, bool fits_now) {
+    trial t = begin(h, NULL);
     t.asked.schedule = POPLINER_SCHEDULE_POPART;
-    return add_stricter(&t, "--schedule popart", "count the activations that stages keep", "",
-                        fits_now, list, error);
+    add_stricter(&t, "--schedule popart", "count the activations that stages keep", "", fits_now);
 }
 
-static popliner_status add_fewer(session *s, const request *r, const popliner_costs *costs,
-                                 size_t num_ipus, hint_list *list, popliner_error *error) {
-    trial t = begin(s, r, costs);
-    if (num_ipus < 2 || costs == NULL)
-        return POPLINER_OK;
+static void add_fewer(hinting *h, size_t num_ipus) {
+    trial t = begin(h, h->costs);
+    if (num_ipus < 2 || h->costs == NULL)
+        return;
     t.solver.num_ipus = num_ipus - 1;
-    popliner_status status = solve(&t, error);
-    if (status == POPLINER_OK && t.is_known && t.fits)
-        add(list, "Try", keep(list, "%s %zu", s->names.num_ipus, num_ipus - 1),
-            words_of(list, &t, ""));
-    return status;
+    if (solve(&t) && t.fits)
+        add(h, "Try", num_ipus_option(h, num_ipus - 1), words_of(&t, ""));
 }
 
 /* The slowest IPU, if it takes a tenth less. */
-static popliner_status add_cycles(session *s, const request *r, const popliner_plan *own,
-                                  const popliner_costs *costs, hint_list *list,
-                                  popliner_error *error) {
+static void add_cycles(hinting *h, const popliner_plan *own) {
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
-    trial t = begin(s, r, costs);
-    bool has_cycles = own->cycles > 0 && costs != NULL;
+    const session *s = h->s;
+    trial t = begin(h, h->costs);
+    bool has_cycles = own->cycles > 0 && h->costs != NULL;
     for (size_t i = 0; i < own->num_values; i++)
         has_cycles = has_cycles && own->values[i].objective != POPLINER_OBJECTIVE_CYCLES;
-    if (!has_cycles)
-        return POPLINER_OK;
     t.solver.objectives = cycles;
     t.solver.num_objectives = 1;
-    popliner_status status = solve(&t, error);
-    if (status == POPLINER_OK && t.is_known && t.fits &&
-        (double)t.cycles <= 0.9 * (double)own->cycles) {
-        const double less = 100 * (1 - (double)t.cycles / (double)own->cycles);
-        char cycles_text[80] = "";
-        if (s->analysis != NULL)
-            snprintf(cycles_text, sizeof cycles_text, ", %.2f %s cycles",
-                     (double)t.cycles / (t.cycles < 1000000 ? 1e3 : 1e6),
-                     t.cycles < 1000000 ? "k" : "M");
-        if (t.num_ipus != own->num_ipus) {
-            const size_t length = strlen(cycles_text);
-            snprintf(cycles_text + length, sizeof cycles_text - length, ", on %zu %s", t.num_ipus,
-                     session_devices(s, 2));
-        }
-        add(list, "Try", "--objective cycles",
-            keep(list, "%.0f %% less time on the slowest %s%s; %s", less, session_devices(s, 1),
-                 cycles_text, words_of(list, &t, "")));
-    }
-    return status;
+    if (!has_cycles || !solve(&t) || !t.fits || (double)t.cycles > 0.9 * (double)own->cycles)
+        return;
+    const double less = 100 * (1 - (double)t.cycles / (double)own->cycles);
+    const bool is_small = t.cycles < 1000000;
+    const char *told = s->analysis == NULL
+                           ? ""
+                           : keep(h, ", %.2f %s cycles", (double)t.cycles / (is_small ? 1e3 : 1e6),
+                                  is_small ? "k" : "M");
+    if (t.num_ipus != own->num_ipus)
+        told = keep(h, "%s, on %zu %s", told, t.num_ipus, session_devices(s, 2));
+    add(h, "Try", "--objective cycles",
+        keep(h, "%.0f %% less time on the slowest %s%s; %s", less, session_devices(s, 1), told,
+             words_of(&t, "")));
 }
 
-static popliner_status add_need(session *s, const request *r,
-                                const popliner_certificate *certificate, hint_list *list,
-                                popliner_error *error) {
+static void add_need(hinting *h, const popliner_certificate *certificate) {
     trial own = {0};
-    trial t = begin(s, r, NULL);
+    trial t = begin(h, NULL);
     take_certificate(&own, certificate);
-    if (!own.has_verdict || r->asked.need == POPLINER_NEED_MOST ||
+    if (!own.has_verdict || h->r->asked.need == POPLINER_NEED_MOST ||
         (own.verdict != POPLINER_FITS_LIKELY && own.verdict != POPLINER_FITS_PERHAPS))
-        return POPLINER_OK;
+        return;
     t.asked.need = POPLINER_NEED_MOST;
-    return add_stricter(&t, "--need at-most", "count what a stage needs at most", " at most", true,
-                        list, error);
+    add_stricter(&t, "--need at-most", "count what a stage needs at most", " at most", true);
 }
 
 /* A plan that needs no other option, unless a plan is written already. */
-static void add_output(const session *s, const request *r, hint_list *list) {
+static void add_output(const hinting *h) {
+    const session *s = h->s;
     if (options_wanted(&s->options, OUTPUT_FRAMEWORK) != NULL)
         return;
-    if (s->analysis != NULL && r->solver.num_mapped_stages == 0)
-        add(list, "Try", "--output optimum", "the plan for Optimum (--help frameworks: others)");
+    if (s->analysis != NULL && h->r->solver.num_mapped_stages == 0)
+        add(h, "Try", "--output optimum", "the plan for Optimum (--help frameworks: others)");
     else if (!s->options.device_map.is_replicated)
-        add(list, "Try", "--output pipeline",
-            "the plan as JSON (--help frameworks: for a framework)");
+        add(h, "Try", "--output pipeline", "the plan as JSON (--help frameworks: for a framework)");
 }
 
 /* ---- where it does not ---- */
 
 /* The report that shows all of a tile that is too full. */
-static void add_page(const session *s, hint_list *list) {
-    if (s->analysis != NULL && s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
-        add(list, "Try", "--output page=page.html", "each tile: its parts and its variables");
+static void add_page(const hinting *h) {
+    if (h->s->analysis != NULL && h->s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
+        add(h, "Try", "--output page=page.html", "each tile: its parts and its variables");
 }
 
-static popliner_status add_more(session *s, const request *r, const popliner_costs *costs,
-                                const popliner_infeasibility *why, hint_list *list,
-                                popliner_error *error) {
-    trial t = begin(s, r, costs);
-    popliner_status status = POPLINER_OK;
+static void add_more(hinting *h, const popliner_infeasibility *why) {
+    trial t = begin(h, h->costs);
     if (why->enough_stages == 0)
-        return POPLINER_OK;
+        return;
     t.solver.num_ipus = why->enough_stages;
-    if (costs != NULL)
-        status = solve(&t, error);
-    add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, why->enough_stages),
-        words_of(list, &t, ""));
-    return status;
+    if (h->costs != NULL)
+        solve(&t);
+    add(h, "Enough", num_ipus_option(h, why->enough_stages), words_of(&t, ""));
 }
 
 /* The condition of a hint that changes the memory. */
-static const char *with_such(const session *s, uint64_t bytes, hint_list *list) {
-    if (s->analysis == NULL)
+static const char *with_such(const hinting *h, uint64_t bytes) {
+    if (h->s->analysis == NULL)
         return "if there were such devices";
-    const uint64_t own_bytes = session_profile(s).bytes_per_tile;
+    const uint64_t own_bytes = session_profile(h->s).bytes_per_tile;
     return bytes > own_bytes ? "if there were such tiles"
-                             : keep(list, "the device has %s", grouped(own_bytes).text);
+                             : keep(h, "the device has %s", grouped(own_bytes).text);
 }
 
-static void add_memory(session *s, const request *r, const popliner_infeasibility *why,
-                       hint_list *list) {
+static void add_memory(const hinting *h, const popliner_infeasibility *why) {
+    const popliner_solver_options *o = &h->r->solver;
+    const bool has_reserve = o->reserve_bytes > 0 || o->reserve_percent_hundredths > 0;
     if (why->enough_bytes == 0)
         return;
-    if (r->solver.reserve_bytes > 0 || r->solver.reserve_percent_hundredths > 0)
-        add(list, "Enough",
-            keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            keep(list, "plus what %s keeps free, %s", s->names.reserve,
-                 with_such(s, UINT64_MAX, list)));
-    else
-        add(list, "Enough",
-            keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
-            with_such(s, why->enough_bytes, list));
+    add(h, "Enough",
+        keep(h, "%s %llu", h->s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
+        has_reserve
+            ? keep(h, "plus what %s keeps free, %s", h->s->names.reserve, with_such(h, UINT64_MAX))
+            : with_such(h, why->enough_bytes));
 }
 
 /* Whether it is a question what stages recompute. */
-static bool may_recompute(const session *s, const request *r) {
-    return options_keep_activations(&s->options) && r->asked.recompute == POPLINER_RECOMPUTE_NONE;
+static bool may_recompute(const hinting *h) {
+    return options_keep_activations(&h->s->options) &&
+           h->r->asked.recompute == POPLINER_RECOMPUTE_NONE;
 }
 
 /* Reads a file of costs again with what its stages may choose, and solves for that. */
-static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
-    session *s = t->s;
-    const request *r = t->r;
+static bool solve_choices_of_costs(trial *t) {
+    hinting *h = t->h;
+    session *s = h->s;
+    const request *r = h->r;
     const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
                                         .recompute = POPLINER_RECOMPUTE_AUTO,
                                         .copies = r->asked.copies,
@@ -446,9 +430,9 @@ static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
     popliner_costs_file *file = NULL;
     popliner_plan *plan = NULL;
     popliner_error own = {0};
-    if (s->options.costs == NULL || strcmp(s->options.costs, "-") == 0 || !may_recompute(s, r) ||
-        r->num_units > MOST_UNITS)
-        return POPLINER_OK;
+    if (h->status != POPLINER_OK || s->options.costs == NULL ||
+        strcmp(s->options.costs, "-") == 0 || !may_recompute(h) || r->num_units > MOST_UNITS)
+        return false;
     t->solver.without_reasons = true;
     /* such a search may take any time */
     if (request_shares_an_ipu(r) &&
@@ -464,125 +448,105 @@ static popliner_status solve_choices_of_costs(trial *t, popliner_error *error) {
     popliner_plan_free(plan);
     popliner_costs_file_free(file);
     if (status == POPLINER_ERROR_MEMORY || status == POPLINER_ERROR_INTERNAL) {
-        *error = own;
-        return status;
+        *h->error = own; /* other options may not go with a choice */
+        h->status = status;
     }
-    return POPLINER_OK; /* other options may not go with a choice */
+    return h->status == POPLINER_OK && t->is_known;
 }
 
 /* Adds the choices of stages of a file of costs if they are enough. */
-static popliner_status add_recompute_of_costs(session *s, const request *r, hint_list *list,
-                                              popliner_error *error) {
-    trial t = begin(s, r, NULL);
-    popliner_status status = solve_choices_of_costs(&t, error);
-    if (t.is_known && t.fits)
-        add(list, "Enough", "--recompute auto", words_of(list, &t, ""));
-    return status;
+static void add_recompute_of_costs(hinting *h) {
+    trial t = begin(h, NULL);
+    if (solve_choices_of_costs(&t) && t.fits)
+        add(h, "Enough", "--recompute auto", words_of(&t, ""));
 }
 
 /* Adds the choices of stages if with them fewer IPUs fit than the fewest without. A profile is
  * measured for each way to recompute, which takes too long for a large one. */
-static popliner_status add_recompute_for_fewer(session *s, const request *r,
-                                               const popliner_plan *own, hint_list *list,
-                                               popliner_error *error) {
+static void add_recompute_for_fewer(hinting *h, const popliner_plan *own) {
     enum { MOST_STAGE_TILES = 200000 };
+    const size_t num_units = h->r->num_units;
     const bool is_fewest =
         own->num_values > 0 && own->values[0].objective == POPLINER_OBJECTIVE_IPUS;
-    trial t = begin(s, r, NULL);
-    popliner_status status = POPLINER_OK;
-    if (own->num_ipus < 2 || !is_fewest || !may_recompute(s, r) || r->num_units > MOST_UNITS)
-        return POPLINER_OK;
+    trial t = begin(h, NULL);
+    if (own->num_ipus < 2 || !is_fewest || !may_recompute(h) || num_units > MOST_UNITS)
+        return;
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
-    if (s->analysis == NULL)
-        status = solve_choices_of_costs(&t, error);
-    else if (session_profile(s).num_tiles * r->num_units * r->num_units <= MOST_STAGE_TILES)
-        status = solve(&t, error);
-    if (status == POPLINER_OK && t.is_known && t.fits && t.num_ipus < own->num_ipus)
-        add(list, "Try", "--recompute auto",
-            words_of(list, &t,
-                     keep(list, " on %zu %s", t.num_ipus, session_devices(s, t.num_ipus))));
-    return status;
+    const bool is_known =
+        h->s->analysis == NULL ? solve_choices_of_costs(&t)
+        : session_profile(h->s).num_tiles * num_units * num_units <= MOST_STAGE_TILES ? solve(&t)
+                                                                                      : false;
+    if (is_known && t.fits && t.num_ipus < own->num_ipus)
+        add(h, "Try", "--recompute auto",
+            words_of(&t, keep(h, " on %zu %s", t.num_ipus, session_devices(h->s, t.num_ipus))));
 }
 
-static popliner_status add_recompute(session *s, const request *r, hint_list *list,
-                                     popliner_error *error) {
-    trial t = begin(s, r, NULL);
-    if (s->analysis == NULL)
-        return add_recompute_of_costs(s, r, list, error);
-    if (!may_recompute(s, r))
-        return POPLINER_OK;
+static void add_recompute(hinting *h) {
+    trial t = begin(h, NULL);
     t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
-    popliner_status status = solve(&t, error);
-    if (status == POPLINER_OK && (t.is_known || !is_cheap(r)))
-        add(list,
+    if (h->s->analysis == NULL)
+        add_recompute_of_costs(h);
+    else if (may_recompute(h) && (solve(&t) || !is_cheap(h->r)))
+        add(h,
             t.fits       ? "Enough"
             : t.is_known ? "Not enough"
                          : "Try",
             "--recompute auto",
-            t.is_known ? words_of(list, &t, "") : "let each stage recompute where that helps");
-    return status;
+            t.is_known ? words_of(&t, "") : "let each stage recompute where that helps");
 }
 
-static popliner_status add_without(session *s, const request *r, const popliner_costs *costs,
-                                   const popliner_constraint *c, hint_list *list,
-                                   popliner_error *error) {
-    trial t = begin(s, r, costs);
+static void add_without(hinting *h, const popliner_constraint *c) {
+    trial t = begin(h, h->costs);
     t.solver.left_out = c;
-    popliner_status status = costs != NULL ? solve(&t, error) : POPLINER_OK;
-    if (status == POPLINER_OK && t.is_known && list->count < MAX_HINTS)
-        list->items[list->count++] =
-            (popliner_hint){t.fits ? "Enough" : "Not enough", "without", words_of(list, &t, ""), c};
-    return status;
+    if (h->costs != NULL && solve(&t) && h->list->count < MAX_HINTS)
+        h->list->items[h->list->count++] =
+            (popliner_hint){t.fits ? "Enough" : "Not enough", "without", words_of(&t, ""), c};
 }
 
 /* Adds a change of limits or of the device map that is enough; others have no option to paste. */
-static void add_remedy(const session *s, const popliner_remedy *remedy, hint_list *list) {
+static void add_remedy(const hinting *h, const popliner_remedy *remedy) {
+    const popliner_option_names *names = &h->s->names;
     if (remedy->kind == POPLINER_REMEDY_IPU_LIMIT)
-        add(list, "Enough",
-            keep(list, "%s %zu=%llu", s->names.mem_per_tile, remedy->ipu,
+        add(h, "Enough",
+            keep(h, "%s %zu=%llu", names->mem_per_tile, remedy->ipu,
                  (unsigned long long)remedy->bytes),
-            with_such(s, remedy->bytes, list));
+            with_such(h, remedy->bytes));
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
-        add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, remedy->number),
-            keep(list, "and no --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
+        add(h, "Enough", num_ipus_option(h, remedy->number),
+            keep(h, "and no --%s", names->constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
 }
 
 /* Constraints: those of a contradiction, else those that are found to be enough. */
-static popliner_status add_constraints(session *s, const request *r, const popliner_costs *costs,
-                                       const popliner_infeasibility *why, hint_list *list,
-                                       popliner_error *error) {
+static void add_constraints(hinting *h, const popliner_infeasibility *why) {
     const bool contradict = why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && contradict && i < why->num_constraints; i++)
-        status = add_without(s, r, costs, &why->constraints[i], list, error);
-    for (size_t i = 0; status == POPLINER_OK && i < why->num_remedies; i++) {
+    for (size_t i = 0; contradict && i < why->num_constraints; i++)
+        add_without(h, &why->constraints[i]);
+    for (size_t i = 0; i < why->num_remedies; i++) {
         const popliner_remedy *remedy = &why->remedies[i];
         if (remedy->kind == POPLINER_REMEDY_CONSTRAINT && !contradict)
-            status = add_without(s, r, costs, &remedy->constraint, list, error);
+            add_without(h, &remedy->constraint);
         else
-            add_remedy(s, remedy, list);
+            add_remedy(h, remedy);
     }
-    return status;
 }
 
 /* ---- the hints ---- */
 
-static popliner_status finish(const hint_list *list, popliner_status status,
-                              popliner_error *error) {
-    return status == POPLINER_OK && list->failed ? fail_memory(error, "what would help") : status;
+static popliner_status finish(const hinting *h) {
+    return h->status == POPLINER_OK && h->list->failed ? fail_memory(h->error, "what would help")
+                                                       : h->status;
 }
 
 /* A longer time, and how near the best the answer is. */
-static void add_time(const session *s, const popliner_plan *own, hint_list *list) {
+static void add_time(const hinting *h, const popliner_plan *own) {
     enum { TIMES = 6 };
     const popliner_plan_value *first = own->num_values > 0 ? &own->values[0] : NULL;
     const char *words = "";
     if (first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY)
-        words = keep(list, "best %s bytes; no split has less than %s", grouped(first->value).text,
+        words = keep(h, "best %s bytes; no split has less than %s", grouped(first->value).text,
                      grouped(first->bound).text);
-    if (s->options.time_limit_seconds > 0)
-        add(list, "Try", keep(list, "--time-limit %gs", TIMES * s->options.time_limit_seconds),
-            words);
+    if (h->s->options.time_limit_seconds > 0)
+        add(h, "Try", keep(h, "--time-limit %gs", TIMES * h->s->options.time_limit_seconds), words);
 }
 
 popliner_status hints_for_solve(session *s, const request *r,
@@ -590,35 +554,30 @@ popliner_status hints_for_solve(session *s, const request *r,
                                 const popliner_costs *costs, bool lacks_schedule, hint_list *list,
                                 popliner_error *error) {
     const popliner_plan *own = certificate->plan;
-    popliner_status status = POPLINER_OK;
+    const bool fits = own->status != POPLINER_PLAN_INFEASIBLE;
+    hinting h = {s, r, costs, list, POPLINER_OK, error};
     if (own->is_stopped) {
-        add_time(s, own, list);
-        return finish(list, status, error);
+        add_time(&h, own);
+        return finish(&h);
     }
     if (lacks_schedule)
-        status = add_schedule(s, r, own->status != POPLINER_PLAN_INFEASIBLE, list, error);
-    if (own->status == POPLINER_PLAN_INFEASIBLE) {
-        if (status == POPLINER_OK)
-            status = add_more(s, r, costs, &own->infeasibility, list, error);
-        add_memory(s, r, &own->infeasibility, list);
-        if (status == POPLINER_OK && own->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
-            status = add_recompute(s, r, list, error);
-        if (status == POPLINER_OK)
-            status = add_constraints(s, r, costs, &own->infeasibility, list, error);
-        if (own->num_stages > 0)
-            add_page(s, list);
-        return finish(list, status, error);
+        add_schedule(&h, fits);
+    if (fits) {
+        add_fewer(&h, own->num_ipus);
+        add_recompute_for_fewer(&h, own);
+        add_cycles(&h, own);
+        add_need(&h, certificate);
+        add_output(&h);
+        return finish(&h);
     }
-    if (status == POPLINER_OK)
-        status = add_fewer(s, r, costs, own->num_ipus, list, error);
-    if (status == POPLINER_OK)
-        status = add_recompute_for_fewer(s, r, own, list, error);
-    if (status == POPLINER_OK)
-        status = add_cycles(s, r, own, costs, list, error);
-    if (status == POPLINER_OK)
-        status = add_need(s, r, certificate, list, error);
-    add_output(s, r, list);
-    return finish(list, status, error);
+    add_more(&h, &own->infeasibility);
+    add_memory(&h, &own->infeasibility);
+    if (own->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
+        add_recompute(&h);
+    add_constraints(&h, &own->infeasibility);
+    if (own->num_stages > 0)
+        add_page(&h);
+    return finish(&h);
 }
 
 popliner_status hints_for_evaluate(session *s, const request *r,
@@ -628,37 +587,33 @@ popliner_status hints_for_evaluate(session *s, const request *r,
     /* a list that a rule has in the same form */
     static const char plain_names[] = "0123456789,";
     const popliner_plan *plan = certificate->plan;
-    const size_t num_stages = plan->num_stages;
-    trial t = begin(s, r, costs);
-    popliner_status status = POPLINER_OK;
+    hinting h = {s, r, costs, list, POPLINER_OK, error};
+    trial t = begin(&h, costs);
+    const bool is_of_memory =
+        plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
+    const bool may_solve = r->solver.num_mapped_stages == 0 && plan->num_stages > 1 &&
+                           r->asked.num_stage_recomputes == 0;
     if (lacks_schedule)
-        add(list, "Try", "--schedule popart", "count the activations that stages keep");
+        add(&h, "Try", "--schedule popart", "count the activations that stages keep");
     if (s->analysis == NULL)
-        add_memory(s, r, &plan->infeasibility, list);
-    if (status == POPLINER_OK && s->analysis == NULL && plan->status == POPLINER_PLAN_INFEASIBLE)
-        status = add_recompute_of_costs(s, r, list, error);
-    t.solver.num_ipus = num_stages;
+        add_memory(&h, &plan->infeasibility);
+    if (s->analysis == NULL && plan->status == POPLINER_PLAN_INFEASIBLE)
+        add_recompute_of_costs(&h);
+    t.solver.num_ipus = plan->num_stages;
     t.solver.cut_rules = NULL;
     if (costs != NULL) /* as --solve has it */
         t.solver.min_units = memchr(r->counted_units, 1, r->num_units) != NULL;
-    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1 &&
-        r->asked.num_stage_recomputes == 0)
-        status = solve(&t, error);
-    const bool is_of_memory =
-        plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
-    const bool is_best = is_of_memory && t.bytes == plan->peak_bytes;
-    if (status == POPLINER_OK && t.is_known && !is_best)
-        add(list, "Try", keep(list, "--solve %s %zu", s->names.num_ipus, num_stages),
-            is_of_memory ? keep(list, "the best split: %s bytes", grouped(t.bytes).text)
+    if (may_solve && solve(&t) && !(is_of_memory && t.bytes == plan->peak_bytes))
+        add(&h, "Try", keep(&h, "--solve %s", num_ipus_option(&h, plan->num_stages)),
+            is_of_memory ? keep(&h, "the best split: %s bytes", grouped(t.bytes).text)
                          : "the best split");
-    if (s->analysis != NULL && r->solver.num_mapped_stages == 0 && num_stages > 1 &&
-        r->asked.num_stage_recomputes == 0 &&
+    if (s->analysis != NULL && may_solve &&
         s->options.evaluate[strspn(s->options.evaluate, plain_names)] == '\0')
-        add(list, "Try",
-            keep(list, "--solve %s %zu --require cut:%s", s->names.num_ipus, num_stages,
+        add(&h, "Try",
+            keep(&h, "--solve %s --require cut:%s", num_ipus_option(&h, plan->num_stages),
                  s->options.evaluate),
             "this split's cycles and traffic");
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
-        add_page(s, list);
-    return finish(list, status, error);
+        add_page(&h);
+    return finish(&h);
 }
