@@ -6,11 +6,18 @@
 #include "memory/needs.h"
 #include "pipeline/pipeline.h"
 
-static void assert_scales(const popliner_scales *scales, uint64_t code, uint64_t data,
-                          uint64_t layout) {
-    assert_int_equal(scales->code_per_million, code);
-    assert_int_equal(scales->data_per_million, data);
-    assert_int_equal(scales->layout_per_million, layout);
+static void assert_scales(const uint64_t *scales, uint64_t code, uint64_t data, uint64_t layout) {
+    assert_int_equal(scales[POPLINER_SCALE_CODE], code);
+    assert_int_equal(scales[POPLINER_SCALE_DATA], data);
+    assert_int_equal(scales[POPLINER_SCALE_LAYOUT], layout);
+}
+
+static void assert_chosen(const popliner_calibration *c, bool has_earlier, bool has_last,
+                          uint64_t code, uint64_t data, uint64_t layout) {
+    const pl_scales own = pl_calibration_scales(c, has_earlier, has_last);
+    assert_scales(
+        (const uint64_t[]){own.code_per_million, own.data_per_million, own.layout_per_million},
+        code, data, layout);
 }
 
 /* Two stages before the last: (120 + 60) / (100 + 50) of code, (300 + 60) / (200 + 200) of data.
@@ -25,8 +32,8 @@ static void sums_are_divided(void **state) {
     (void)state;
     popliner_calibration c;
     assert_true(pl_calibration_fit(stages, 3, SIZE_MAX, &c));
-    assert_scales(&c.earlier, 1200000, 900000, 1000000);
-    assert_scales(&c.last, 875000, 2000000, 1000000);
+    assert_scales(c.per_million[0], 1200000, 900000, 1000000);
+    assert_scales(c.per_million[1], 875000, 2000000, 1000000);
     assert_true(pl_is_calibrated(&c));
 }
 
@@ -34,17 +41,17 @@ static void what_is_left_out_teaches_nothing(void **state) {
     (void)state;
     popliner_calibration c;
     assert_true(pl_calibration_fit(stages, 3, 0, &c));
-    assert_scales(&c.earlier, 1200000, 300000, 1000000);
-    assert_scales(&c.last, 875000, 2000000, 1000000);
+    assert_scales(c.per_million[0], 1200000, 300000, 1000000);
+    assert_scales(c.per_million[1], 875000, 2000000, 1000000);
     assert_true(pl_calibration_fit(stages, 3, 2, &c));
-    assert_scales(&c.earlier, 1200000, 900000, 1000000);
-    assert_scales(&c.last, 1000000, 1000000, 1000000);
+    assert_scales(c.per_million[0], 1200000, 900000, 1000000);
+    assert_scales(c.per_million[1], 1000000, 1000000, 1000000);
     /* the only one before the last, and the only one */
     assert_true(pl_calibration_fit(stages + 1, 2, 0, &c));
-    assert_scales(&c.earlier, 1000000, 1000000, 1000000);
+    assert_scales(c.per_million[0], 1000000, 1000000, 1000000);
     assert_true(pl_calibration_fit(stages, 1, SIZE_MAX, &c));
-    assert_scales(&c.earlier, 1000000, 1000000, 1000000);
-    assert_scales(&c.last, 1200000, 1500000, 1000000);
+    assert_scales(c.per_million[0], 1000000, 1000000, 1000000);
+    assert_scales(c.per_million[1], 1200000, 1500000, 1000000);
 }
 
 static void scales_have_limits(void **state) {
@@ -52,7 +59,7 @@ static void scales_have_limits(void **state) {
     popliner_calibration c;
     pl_fit_stage stage = {.predicted = {1, 1}, .compiled = {100, 100}};
     assert_true(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
-    assert_scales(&c.last, POPLINER_MAX_PER_MILLION, POPLINER_MAX_PER_MILLION, 1000000);
+    assert_scales(c.per_million[1], POPLINER_MAX_PER_MILLION, POPLINER_MAX_PER_MILLION, 1000000);
     stage.compiled.data_bytes = 101;
     assert_false(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
     assert_false(pl_is_calibrated(&c));
@@ -60,18 +67,15 @@ static void scales_have_limits(void **state) {
     assert_false(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
     stage.predicted.data_bytes = 0; /* nothing was predicted, nothing is there */
     assert_true(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
-    assert_int_equal(c.last.data_per_million, 1000000);
+    assert_int_equal(c.per_million[1][POPLINER_SCALE_DATA], 1000000);
 }
 
 static void stages_on_one_ipu_have_the_larger_scales(void **state) {
     (void)state;
-    const popliner_calibration c = {{1, 20, 3}, {10, 2, 30}};
-    popliner_scales scales = pl_calibration_scales(&c, true, false);
-    assert_scales(&scales, 1, 20, 3);
-    scales = pl_calibration_scales(&c, false, true);
-    assert_scales(&scales, 10, 2, 30);
-    scales = pl_calibration_scales(&c, true, true);
-    assert_scales(&scales, 10, 20, 30);
+    const popliner_calibration c = {{{1, 20, 3}, {10, 2, 30}}};
+    assert_chosen(&c, true, false, 1, 20, 3);
+    assert_chosen(&c, false, true, 10, 2, 30);
+    assert_chosen(&c, true, true, 10, 20, 30);
 }
 
 static void assert_line(const pl_need_line *line, uint64_t bytes, uint64_t copy_bytes,
@@ -91,7 +95,7 @@ static void needs_are_scaled(void **state) {
     pl_need_rule rule = {true, true, 128, {0, 0, 0}, NULL};
     pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, code, 50);
     assert_line(&line, 1001 + 7 + 101, 50 + 5, 1001, 50);
-    rule.scales = (popliner_scales){1200000, 900000, 500000};
+    rule.scales = (pl_scales){1200000, 900000, 500000};
     /* 361.2 and 630 are 362 + 630 = 992; half of 7 + 99.2 rounded up is 53.5; 45 and 4.5 -> 5, of
      * which half is 2.5 */
     line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, code, 50);

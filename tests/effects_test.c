@@ -644,8 +644,8 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
 /* Sums of the tiles, against the meter: stages at random, of which two or three share an IPU. */
 static void assert_same_sums(const naive_passes *n, pl_stage_meter *meter,
                              const popliner_pipeline *pipeline, uint64_t *random) {
-    static const popliner_calibration calibration = {{900000, 1100000, 1200000},
-                                                     {1300000, 800000, 500000}};
+    static const popliner_calibration calibration = {
+        {{900000, 1100000, 1200000}, {1300000, 800000, 500000}}};
     enum { MOST_STAGES = 3 };
     pl_ipu_tiles *tiles;
     popliner_stage_memory memory = {0};

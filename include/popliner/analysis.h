@@ -111,8 +111,7 @@ typedef struct popliner_request {
     {                                                                                              \
         sizeof(popliner_request), POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,              \
             POPLINER_RECOMPUTE_NONE, POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO,             \
-            POPLINER_NEED_EXPECTED, NULL, {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET, NULL, 0,  \
-            0                                                                                      \
+            POPLINER_NEED_EXPECTED, NULL, {{{0}}}, POPLINER_COPIES_UNSET, NULL, 0, 0               \
     }
 
 /* ---- Reading and storing ---- */

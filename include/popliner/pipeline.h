@@ -154,18 +154,20 @@ typedef enum popliner_need {
  * stage varies when only planning and mapping change. */
 #define POPLINER_SPREAD 0.034
 
-/* Factors for the parts of a prediction. */
-typedef struct popliner_scales {
-    uint64_t code_per_million; /* vertex code, vertex state, exchange and control code */
-    uint64_t data_per_million; /* all other live data */
-    uint64_t layout_per_million;
-} popliner_scales;
+/* The parts of a prediction that have factors of their own. */
+typedef enum popliner_scale {
+    POPLINER_SCALE_CODE, /* vertex code, vertex state, exchange and control code */
+    POPLINER_SCALE_DATA, /* all other live data */
+    POPLINER_SCALE_LAYOUT,
+    POPLINER_NUM_SCALES,
+} popliner_scale;
 
-/* Correction factors that were derived from compiled pipelines: popliner/changes.h. All 0 for none;
- * else all factors except those of layouts are at least 1. Only the full memory model has it. */
+/* Correction factors that were derived from compiled pipelines (popliner/changes.h), in millionths:
+ * first those of a stage before the last one, then of one that ends with the last unit. All 0 for
+ * none; else all factors except those of layouts are at least 1. Only the full memory model has
+ * it. */
 typedef struct popliner_calibration {
-    popliner_scales earlier; /* for a stage before the last one */
-    popliner_scales last;    /* for one that ends with the last unit */
+    uint64_t per_million[2][POPLINER_NUM_SCALES];
 } popliner_calibration;
 
 /* The largest factor. */

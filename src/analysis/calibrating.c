@@ -453,29 +453,20 @@ static popliner_status take_settings(const pl_json_reader *json, const json_t *s
     return status;
 }
 
-/* Reads a factor and converts it to millionths. */
-static popliner_status take_scale(const pl_json_reader *json, const json_t *scales,
-                                  const char *stages, const char *key, uint64_t least,
-                                  uint64_t *per_million) {
-    const pl_json_place place = pl_place("correction.%s.%s", stages, key);
-    popliner_status status = pl_json_scaled(json, &place, json_object_get(scales, key), MILLION,
-                                            POPLINER_MAX_PER_MILLION, per_million);
-    if (status == POPLINER_OK && *per_million < least)
-        status = pl_json_refuse(json, &place, "expected a number above 0");
-    return status;
-}
-
+/* Reads the factors of some stages, and converts them to millionths. */
 static popliner_status take_scales(const pl_json_reader *json, const json_t *correction,
-                                   const char *stages, popliner_scales *scales) {
-    const pl_json_place place = pl_place("correction.%s", stages);
-    const json_t *own = json_object_get(correction, stages);
+                                   size_t stages, uint64_t per_million[POPLINER_NUM_SCALES]) {
+    const char *name = pl_scaled_stages_name(stages);
+    const pl_json_place place = pl_place("correction.%s", name);
+    const json_t *own = json_object_get(correction, name);
     popliner_status status = pl_json_object(json, &place, own);
-    if (status == POPLINER_OK)
-        status = take_scale(json, own, stages, "code_scale", 1, &scales->code_per_million);
-    if (status == POPLINER_OK)
-        status = take_scale(json, own, stages, "data_scale", 1, &scales->data_per_million);
-    if (status == POPLINER_OK)
-        status = take_scale(json, own, stages, "layout_scale", 0, &scales->layout_per_million);
+    for (size_t i = 0; status == POPLINER_OK && i < POPLINER_NUM_SCALES; i++) {
+        const pl_json_place factor_place = pl_place("correction.%s.%s", name, pl_scale_name(i));
+        status = pl_json_scaled(json, &factor_place, json_object_get(own, pl_scale_name(i)),
+                                MILLION, POPLINER_MAX_PER_MILLION, &per_million[i]);
+        if (status == POPLINER_OK && per_million[i] == 0 && i != POPLINER_SCALE_LAYOUT)
+            status = pl_json_refuse(json, &factor_place, "expected a number above 0");
+    }
     return status;
 }
 
@@ -491,10 +482,9 @@ static popliner_status take_correction(const pl_json_reader *json, const json_t 
         return pl_json_refuse(
             json, &whole,
             "has no correction, because it was made with a calibration; repeat it without one");
-    popliner_status status =
-        take_scales(json, correction, "earlier_stages", &request->calibration.earlier);
-    if (status == POPLINER_OK)
-        status = take_scales(json, correction, "last_stage", &request->calibration.last);
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < 2; i++)
+        status = take_scales(json, correction, i, request->calibration.per_million[i]);
     if (status == POPLINER_OK)
         status = take_settings(json, json_object_get(correction, "made_with"), request);
     return status;

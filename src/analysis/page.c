@@ -83,7 +83,7 @@ static bool is_same_pipeline(const popliner_pipeline *a, const popliner_pipeline
 /* `details` were measured with the calibration of the request, if it has one. */
 static void tell(task *t, const pl_stage_details *details, const pl_page_pipeline *p) {
     popliner_pipeline plain = p->pipeline;
-    plain.calibration = (popliner_calibration){{0, 0, 0}, {0, 0, 0}};
+    plain.calibration = (popliner_calibration){{{0}}};
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, &p->pipeline))
             return;

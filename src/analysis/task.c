@@ -25,17 +25,17 @@ void pl_task_free(pl_task *t) {
 
 /* ---- Preparing ---- */
 
-static bool are_scales(const popliner_scales *s) {
-    return s->code_per_million >= 1 && s->code_per_million <= POPLINER_MAX_PER_MILLION &&
-           s->data_per_million >= 1 && s->data_per_million <= POPLINER_MAX_PER_MILLION &&
-           s->layout_per_million <= POPLINER_MAX_PER_MILLION;
-}
-
 static popliner_status check_calibration(const popliner_calibration *c, popliner_error *error) {
-    const uint64_t numbers = c->earlier.code_per_million | c->earlier.data_per_million |
-                             c->earlier.layout_per_million | c->last.code_per_million |
-                             c->last.data_per_million | c->last.layout_per_million;
-    if (numbers == 0 || (are_scales(&c->earlier) && are_scales(&c->last)))
+    bool is_none = true;
+    bool is_valid = true;
+    for (size_t i = 0; i < 2; i++)
+        for (int scale = 0; scale < POPLINER_NUM_SCALES; scale++) {
+            const uint64_t factor = c->per_million[i][scale];
+            is_none = is_none && factor == 0;
+            is_valid = is_valid && factor >= (scale != POPLINER_SCALE_LAYOUT) &&
+                       factor <= POPLINER_MAX_PER_MILLION;
+        }
+    if (is_none || is_valid)
         return POPLINER_OK;
     return pl_fail(
         error, POPLINER_ERROR_USAGE,
@@ -100,8 +100,7 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .copies = request->copies,
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
-        .calibration =
-            has_effects ? request->calibration : (popliner_calibration){{0, 0, 0}, {0, 0, 0}},
+        .calibration = has_effects ? request->calibration : (popliner_calibration){{{0}}},
     };
     return pl_pipeline_of_any_split(&pipeline);
 }

@@ -170,15 +170,6 @@ static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
     pl_grid_made(grid, percent_text(c->has_correction ? s->left_out_percent : (double)NAN));
 }
 
-static void show_scales(const char *label, const char *stages, const popliner_scales *scales,
-                        pl_layout *layout) {
-    pl_text text = {0};
-    pl_text_format(&text, "%s: code times %.4f, data times %.4f, layout times %.4f", stages,
-                   (double)scales->code_per_million / 1e6, (double)scales->data_per_million / 1e6,
-                   (double)scales->layout_per_million / 1e6);
-    pl_layout_made_entry(layout, label, &text);
-}
-
 /* True if a correction made from the other stages lowers the errors, all in all. */
 static bool is_worth_using(const pl_comparison *c) {
     double gain = 0;
@@ -195,8 +186,15 @@ static void show_correction(const pl_comparison *c, const char *more, pl_layout 
                         "predictions have a calibration already, so no other is made");
         return;
     }
-    show_scales("Correction", "earlier stages", &c->correction.earlier, layout);
-    show_scales("", "last stage", &c->correction.last, layout);
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t *scales = c->correction.per_million[i];
+        pl_text text = {0};
+        pl_text_format(
+            &text, "%s: code times %.4f, data times %.4f, layout times %.4f",
+            i == 0 ? "earlier stages" : "last stage", (double)scales[POPLINER_SCALE_CODE] / 1e6,
+            (double)scales[POPLINER_SCALE_DATA] / 1e6, (double)scales[POPLINER_SCALE_LAYOUT] / 1e6);
+        pl_layout_made_entry(layout, i == 0 ? "Correction" : "", &text);
+    }
     pl_layout_entry(layout, "", "", 0, "left out: corrected by the other stages alone");
     if (!is_worth_using(c))
         pl_layout_entry(layout, "", "", 0, "not worth using: errors left out are as large");

@@ -40,17 +40,13 @@ void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
     pl_put_close(json);
 }
 
-static void put_scales(const char *key, const popliner_scales *scales, pl_json *json) {
-    pl_put_open(json, key, '{');
-    pl_put_real(json, "code_scale", (double)scales->code_per_million / 1e6);
-    pl_put_real(json, "data_scale", (double)scales->data_per_million / 1e6);
-    pl_put_real(json, "layout_scale", (double)scales->layout_per_million / 1e6);
-    pl_put_close(json);
-}
-
 void pl_report_calibration_json(const popliner_calibration *calibration, pl_json *json) {
-    put_scales("earlier_stages", &calibration->earlier, json);
-    put_scales("last_stage", &calibration->last, json);
+    for (size_t stages = 0; stages < 2; stages++) {
+        pl_put_open(json, pl_scaled_stages_name(stages), '{');
+        for (size_t i = 0; i < POPLINER_NUM_SCALES; i++)
+            pl_put_real(json, pl_scale_name(i), (double)calibration->per_million[stages][i] / 1e6);
+        pl_put_close(json);
+    }
 }
 
 void pl_report_effects_json(unsigned effects, pl_json *json) {

@@ -169,16 +169,16 @@ static void doubt(session *s, const popliner_comparison *comparison) {
     const popliner_calibration *correction = comparison->correction;
     if (correction == NULL)
         return;
-    const uint64_t scales[] = {correction->earlier.data_per_million,
-                               correction->last.data_per_million};
-    for (size_t i = 0; i < 2; i++)
-        if (scales[i] < LEAST || scales[i] > MOST) {
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t scale = correction->per_million[i][POPLINER_SCALE_DATA];
+        if (scale < LEAST || scale > MOST) {
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "--compiled %s: has %.2f times the data that was predicted: is it a "
                         "pipeline of this model with this split and this --schedule?",
-                        s->options.compiled, (double)scales[i] / MILLION);
+                        s->options.compiled, (double)scale / MILLION);
             return;
         }
+    }
 }
 
 static popliner_status make_comparison(session *s, const void *of, popliner_format format,

@@ -391,11 +391,11 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         .has_needs = inputs->model->follows_account,
         .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
         .tiles_per_ipu = p->target.tiles_per_ipu,
-        .scales = pipeline->calibration.earlier,
+        .scales = pl_calibration_scales(&pipeline->calibration, true, false),
         .profile = p,
     };
     inputs->last_rule = inputs->rule;
-    inputs->last_rule.scales = pipeline->calibration.last;
+    inputs->last_rule.scales = pl_calibration_scales(&pipeline->calibration, false, true);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         inputs->wants_need[need] = with_all_needs || need == (int)inputs->options->need;
     popliner_status status = pl_passing_find(&inputs->passing, inputs->pass_usage,

@@ -135,10 +135,10 @@ static uint64_t at_most_one(uint64_t per_million) {
 }
 
 /* Returns the factors for a need; for NEED_LEAST only those that reduce it. */
-static popliner_scales scales_of(const pl_need_rule *rule, popliner_need need) {
-    popliner_scales s = rule->scales;
+static pl_scales scales_of(const pl_need_rule *rule, popliner_need need) {
+    pl_scales s = rule->scales;
     if (s.data_per_million == 0)
-        return (popliner_scales){MILLION, MILLION, MILLION};
+        return (pl_scales){MILLION, MILLION, MILLION};
     if (need == POPLINER_NEED_LEAST) {
         s.code_per_million = at_most_one(s.code_per_million);
         s.data_per_million = at_most_one(s.data_per_million);
@@ -189,7 +189,7 @@ static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
 static pl_need_line need_of_all(const pl_need_rule *rule, popliner_need need,
                                 const pl_overhead *layout, uint64_t bytes, pl_placed_bytes placed,
                                 uint64_t copy_bytes) {
-    popliner_scales s = scales_of(rule, need);
+    pl_scales s = scales_of(rule, need);
     const uint64_t code_bytes = placed.code < bytes ? placed.code : bytes;
     const uint64_t executable_bytes =
         share_of(executable_of(layout, placed), s.code_per_million, MILLION);

@@ -5,7 +5,7 @@
 #ifndef PL_MEMORY_NEEDS_H
 #define PL_MEMORY_NEEDS_H
 
-#include "popliner/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "popliner/profile.h"
 
 /* Layout overhead of a tile: what code leaves of its last memory element, unused_bytes that are
@@ -37,7 +37,7 @@ typedef struct pl_need_rule {
     bool has_needs;  /* false: all three are what was measured, in a memory model without effects */
     bool has_layout; /* the expected estimate includes layout overhead */
     size_t tiles_per_ipu;            /* decide how much is needed at least */
-    popliner_scales scales;          /* of a calibration, or all 0 */
+    pl_scales scales;                /* of a calibration, or all 0 */
     const popliner_profile *profile; /* its memory elements count; NULL: none */
 } pl_need_rule;
 

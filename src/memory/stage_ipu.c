@@ -352,8 +352,8 @@ static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval 
     return status;
 }
 
-popliner_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
-                                const popliner_interval *stages, size_t num_stages) {
+pl_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
+                          const popliner_interval *stages, size_t num_stages) {
     bool has_earlier = false;
     bool has_last = false;
     for (size_t i = 0; i < num_stages; i++) {
@@ -361,7 +361,7 @@ popliner_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *
         has_last = has_last || is_last;
         has_earlier = has_earlier || !is_last;
     }
-    return pipeline == NULL ? (popliner_scales){0, 0, 0}
+    return pipeline == NULL ? (pl_scales){0, 0, 0}
                             : pl_calibration_scales(&pipeline->calibration, has_earlier, has_last);
 }
 

@@ -68,8 +68,8 @@ enum { PL_PASSED_FORWARD = 1, PL_PASSED_BACKWARD = 2 };
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn);
 
 /* Returns the calibration of stages on one IPU in a pipeline, which may be NULL. */
-popliner_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
-                                const popliner_interval *stages, size_t num_stages);
+pl_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
+                          const popliner_interval *stages, size_t num_stages);
 
 /* Sets the meter to stages without effects. */
 static inline void pl_stage_without_effects(pl_stage_meter *meter) {

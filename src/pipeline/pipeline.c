@@ -141,19 +141,17 @@ bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need 
 }
 
 bool pl_is_calibrated(const popliner_calibration *calibration) {
-    return calibration->earlier.data_per_million != 0;
+    return calibration->per_million[0][POPLINER_SCALE_DATA] != 0;
 }
 
-popliner_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
-                                      bool has_last) {
-    const popliner_scales *earlier = &calibration->earlier;
-    const popliner_scales *last = &calibration->last;
-    if (!has_earlier || !has_last)
-        return has_last ? *last : *earlier;
-    return (popliner_scales){
-        pl_larger(earlier->code_per_million, last->code_per_million),
-        pl_larger(earlier->data_per_million, last->data_per_million),
-        pl_larger(earlier->layout_per_million, last->layout_per_million),
+pl_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
+                                bool has_last) {
+    const uint64_t *own = calibration->per_million[has_last];
+    const uint64_t *other = calibration->per_million[has_last && !has_earlier];
+    return (pl_scales){
+        pl_larger(own[POPLINER_SCALE_CODE], other[POPLINER_SCALE_CODE]),
+        pl_larger(own[POPLINER_SCALE_DATA], other[POPLINER_SCALE_DATA]),
+        pl_larger(own[POPLINER_SCALE_LAYOUT], other[POPLINER_SCALE_LAYOUT]),
     };
 }
 
@@ -187,6 +185,15 @@ const char *pl_effect_name(size_t i) {
     return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
+const char *pl_scaled_stages_name(size_t stages) {
+    return stages == 0 ? "earlier_stages" : "last_stage";
+}
+
+const char *pl_scale_name(size_t scale) {
+    static const char *const names[] = {"code_scale", "data_scale", "layout_scale"};
+    return names[scale];
+}
+
 /* ---- Fitting a calibration ---- */
 
 enum { MILLION = 1000000 };
@@ -203,7 +210,7 @@ static bool find_scale(double compiled_bytes, double predicted_bytes, uint64_t *
 
 /* Computes the factors of stages[first ... end - 1]. */
 static bool fit_scales(const pl_fit_stage *stages, size_t first, size_t end, size_t left_out,
-                       popliner_scales *scales) {
+                       uint64_t per_million[POPLINER_NUM_SCALES]) {
     double predicted[2] = {0};
     double compiled[2] = {0};
     for (size_t i = first; i < end; i++) {
@@ -215,17 +222,18 @@ static bool fit_scales(const pl_fit_stage *stages, size_t first, size_t end, siz
         compiled[0] += (double)s->compiled.code_bytes;
         compiled[1] += (double)s->compiled.data_bytes;
     }
-    scales->layout_per_million = MILLION; /* steps of memory elements are no share of anything */
-    return find_scale(compiled[0], predicted[0], &scales->code_per_million) &&
-           find_scale(compiled[1], predicted[1], &scales->data_per_million);
+    /* steps of memory elements are no share of anything */
+    per_million[POPLINER_SCALE_LAYOUT] = MILLION;
+    return find_scale(compiled[0], predicted[0], &per_million[POPLINER_SCALE_CODE]) &&
+           find_scale(compiled[1], predicted[1], &per_million[POPLINER_SCALE_DATA]);
 }
 
 bool pl_calibration_fit(const pl_fit_stage *stages, size_t num_stages, size_t left_out,
                         popliner_calibration *calibration) {
     size_t num_earlier = num_stages > 0 ? num_stages - 1 : 0;
-    if (fit_scales(stages, 0, num_earlier, left_out, &calibration->earlier) &&
-        fit_scales(stages, num_earlier, num_stages, left_out, &calibration->last))
+    if (fit_scales(stages, 0, num_earlier, left_out, calibration->per_million[0]) &&
+        fit_scales(stages, num_earlier, num_stages, left_out, calibration->per_million[1]))
         return true;
-    *calibration = (popliner_calibration){{0, 0, 0}, {0, 0, 0}};
+    *calibration = (popliner_calibration){{{0}}};
     return false;
 }

@@ -61,13 +61,20 @@ popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_er
  */
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need);
 
+/* The factors of one stage, in millionths. */
+typedef struct pl_scales {
+    uint64_t code_per_million;
+    uint64_t data_per_million;
+    uint64_t layout_per_million;
+} pl_scales;
+
 /* True if the calibration is set. */
 bool pl_is_calibrated(const popliner_calibration *calibration);
 
 /* Returns the factors of an IPU with stages before the last one, with the last one, or with both:
  * then the larger of each, so that stages on one IPU never need less than one of them. */
-popliner_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
-                                      bool has_last);
+pl_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
+                                bool has_last);
 
 /* Returns "1f1b", "gpipe", "zero-bubble", "interleaved"; "schedule" and "list" for the first two.
  * NULL if there is no such rule. Static text. */
@@ -82,6 +89,10 @@ const char *pl_accumulators_name(size_t accumulators);
 
 /* Like pl_schedule_name, for effect i, the bit 1 << i; NULL if i is out of range. */
 const char *pl_effect_name(size_t i);
+
+/* Returns "earlier_stages" or "last_stage"; "code_scale", "data_scale" or "layout_scale". */
+const char *pl_scaled_stages_name(size_t stages);
+const char *pl_scale_name(size_t scale);
 
 /* ---- Deriving a calibration from predicted and compiled stages ---- */
 

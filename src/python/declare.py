@@ -183,11 +183,10 @@ class Headers:
                 self.order.append(own)
                 members.append((callback.group(2), own))
                 continue
-            m = re.fullmatch(r"(.*?)(\w+)(?:\[(\w+)\])?", item)
+            m = re.fullmatch(r"(.*?)(\w+)((?:\[\w+\])*)", item)
             kind = self.type_of(m.group(1), is_member=True)
-            if m.group(3):
-                size = self.value_of(m.group(3))
-                kind = f"{kind} * {size}"
+            for size in reversed(re.findall(r"\w+", m.group(3))):
+                kind = f"({kind}) * {self.value_of(size)}"
             members.append((m.group(2), kind))
         self.structs[name] = members
         self.order.append(name)

@@ -80,7 +80,7 @@ class Layout(unittest.TestCase):
             for item in filter(str.strip, body.split(";")):
                 function = re.search(r"\(\*(\w+)\)", item)
                 members.append(function.group(1) if function
-                               else re.search(r"(\w+)(?:\[\w+\])?\s*$", item).group(1))
+                               else re.search(r"(\w+)(?:\[\w+\])*\s*$", item).group(1))
             self.assertEqual(members, [m for m, _ in _declared.STRUCTURES[name]._fields_], name)
 
     def test_members_are_of_the_kind_that_the_compiler_says(self):

@@ -167,10 +167,7 @@ def taken(request: Optional[Request], members: Mapping[str, Any],
 
 
 def calibration_of(scales: Any) -> Calibration:
-    def one(s: Any) -> Scales:
-        return Scales(s.code_per_million, s.data_per_million, s.layout_per_million)
-
-    return Calibration(one(scales.earlier), one(scales.last))
+    return Calibration(*(Scales(*stages) for stages in scales.per_million))
 
 
 def copies_of(copies: Any) -> Any:
@@ -398,11 +395,10 @@ class Asked:
         if r.calibration is not None:
             if not isinstance(r.calibration, Calibration):
                 raise TypeError(f"the calibration is {r.calibration!r}, and no Calibration")
-            for place in ("earlier", "last"):
-                scales = getattr(q.calibration, place)
-                for name in Scales._fields:
-                    given = getattr(getattr(r.calibration, place), name)
-                    setattr(scales, name, number(given, f"{name} of the calibration"))
+            for stages, given in enumerate(r.calibration):
+                q.calibration.per_million[stages] = tuple(
+                    number(value, f"{name} of the calibration")
+                    for name, value in zip(Scales._fields, given))
         ways = [member(Recompute, way, "stage_recomputes")
                 for way in listed(r.stage_recomputes, "stage_recomputes")]
         q.stage_recomputes = _array(ctypes.c_int, ways)
