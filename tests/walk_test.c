@@ -171,20 +171,6 @@ static void check_graph(const subject *s) {
     assert_int_equal(g->num_execution_steps, test_ask(s->sqlite, "SELECT count(*) FROM steps"));
 }
 
-static void check_options(const subject *s) {
-    sqlite3_stmt *rows =
-        query(s, "SELECT name, value, is_default FROM compilation_parameters ORDER BY rowid");
-    for (size_t i = 0; i < s->info.num_engine_options; i++) {
-        popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
-        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_ENGINE_OPTION, i, &option, NULL));
-        assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
-        assert_string_equal(option.name, text(rows, 0));
-        assert_string_equal(option.value, text(rows, 1));
-        assert_int_equal(option.is_default, number(rows, 2));
-    }
-    expect_end(rows);
-}
-
 /* ---- Memory --------------------------------------------------------------------------------- */
 
 static void check_tiles(const subject *s) {
@@ -227,11 +213,9 @@ static void check_categories(const subject *s) {
     uint64_t *all = calloc(s->num_tiles, sizeof *all);
     assert_non_null(all);
     for (size_t i = 0; i < s->info.num_categories; i++) {
-        popliner_category category = POPLINER_CATEGORY_INIT;
-        uint64_t totals[6];
-        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_CATEGORY, i, &category, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
-        assert_string_equal(category.name, text(rows, 0));
+        assert_string_equal(pl_profile_string(s->profile, s->profile->category_name[i]),
+                            text(rows, 0));
         memset(all, 0, s->num_tiles * sizeof *all);
         for (int part = 0; part < 6; part++) {
             size_t count;
@@ -240,14 +224,9 @@ static void check_categories(const subject *s) {
             expect_by_tile(s, (popliner_by_tile)(part + 1), i, values);
             for (size_t tile = 0; tile < s->num_tiles; tile++)
                 all[tile] += values[tile];
-            totals[part] = test_sum(values, count);
             free(values);
         }
         expect_by_tile(s, POPLINER_BY_TILE_CATEGORY, i, all);
-        assert_int_equal(category.total_bytes, test_sum(all, s->num_tiles));
-        assert_int_equal(category.overlapped_bytes, totals[1] + totals[3] + totals[5]);
-        assert_int_equal(category.interleaved_bytes, totals[2] + totals[3]);
-        assert_int_equal(category.overflowed_bytes, totals[4] + totals[5]);
     }
     free(all);
     expect_end(rows);
@@ -451,18 +430,14 @@ static void check_compute_sets(const subject *s) {
 }
 
 static void check_vertex_types(const subject *s) {
-    sqlite3_stmt *rows = query(s, "SELECT t.name, t.size, m.code_bytes FROM vertex_types t "
+    sqlite3_stmt *rows = query(s, "SELECT m.code_bytes FROM vertex_types t "
                                   "JOIN memory_by_vertex_type m ON m.vertex_type = t.id "
                                   "ORDER BY t.id");
     for (size_t i = 0; i < s->info.num_vertex_types; i++) {
-        popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
         size_t count;
-        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_VERTEX_TYPE, i, &type, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
-        uint64_t *code = decode(rows, 2, &count);
-        assert_string_equal(type.name, text(rows, 0));
-        assert_int_equal(type.state_bytes, number(rows, 1));
-        assert_int_equal(type.code_bytes, test_sum(code, count));
+        uint64_t *code = decode(rows, 0, &count);
+        assert_int_equal(count, s->num_tiles);
         expect_by_tile(s, POPLINER_BY_TILE_VERTEX_CODE, i, code);
         free(code);
     }
@@ -488,14 +463,13 @@ static void check_variables(const subject *s) {
         assert_int_equal(variable.size_bytes, number(rows, 1));
         if (number(rows, 5) == 0)
             continue; /* not allocated: the rest means nothing */
-        popliner_category category = POPLINER_CATEGORY_INIT;
         assert_string_equal(variable.name, text(rows, 2));
         assert_string_equal(variable.category, text(rows, 3));
         assert_int_equal(variable.unlowered_variable,
                          sqlite3_column_type(rows, 2) == SQLITE_NULL ? SIZE_MAX : number(rows, 4));
-        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_CATEGORY, variable.category_index,
-                                 &category, NULL));
-        assert_string_equal(category.name, variable.category);
+        assert_string_equal(
+            pl_profile_string(s->profile, s->profile->category_name[variable.category_index]),
+            variable.category);
     }
     expect_end(rows);
 }
@@ -586,7 +560,6 @@ static void check_profile(const char *path) {
     check_versions(&s);
     check_target(&s);
     check_graph(&s);
-    check_options(&s);
     check_tiles(&s);
     check_categories(&s);
     check_programs(&s);
@@ -852,12 +825,8 @@ static void leaves_unknown_categories_out(void **state) {
         &listener);
     uint64_t *by_tile = calloc(s.num_tiles, sizeof *by_tile);
     for (size_t i = 0; i < s.info.num_categories; i++) {
-        popliner_category category = POPLINER_CATEGORY_INIT;
-        ASK(popliner_profile_get(s.profile, POPLINER_ITEM_CATEGORY, i, &category, NULL));
-        if (strcmp(category.name, "message") == 0) {
-            assert_int_equal(category.total_bytes, 0);
+        if (strcmp(pl_profile_string(s.profile, s.profile->category_name[i]), "message") == 0)
             expect_by_tile(&s, POPLINER_BY_TILE_CATEGORY, i, by_tile);
-        }
     }
     free(by_tile);
     end(&s);
@@ -942,14 +911,8 @@ static void refuses_numbers_beyond_the_last(void **state) {
     const size_t beyond[] = {0, 1, SIZE_MAX / 2};
     for (size_t i = 0; i < 3; i++) {
         size_t more = beyond[i];
-        REFUSES(popliner_engine_option, POPLINER_ENGINE_OPTION_INIT,
-                popliner_profile_get(p, POPLINER_ITEM_ENGINE_OPTION, g->num_engine_options + more,
-                                     &told, &error));
         REFUSES(popliner_tile_memory, POPLINER_TILE_MEMORY_INIT,
                 popliner_profile_get(p, POPLINER_ITEM_TILE, s.num_tiles + more, &told, &error));
-        REFUSES(popliner_category, POPLINER_CATEGORY_INIT,
-                popliner_profile_get(p, POPLINER_ITEM_CATEGORY, g->num_categories + more, &told,
-                                     &error));
         REFUSES(
             popliner_program, POPLINER_PROGRAM_INIT,
             popliner_profile_get(p, POPLINER_ITEM_PROGRAM, g->num_programs + more, &told, &error));
@@ -962,9 +925,6 @@ static void refuses_numbers_beyond_the_last(void **state) {
                 popliner_profile_get(p, POPLINER_ITEM_VERTICES,
                                      set.first_vertices + set.num_vertex_types + more, &told,
                                      &error));
-        REFUSES(popliner_vertex_type, POPLINER_VERTEX_TYPE_INIT,
-                popliner_profile_get(p, POPLINER_ITEM_VERTEX_TYPE, g->num_vertex_types + more,
-                                     &told, &error));
         REFUSES(popliner_run, POPLINER_RUN_INIT,
                 popliner_profile_get(p, POPLINER_ITEM_RUN, g->num_runs + more, &told, &error));
         REFUSES(popliner_execution_step, POPLINER_EXECUTION_STEP_INIT,

@@ -72,13 +72,6 @@ static void walk_target(walk *w) {
     add_number(w, info->num_execution_steps);
     add_number(w, info->cycles_source);
     add_number(w, info->layout_gap_bytes);
-    for (size_t i = 0; i < w->info.num_engine_options; i++) {
-        popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
-        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_ENGINE_OPTION, i, &option, NULL));
-        add_text(w, option.name);
-        add_text(w, option.value);
-        add_number(w, option.is_default);
-    }
 }
 
 static void walk_memory(walk *w) {
@@ -88,13 +81,6 @@ static void walk_memory(walk *w) {
         w->hash = XXH3_64bits_withSeed(&memory, sizeof memory, w->hash);
     }
     for (size_t i = 0; i < w->info.num_categories; i++) {
-        popliner_category category = POPLINER_CATEGORY_INIT;
-        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_CATEGORY, i, &category, NULL));
-        add_text(w, category.name);
-        add_number(w, category.total_bytes);
-        add_number(w, category.overlapped_bytes);
-        add_number(w, category.interleaved_bytes);
-        add_number(w, category.overflowed_bytes);
         for (int part = POPLINER_BY_TILE_CATEGORY; part <= POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED;
              part++)
             add_by_tile(w, (popliner_by_tile)part, i);
@@ -149,11 +135,6 @@ static void walk_compute_sets(walk *w) {
         }
     }
     for (size_t i = 0; i < w->info.num_vertex_types; i++) {
-        popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
-        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_VERTEX_TYPE, i, &type, NULL));
-        add_text(w, type.name);
-        add_number(w, type.state_bytes);
-        add_number(w, type.code_bytes);
         add_by_tile(w, POPLINER_BY_TILE_VERTEX_CODE, i);
     }
 }

@@ -76,18 +76,18 @@ typedef struct popliner_profile_info {
     const char *target_type;  /* "IPU", "IPU_MODEL", "CPU" or "" */
 
     size_t num_compute_sets;
-    uint64_t num_vertices; /* as the compiler reports them */
-    uint64_t num_edges;    /* after lowering, as the compiler reports them; 0 when not recorded */
-    size_t num_vertex_types;
+    uint64_t num_vertices;   /* as the compiler reports them */
+    uint64_t num_edges;      /* after lowering, as the compiler reports them; 0 when not recorded */
+    size_t num_vertex_types; /* the section VERTICES has them */
     size_t
         /* lowered: one for each piece on a tile; 0 until those of a stored analysis are loaded */
         num_variables;
     size_t num_unlowered_variables; /* tensors, and placeholders for the compiler's own memory */
     size_t num_equivalence_classes;
-    size_t num_categories; /* of memory */
+    size_t num_categories; /* of memory; the section CATEGORIES has them */
     size_t num_programs;
-    size_t num_steps; /* liveness steps: the program tree in pre-order */
-    size_t num_engine_options;
+    size_t num_steps;          /* liveness steps: the program tree in pre-order */
+    size_t num_engine_options; /* the section SUMMARY has them */
     /* calls of Engine::run; 0 if the program did not run, or no run was recorded */
     size_t num_runs;
     size_t num_execution_steps; /* 0 if the program did not run, or no step was recorded */
@@ -118,17 +118,6 @@ typedef struct popliner_profile_info {
 popliner_status popliner_profile_get_info(const popliner_profile *profile,
                                           popliner_profile_info *info, popliner_error *error);
 
-/* One option of the engine that the program was compiled with. */
-typedef struct popliner_engine_option {
-    size_t struct_size;
-    const char *name; /* "autoReport.all" */
-    const char *value;
-    bool is_default;
-} popliner_engine_option;
-
-#define POPLINER_ENGINE_OPTION_INIT                                                                \
-    { sizeof(popliner_engine_option), NULL, NULL, false }
-
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
 /* The compiler's own account of one tile's memory, all zero if the profile has none; and the
@@ -148,20 +137,6 @@ typedef struct popliner_tile_memory {
 
 #define POPLINER_TILE_MEMORY_INIT                                                                  \
     { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-
-/* A category of memory, with what the compiler counts for it on all tiles. A byte is overlapped if
- * another variable of its tile has the same address, else non-overlapped. */
-typedef struct popliner_category {
-    size_t struct_size;
-    const char *name; /* "variable", "message", "vertexCode", ... */
-    uint64_t total_bytes;
-    uint64_t overlapped_bytes;
-    uint64_t interleaved_bytes;
-    uint64_t overflowed_bytes; /* that did not fit */
-} popliner_category;
-
-#define POPLINER_CATEGORY_INIT                                                                     \
-    { sizeof(popliner_category), NULL, 0, 0, 0, 0 }
 
 /* Numbers that the profile has for each tile. */
 typedef enum popliner_by_tile {
@@ -319,16 +294,6 @@ typedef struct popliner_vertices {
 #define POPLINER_VERTICES_INIT                                                                     \
     { sizeof(popliner_vertices), 0, NULL, 0, 0, 0, 0, 0 }
 
-typedef struct popliner_vertex_type {
-    size_t struct_size;
-    const char *name;     /* of the C++ class, with template arguments */
-    uint64_t state_bytes; /* of one instance */
-    uint64_t code_bytes;  /* on all tiles */
-} popliner_vertex_type;
-
-#define POPLINER_VERTEX_TYPE_INIT                                                                  \
-    { sizeof(popliner_vertex_type), NULL, 0, 0 }
-
 /* ---- Execution ------------------------------------------------------------------------------ */
 
 /* A call of Engine::run. That the steps of a run follow those of the previous run is inferred: no
@@ -380,9 +345,7 @@ typedef struct popliner_ipu_step {
 
 /* The kinds of items: the structure that popliner_profile_get fills, and the count of items. */
 typedef enum popliner_item {
-    POPLINER_ITEM_ENGINE_OPTION,      /* popliner_engine_option: num_engine_options */
     POPLINER_ITEM_TILE,               /* popliner_tile_memory: num_tiles */
-    POPLINER_ITEM_CATEGORY,           /* popliner_category: num_categories; O(tiles) */
     POPLINER_ITEM_VARIABLE,           /* popliner_variable: num_variables; O(log tiles) */
     POPLINER_ITEM_UNLOWERED_VARIABLE, /* popliner_unlowered_variable: num_unlowered_variables */
     POPLINER_ITEM_PROGRAM,            /* popliner_program: num_programs */
@@ -390,7 +353,6 @@ typedef enum popliner_item {
     POPLINER_ITEM_COMPUTE_SET,        /* popliner_compute_set: num_compute_sets; O(tiles * its
                                          vertex types) */
     POPLINER_ITEM_VERTICES,           /* popliner_vertices: see popliner_compute_set; O(tiles) */
-    POPLINER_ITEM_VERTEX_TYPE,        /* popliner_vertex_type: num_vertex_types; O(tiles) */
     POPLINER_ITEM_RUN,                /* popliner_run: num_runs */
     POPLINER_ITEM_EXECUTION_STEP, /* popliner_execution_step: num_execution_steps; O(log runs) */
     POPLINER_ITEM_IPU_STEP,       /* popliner_ipu_step: see popliner_execution_step */

@@ -71,28 +71,17 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
 
 /* The structures that popliner_profile_get fills. */
 typedef union item {
-    popliner_engine_option engine_option;
     popliner_tile_memory tile_memory;
-    popliner_category category;
     popliner_variable variable;
     popliner_unlowered_variable unlowered_variable;
     popliner_program program;
     popliner_step step;
     popliner_compute_set compute_set;
     popliner_vertices vertices;
-    popliner_vertex_type vertex_type;
     popliner_run run;
     popliner_execution_step execution_step;
     popliner_ipu_step ipu_step;
 } item;
-
-static void tell_engine_option(const popliner_profile *p, size_t option, item *told) {
-    told->engine_option = (popliner_engine_option){
-        .name = pl_profile_string(p, p->option_name[option]),
-        .value = pl_profile_string(p, p->option_value[option]),
-        .is_default = p->option_is_default[option] != 0,
-    };
-}
 
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
@@ -120,27 +109,6 @@ static int part_of(int i) {
 static const pl_series *category_parts(const popliner_profile *p, size_t category) {
     return p->num_category_parts == 0 ? NULL
                                       : p->category_memory + category * PL_NUM_CATEGORY_PARTS;
-}
-
-static void tell_category(const popliner_profile *p, size_t category, item *told) {
-    const pl_series *parts = category_parts(p, category);
-    popliner_category own = {.name = pl_profile_string(p, p->category_name[category])};
-    for (int i = 0; parts != NULL && i < PL_NUM_CATEGORY_PARTS; i++) {
-        int part = part_of(i);
-        uint64_t bytes = pl_series_sum(p, parts[i]);
-        own.total_bytes += bytes;
-        if (part == POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED ||
-            part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED ||
-            part == POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED)
-            own.overlapped_bytes += bytes;
-        if (part == POPLINER_BY_TILE_INTERLEAVED_NON_OVERLAPPED ||
-            part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED)
-            own.interleaved_bytes += bytes;
-        if (part == POPLINER_BY_TILE_OVERFLOWED_NON_OVERLAPPED ||
-            part == POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED)
-            own.overflowed_bytes += bytes;
-    }
-    told->category = own;
 }
 
 popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_tile what,
@@ -309,14 +277,6 @@ static void tell_vertices(const popliner_profile *p, size_t index, item *told) {
     told->vertices = own;
 }
 
-static void tell_vertex_type(const popliner_profile *p, size_t vertex_type, item *told) {
-    told->vertex_type = (popliner_vertex_type){
-        .name = pl_profile_string(p, p->vertex_type_name[vertex_type]),
-        .state_bytes = p->vertex_type_size_bytes[vertex_type],
-        .code_bytes = pl_series_sum(p, p->vertex_type_code[vertex_type]),
-    };
-}
-
 /* ---- Execution ---- */
 
 static void tell_run(const popliner_profile *p, size_t run, item *told) {
@@ -380,16 +340,13 @@ static const struct {
     size_t size;
     void (*tell)(const popliner_profile *p, size_t index, item *told);
 } kinds[POPLINER_NUM_ITEMS] = {
-    ROW(ENGINE_OPTION, engine_option, num_options, "engine options"),
     ROW(TILE, tile_memory, target.num_tiles, "tiles"),
-    ROW(CATEGORY, category, num_categories, "categories"),
     ROW(VARIABLE, variable, num_variables, "lowered variables"),
     ROW(UNLOWERED_VARIABLE, unlowered_variable, num_unlowered, "unlowered variables"),
     ROW(PROGRAM, program, num_programs, "programs"),
     ROW(STEP, step, num_steps, "liveness steps"),
     ROW(COMPUTE_SET, compute_set, num_compute_sets, "compute sets"),
     ROW(VERTICES, vertices, num_compute_set_vertices, "types of vertices in compute sets"),
-    ROW(VERTEX_TYPE, vertex_type, num_vertex_types, "vertex types"),
     ROW(RUN, run, num_runs, "runs"),
     ROW(EXECUTION_STEP, execution_step, num_execution_steps, "executed steps"),
     ROW(IPU_STEP, ipu_step, num_execution_ipus, "measured IPUs of steps"),

@@ -108,9 +108,10 @@ static void add_notes(const popliner_profile *profile, pl_sheet *sheet) {
 popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sheet,
                                    popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "is_default"};
+    const popliner_profile *p = source->profile;
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     char version[40];
-    popliner_status status = popliner_profile_get_info(source->profile, &info, error);
+    popliner_status status = popliner_profile_get_info(p, &info, error);
     pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
     if (status != POPLINER_OK)
         return status;
@@ -121,16 +122,14 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
     add_text(sheet, "version", "profile_format", version);
     add_device(&info, sheet);
     add_counts(&info, sheet);
-    add_memory(source->profile, &info, sheet);
-    for (size_t i = 0; i < info.num_engine_options; i++) {
-        popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
-        popliner_profile_get(source->profile, POPLINER_ITEM_ENGINE_OPTION, i, &option, NULL);
+    add_memory(p, &info, sheet);
+    for (size_t i = 0; i < p->num_options; i++) {
         pl_sheet_text(sheet, "engine_option");
-        pl_sheet_text(sheet, option.name);
-        pl_sheet_text(sheet, option.value);
-        pl_sheet_flag(sheet, option.is_default);
+        pl_sheet_text(sheet, pl_profile_string(p, p->option_name[i]));
+        pl_sheet_text(sheet, pl_profile_string(p, p->option_value[i]));
+        pl_sheet_flag(sheet, p->option_is_default[i] != 0);
     }
-    add_notes(source->profile, sheet);
+    add_notes(p, sheet);
     return POPLINER_OK;
 }
 
@@ -213,18 +212,28 @@ static popliner_status find_largest(const popliner_profile *p, largest_tile *lar
 
 static void add_category(const popliner_profile *p, size_t i, const largest_tile *largest,
                          pl_sheet *sheet) {
-    popliner_category own = POPLINER_CATEGORY_INIT;
-    if (!sheet->is_naming)
-        popliner_profile_get(p, POPLINER_ITEM_CATEGORY, i, &own, NULL);
-    PL_COLUMN(sheet, text, "category", own.name);
+    const bool is_counted = !sheet->is_naming && p->num_category_parts > 0;
+    uint64_t total_bytes = 0;
+    uint64_t overlapped_bytes = 0;
+    uint64_t of_memory_bytes[PL_NUM_CATEGORY_PARTS / 2] = {
+        0}; /* ordinary, interleaved, overflowed */
+    for (size_t part = 0; is_counted && part < PL_NUM_CATEGORY_PARTS; part++) {
+        const uint64_t bytes =
+            pl_series_sum(p, p->category_memory[i * PL_NUM_CATEGORY_PARTS + part]);
+        total_bytes += bytes;
+        overlapped_bytes += part % 2 != 0 ? bytes : 0;
+        of_memory_bytes[part / 2] += bytes;
+    }
+    PL_COLUMN(sheet, text, "category",
+              sheet->is_naming ? NULL : pl_profile_string(p, p->category_name[i]));
     PL_COLUMN(sheet, number, "variables_bytes", largest->all_bytes);
     PL_COLUMN(sheet, number, "always_live_bytes", largest->always_live_bytes);
     PL_COLUMN(sheet, index, "largest_tile", largest->bytes > 0 ? largest->tile : SIZE_MAX);
     PL_COLUMN(sheet, number, "largest_tile_bytes", largest->bytes);
-    PL_COLUMN(sheet, number, "counted_bytes", own.total_bytes);
-    PL_COLUMN(sheet, number, "overlapped_bytes", own.overlapped_bytes);
-    PL_COLUMN(sheet, number, "interleaved_bytes", own.interleaved_bytes);
-    PL_COLUMN(sheet, number, "overflowed_bytes", own.overflowed_bytes);
+    PL_COLUMN(sheet, number, "counted_bytes", total_bytes);
+    PL_COLUMN(sheet, number, "overlapped_bytes", overlapped_bytes);
+    PL_COLUMN(sheet, number, "interleaved_bytes", of_memory_bytes[1]);
+    PL_COLUMN(sheet, number, "overflowed_bytes", of_memory_bytes[2]);
 }
 
 popliner_status pl_section_categories(const pl_section_source *source, pl_sheet *sheet,

@@ -101,8 +101,8 @@ class Profile:
     @property
     def engine_options(self) -> Sequence[r.EngineOption]:
         """What the program was compiled with."""
-        return self._items("engine options", self.info.num_engine_options, r.EngineOption,
-                           c.popliner_engine_option, ItemKind.ENGINE_OPTION)
+        return [r.EngineOption(it["name"], it["value"], it["is_default"])
+                for it in self._owner.section("summary") if it["group"] == "engine_option"]
 
     @property
     def tiles(self) -> Sequence[r.TileMemory]:
@@ -113,8 +113,9 @@ class Profile:
     @property
     def categories(self) -> Sequence[r.Category]:
         """The categories of memory."""
-        return self._items("categories", self.info.num_categories, r.Category, c.popliner_category,
-                           ItemKind.CATEGORY)
+        return [r.Category(it["category"], it["counted_bytes"], it["overlapped_bytes"],
+                           it["interleaved_bytes"], it["overflowed_bytes"])
+                for it in self._owner.section("categories")]
 
     def by_tile(self, what: Union[ByTile, str], index: int) -> Any:
         """What the profile tells tile by tile of a category, a vertex type, ...: an array."""
@@ -183,8 +184,8 @@ class Profile:
 
     @property
     def vertex_types(self) -> Sequence[r.VertexType]:
-        return self._items("vertex types", self.info.num_vertex_types, r.VertexType,
-                           c.popliner_vertex_type, ItemKind.VERTEX_TYPE)
+        return [r.VertexType(it["name"], it["instance_bytes"], it["code_bytes"])
+                for it in self._owner.section("vertices")]
 
     @property
     def runs(self) -> Sequence[r.Run]:
