@@ -84,11 +84,9 @@ static void opens_files_of_any_name(void **state) {
         test_write_bytes(path, bytes, size);
         popliner_error error = {0};
         pl_database database;
-        bool found = false;
         if (pl_database_open(&database, path, "a database", &error) != POPLINER_OK)
             fail_msg("%s: %s", names[i], error.message);
-        assert_int_equal(pl_database_has_table(&database, "t", &found, &error), POPLINER_OK);
-        assert_true(found);
+        assert_true(pl_database_has_table(&database, "t"));
         pl_database_close(&database);
         free(path);
     }
@@ -97,13 +95,16 @@ static void opens_files_of_any_name(void **state) {
 }
 
 /* Expects that a walk over `table` cannot be opened, with these words in the message. */
-static void expect_no_walk(const pl_database *database, const char *table, pl_table_need need,
+static void expect_no_walk(pl_database *database, const char *table, pl_table_need need,
                            const pl_column *columns, size_t num_columns, const char *words) {
     const pl_table read = {table, need, columns, num_columns, ""};
     popliner_error error = {0};
-    pl_rows rows = {0};
-    assert_int_equal(pl_rows_open(&rows, database, &read, &error), POPLINER_ERROR_INPUT);
-    pl_rows_close(&rows);
+    database->outcome = (pl_outcome){.error = &error};
+    pl_rows rows = pl_rows_open(database, &read);
+    assert_int_equal(database->outcome.status, POPLINER_ERROR_INPUT);
+    assert_int_equal(error.status, POPLINER_ERROR_INPUT);
+    assert_false(pl_rows_next(&rows));
+    database->outcome.status = POPLINER_OK;
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, database->path));
     if (strstr(error.message, words) == NULL)
@@ -125,23 +126,14 @@ static void names_missing_tables_and_columns(void **state) {
 
     const pl_table others = {"others", PL_TABLE_OPTIONAL, columns, 2, ""};
     const pl_table things = {"things", PL_TABLE_WHOLE, columns, 2, ""};
-    pl_rows rows = {0};
-    bool more = true;
-    assert_int_equal(pl_rows_open(&rows, &database, &things, &error), POPLINER_OK);
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
-    assert_false(more);
-    pl_rows_close(&rows);
-    more = true;
-    assert_int_equal(pl_rows_open(&rows, &database, &others, &error), POPLINER_OK);
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
-    assert_false(more);
-    pl_rows_close(&rows);
+    pl_rows rows = pl_rows_open(&database, &things);
+    assert_false(pl_rows_next(&rows));
+    rows = pl_rows_open(&database, &others);
+    assert_false(pl_rows_next(&rows));
 
-    bool found = false;
-    assert_int_equal(pl_database_has_table(&database, "things", &found, &error), POPLINER_OK);
-    assert_true(found);
-    assert_int_equal(pl_database_has_table(&database, "others", &found, &error), POPLINER_OK);
-    assert_false(found);
+    assert_true(pl_database_has_table(&database, "things"));
+    assert_false(pl_database_has_table(&database, "others"));
+    assert_int_equal(database.outcome.status, POPLINER_OK);
     pl_database_close(&database);
     free(path);
 }
@@ -151,9 +143,8 @@ static void opens_any_database_but_finds_no_foreign_tables(void **state) {
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a profile", &error), POPLINER_OK);
-    bool found = true;
-    assert_int_equal(pl_database_has_table(&database, "vars_info", &found, &error), POPLINER_OK);
-    assert_false(found);
+    assert_false(pl_database_has_table(&database, "vars_info"));
+    assert_int_equal(database.outcome.status, POPLINER_OK);
     pl_database_close(&database);
     free(path);
 }
@@ -211,18 +202,14 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
     const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, ""};
-    pl_rows rows = {0};
-    bool more = false;
-    assert_int_equal(pl_rows_open(&rows, &database, &table, &error), POPLINER_OK);
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
-    assert_true(more);
-    uint64_t value = 12345;
-    popliner_status status = pl_rows_number(&rows, 1, most, &value, &error);
+    pl_rows rows = pl_rows_open(&database, &table);
+    assert_true(pl_rows_next(&rows));
+    assert_int_equal(pl_rows_number(&rows, 1, most), expected);
     if (words == NULL) {
-        assert_int_equal(status, POPLINER_OK);
-        assert_int_equal(value, expected);
+        assert_int_equal(database.outcome.status, POPLINER_OK);
     } else {
-        assert_int_equal(status, POPLINER_ERROR_INPUT);
+        assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
+        assert_int_equal(error.status, POPLINER_ERROR_INPUT);
         test_assert_sentence(error.message);
         assert_non_null(strstr(error.message, path));
         assert_non_null(strstr(error.message, "table t, row 1: column a"));
@@ -231,15 +218,17 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     }
     /* the column that the table does not have is NULL */
     assert_true(pl_rows_is_null(&rows, 0));
-    assert_int_equal(pl_rows_number_or(&rows, 0, most, 77, &value, &error), POPLINER_OK);
-    assert_int_equal(value, 77);
+    assert_int_equal(pl_rows_number_or(&rows, 0, most, 77), 77);
     assert_string_equal(pl_rows_text(&rows, 0), "");
     size_t size = 1;
     pl_rows_blob(&rows, 0, &size);
     assert_int_equal(size, 0);
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
-    assert_false(more);
-    pl_rows_close(&rows);
+    /* the first failure is kept, and nothing is read after it */
+    const popliner_error first = error;
+    pl_rows_fail(&rows, 1, "is odd");
+    assert_int_equal(memcmp(&first, &error, sizeof first) == 0, words != NULL);
+    assert_false(pl_rows_next(&rows));
+    assert_false(pl_database_has_table(&database, "t"));
     pl_database_close(&database);
     free(path);
 }
@@ -267,24 +256,22 @@ static void reads_text_and_blobs(void **state) {
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    pl_rows rows = {0};
-    bool more = false;
+    pl_rows rows = pl_rows_open(&database, &table);
     size_t size;
-    assert_int_equal(pl_rows_open(&rows, &database, &table, &error), POPLINER_OK);
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_true(pl_rows_next(&rows));
     assert_string_equal(pl_rows_text(&rows, 0), "text");
     assert_memory_equal(pl_rows_blob(&rows, 1, &size), "\0\x80\x81", 3);
     assert_int_equal(size, 3);
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_true(pl_rows_next(&rows));
     assert_string_equal(pl_rows_text(&rows, 0), "5");
     /* an empty blob also has a beginning and an end: nothing may be added to NULL */
     assert_non_null(pl_rows_blob(&rows, 1, &size));
     assert_int_equal(size, 0);
     assert_false(pl_rows_is_null(&rows, 1));
-    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
-    assert_true(more);
+    assert_true(pl_rows_next(&rows));
     assert_string_equal(pl_rows_text(&rows, 0), "");
-    assert_int_equal(pl_rows_fail(&rows, 1, &error, "is %s", "odd"), POPLINER_ERROR_INPUT);
+    pl_rows_fail(&rows, 1, "is %s", "odd");
+    assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "table t, row 3: column B is odd"));
     pl_rows_close(&rows);
     pl_database_close(&database);
@@ -299,20 +286,20 @@ typedef struct seen {
     size_t refused_row; /* 0: none */
 } seen;
 
-static popliner_status take_row(void *user, pl_rows *rows, popliner_error *error) {
+static void take_row(void *user, pl_rows *rows) {
     seen *s = user;
-    uint64_t number = 0;
     size_t length = strlen(s->text);
     size_t size;
-    popliner_status status = pl_rows_number_or(rows, 0, 100, 77, &number, error);
-    if (rows->row == s->refused_row)
-        return pl_rows_fail(rows, 1, error, "is not wanted");
+    uint64_t number = pl_rows_number_or(rows, 0, 100, 77);
+    if (rows->row == s->refused_row) {
+        pl_rows_fail(rows, 1, "is not wanted");
+        return;
+    }
     pl_rows_blob(rows, 1, &size);
     snprintf(s->text + length, sizeof s->text - length, "%zu:%llu,%s,%zu%s ", rows->row,
              (unsigned long long)number, pl_rows_text(rows, 1), size,
              pl_rows_is_null(rows, 1) ? ",null" : "");
     s->num_plain += pl_rows_plain_numbers(rows, 2, s->plain);
-    return status;
 }
 
 static void hands_over_every_row(void **state) {
@@ -326,7 +313,8 @@ static void hands_over_every_row(void **state) {
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
     pl_rows rows = {.database = &database, .table = "t", .columns = columns, .row = 10};
     seen s = {.refused_row = 0};
-    assert_int_equal(pl_rows_each(&rows, query, 2, take_row, &s, &error), POPLINER_OK);
+    pl_rows_each(&rows, query, 2, take_row, &s);
+    assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(s.text, "11:77,5,1 12:1,2,1 13:2,,0,null 14:3,x,1 15:4,-1,2 16:5,6.5,3 ");
     assert_int_equal(rows.row, 16);
     assert_int_equal(s.num_plain, 3);
@@ -334,15 +322,17 @@ static void hands_over_every_row(void **state) {
     /* ends with the first error, and can be used again */
     s = (seen){.refused_row = 3};
     rows.row = 0;
-    assert_int_equal(pl_rows_each(&rows, query, 2, take_row, &s, &error), POPLINER_ERROR_INPUT);
+    pl_rows_each(&rows, query, 2, take_row, &s);
+    assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "table t, row 3: column b is not wanted"));
     assert_int_equal(rows.row, 3);
     s = (seen){.refused_row = 0};
-    assert_int_equal(pl_rows_each(&rows, "SELECT a, b FROM t WHERE a > 9", 2, take_row, &s, &error),
-                     POPLINER_OK);
+    database.outcome.status = POPLINER_OK;
+    pl_rows_each(&rows, "SELECT a, b FROM t WHERE a > 9", 2, take_row, &s);
+    assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(s.text, "");
-    assert_int_equal(pl_rows_each(&rows, "SELECT a, b FROM missing", 2, take_row, &s, &error),
-                     POPLINER_ERROR_INPUT);
+    pl_rows_each(&rows, "SELECT a, b FROM missing", 2, take_row, &s);
+    assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "no such table"));
     pl_database_close(&database);
     free(path);
@@ -359,10 +349,7 @@ static void opens_helpers(void **state) {
     pl_database_open_helpers(&database, 3);
     assert_int_equal(database.num_helpers, 3);
     for (size_t i = 0; i < 3; i++) {
-        bool found = false;
-        assert_int_equal(pl_database_has_table(&database.helpers[i], "t", &found, &error),
-                         POPLINER_OK);
-        assert_true(found);
+        assert_true(pl_database_has_table(&database.helpers[i], "t"));
     }
     pl_database_close(&database);
     free(path);

@@ -137,14 +137,13 @@ static popliner_status read_exchanges(void *user, char **result, popliner_error 
     pl_profile_ids ids = {0};
     pl_exchanges exchanges = {0};
     pl_text text = {0};
-    pl_database database = {.path = user};
-    popliner_status status = POPLINER_OK;
+    pl_database database = {.path = user, .outcome.error = error};
     pl_text_add(&text, "as they are");
     /* a connection of its own: SQLite keeps memory until it is closed */
     if (sqlite3_open_v2(user, &database.sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        status = pl_database_fail(&database, "opening it", error);
-    if (status == POPLINER_OK)
-        status = pl_exchanges_read(&database, &profile, &ids, &exchanges, error);
+        pl_database_fail(&database, "opening it");
+    pl_exchanges_read(&database, &profile, &ids, &exchanges);
+    popliner_status status = database.outcome.status;
     for (size_t i = 0; status == POPLINER_OK && i < NUM_EXCHANGES; i++) {
         const pl_exchange *exchange = pl_exchange_find(&exchanges.do_exchanges, exchange_id(i));
         assert_non_null(exchange);

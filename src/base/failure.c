@@ -81,6 +81,27 @@ popliner_status(pl_fail_memory)(popliner_error *error, const char *what) {
     return pl_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for %s", what);
 }
 
+void pl_outcome_fail(pl_outcome *outcome, popliner_status status, const char *format, ...) {
+    va_list arguments;
+    if (outcome->status != POPLINER_OK)
+        return;
+    outcome->status = status;
+    va_start(arguments, format);
+    fill(outcome->error, status, POPLINER_REASON_OTHER, format, arguments);
+    va_end(arguments);
+}
+
+void pl_outcome_fail_memory(pl_outcome *outcome, const char *what) {
+    if (outcome->status == POPLINER_OK)
+        outcome->status = pl_fail_memory(outcome->error, what);
+}
+
+bool pl_outcome_has(pl_outcome *outcome, bool memory, const char *what) {
+    if (!memory)
+        pl_outcome_fail_memory(outcome, what);
+    return outcome->status == POPLINER_OK;
+}
+
 popliner_status pl_fail_callback(popliner_error *error, const char *name, popliner_status status,
                                  const popliner_error *own) {
     if (status == POPLINER_OK)

@@ -29,6 +29,20 @@ popliner_status pl_fail_memory(popliner_error *error, const char *what);
 #define pl_fail_memory(error, what) ((void)pl_fail_memory(error, what), POPLINER_ERROR_MEMORY)
 #endif
 
+/* The first failure of several steps, so that a step need not check those before it. Zero-initialise
+ * except for `error`, which may be NULL. */
+typedef struct pl_outcome {
+    popliner_status status;
+    popliner_error *error;
+} pl_outcome;
+
+/* Like pl_fail and pl_fail_memory, unless something has failed before. */
+void pl_outcome_fail(pl_outcome *outcome, popliner_status status, const char *format, ...);
+void pl_outcome_fail_memory(pl_outcome *outcome, const char *what);
+
+/* Fails for `what` unless there was memory. True if nothing has failed, now or before. */
+bool pl_outcome_has(pl_outcome *outcome, bool memory, const char *what);
+
 /* Converts the failure of a caller's function `name` into one of the library. `told` is the error
  * that the function got, with an empty message before the call. A failure without a message gets
  * one, and a number that is no popliner_status becomes USAGE. */

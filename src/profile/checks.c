@@ -128,13 +128,10 @@ static const relation_text texts[PL_NUM_RELATIONS] = {
                                         "which operation uses which variable"},
 };
 
-popliner_status pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_relation relation,
-                              popliner_error *error) {
+bool pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_relation relation) {
     pl_string where = pl_profile_add_string(p, t->where);
-    if (where == PL_NONE)
-        return pl_fail_memory(error, "the checks of the profile");
     p->checks[relation] = (pl_check){t->checked, t->breached, t->largest, where};
-    return POPLINER_OK;
+    return where != PL_NONE;
 }
 
 /* True if the debug information has the program's context, and, for a program that executes a
@@ -160,7 +157,9 @@ popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_in
         if (!is_known(p, info, i))
             pl_tally_note(&t, 1, "", "");
     }
-    return pl_tally_keep(&t, p, POPLINER_RELATION_DEBUG_INFO, error);
+    return pl_tally_keep(&t, p, POPLINER_RELATION_DEBUG_INFO)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the checks of the profile");
 }
 
 pl_told_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {

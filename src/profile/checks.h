@@ -38,9 +38,8 @@ void pl_tally_compare(pl_tally *t, uint64_t told, uint64_t found, const char *wh
 /* Notes that a column of the current row cannot be read, if only checks need the column. */
 void pl_tally_note_damage(pl_tally *t, const pl_rows *rows, int column);
 
-/* Stores the result of a relation in the profile. Errors: MEMORY. */
-popliner_status pl_tally_keep(const pl_tally *t, popliner_profile *profile,
-                              popliner_relation relation, popliner_error *error);
+/* Stores the result of a relation in the profile. False if memory is short. */
+bool pl_tally_keep(const pl_tally *t, popliner_profile *profile, popliner_relation relation);
 
 /* Returns the most frequent number, the smallest of several; 0 for none. Sorts them. */
 int64_t pl_most_frequent(int64_t *numbers, size_t count);
@@ -67,9 +66,8 @@ typedef struct pl_tile_sums {
 } pl_tile_sums;
 
 /* Adds up the variables of a profile whose ranges are read, tiles in parallel. The sums do not
- * depend on the number of threads. Errors: MEMORY. O(variables + tiles * steps). */
-popliner_status pl_tile_sums_find(const popliner_profile *profile, size_t num_threads,
-                                  pl_tile_sums *sums, popliner_error *error);
+ * depend on the number of threads. False if memory is short. O(variables + tiles * steps). */
+bool pl_tile_sums_find(const popliner_profile *profile, size_t num_threads, pl_tile_sums *sums);
 void pl_tile_sums_free(pl_tile_sums *sums);
 
 /* Returns the bytes of the variables of a category on a tile. O(categories). */
@@ -80,11 +78,9 @@ uint64_t pl_tile_sums_of_category(const popliner_profile *profile, const pl_tile
 
 /* Checks the relations of programs and compute sets, and with pl_exchange_checks_find those of
  * exchanges. `sums` is NULL if the file has no categories; tallies[] is by popliner_relation.
- * Errors: INPUT, MEMORY; a breach is not an error. O((programs + exchanges) * tiles + variables of
- * the lists). */
-popliner_status pl_program_checks_find(const pl_database *database, const popliner_profile *profile,
-                                       const pl_profile_ids *ids, const pl_tile_sums *sums,
-                                       pl_tally *tallies, popliner_error *error);
+ * O((programs + exchanges) * tiles + variables of the lists). */
+void pl_program_checks_find(pl_database *database, const popliner_profile *profile,
+                            const pl_profile_ids *ids, const pl_tile_sums *sums, pl_tally *tallies);
 
 /* State for checking the lists of compute sets and exchanges, which must name only data that is
  * live when the program runs. */
@@ -102,8 +98,8 @@ void pl_list_check(const pl_list_checks *checks, uint32_t list, pl_tally *tally,
 
 /* Checks the code of exchanges and what they send. Parses the text of regions for a sample of the
  * exchanges, spread over the file, that takes negligible time: all of a small file. */
-popliner_status pl_exchange_checks_find(const pl_database *database, const pl_list_checks *lists,
-                                        const pl_profile_ids *ids, const pl_tile_sums *sums,
-                                        pl_tally *tallies, popliner_error *error);
+void pl_exchange_checks_find(pl_database *database, const pl_list_checks *lists,
+                             const pl_profile_ids *ids, const pl_tile_sums *sums,
+                             pl_tally *tallies);
 
 #endif

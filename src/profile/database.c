@@ -6,19 +6,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/failure.h"
-
-popliner_status pl_database_fail(const pl_database *database, const char *action,
-                                 popliner_error *error) {
+void pl_database_fail(pl_database *database, const char *action) {
+    pl_outcome *outcome = &database->outcome;
     int code = sqlite3_errcode(database->sqlite);
-    if (code == SQLITE_NOMEM)
-        return pl_fail_memory(error, "the database");
-    if (code == SQLITE_INTERRUPT)
-        return pl_fail(error, POPLINER_ERROR_STOPPED, "%s: %s was stopped", database->path, action);
     const char *remedy =
         code == SQLITE_CORRUPT ? "; the file is damaged or was cut off, write it again" : "";
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: %s failed: %s%s", database->path, action,
-                   sqlite3_errmsg(database->sqlite), remedy);
+    if (code == SQLITE_NOMEM)
+        pl_outcome_fail_memory(outcome, "the database");
+    else if (code == SQLITE_INTERRUPT)
+        pl_outcome_fail(outcome, POPLINER_ERROR_STOPPED, "%s: %s was stopped", database->path,
+                        action);
+    else
+        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: %s failed: %s%s", database->path,
+                        action, sqlite3_errmsg(database->sqlite), remedy);
 }
 
 const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path) {
@@ -31,61 +31,61 @@ const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path) {
     return sqlite3_errmsg(sqlite);
 }
 
-popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
-                                      popliner_error *error) {
+void pl_database_take_bytes(pl_database *database, const char *what, uint64_t count,
+                            uint64_t item_bytes) {
+    if (pl_database_is_well(database))
+        database->outcome.status = pl_bounds_take(database->bounds, database->path, what, count,
+                                                  item_bytes, database->outcome.error);
+}
+
+bool pl_database_ask(pl_database *database, const char *sql, const char *text, const char *action,
+                     int64_t *number) {
     sqlite3_stmt *statement = NULL;
-    bool is_plain = true;
-    /* tables without a root page are computed: views, and virtual tables */
-    int code = sqlite3_prepare_v2(database->sqlite,
-                                  "SELECT type = 'table' AND rootpage > 0 FROM sqlite_master WHERE "
-                                  "type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
-                                  -1, &statement, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    if (!pl_database_is_well(database))
+        return false;
+    int code = sqlite3_prepare_v2(database->sqlite, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK && text != NULL)
+        code = sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
-        is_plain = sqlite3_column_int(statement, 0) != 0;
-    popliner_status status = POPLINER_OK;
-    if (!is_plain)
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: %s is a view or a virtual table; a profile has only ordinary tables",
-                         database->path, table);
-    else if (code == SQLITE_ROW || code == SQLITE_DONE)
-        *found = code == SQLITE_ROW;
-    else
-        status = pl_database_fail(database, "reading the list of tables", error);
+        *number = sqlite3_column_int64(statement, 0);
+    else if (code != SQLITE_DONE)
+        pl_database_fail(database, action);
     sqlite3_finalize(statement);
-    return status;
+    return code == SQLITE_ROW;
 }
 
-static const char *what_tells(const pl_database *database, const char *table, const char *column) {
-    return database->tells == NULL ? NULL : database->tells(table, column);
+bool pl_database_has_table(pl_database *database, const char *table) {
+    int64_t is_plain = 1;
+    /* tables without a root page are computed: views, and virtual tables */
+    const bool found =
+        pl_database_ask(database,
+                        "SELECT type = 'table' AND rootpage > 0 FROM sqlite_master WHERE "
+                        "type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
+                        table, "reading the list of tables", &is_plain);
+    if (is_plain == 0)
+        pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
+                        "%s: %s is a view or a virtual table; a profile has only ordinary tables",
+                        database->path, table);
+    return found && is_plain != 0;
 }
 
-static popliner_status fail_without_column(const pl_database *database, const char *table,
-                                           const char *column, popliner_error *error) {
-    const char *tells = what_tells(database, table, column);
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s%s%s%s%s",
-                   database->path, table, column, tells == NULL ? "" : " (",
-                   tells == NULL ? "" : tells, tells == NULL ? "" : ")", database->format);
-}
-
-static popliner_status fail_without_table(const pl_database *database, const char *table,
-                                          popliner_error *error) {
-    const char *tells = what_tells(database, table, NULL);
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s%s%s%s%s", database->path,
-                   table, tells == NULL ? "" : " (", tells == NULL ? "" : tells,
-                   tells == NULL ? "" : ")", database->format);
+/* Fails without this column, or without the table (`column` NULL). */
+static void fail_without(pl_database *database, const char *table, const char *column) {
+    const char *tells = database->tells == NULL ? NULL : database->tells(table, column);
+    pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT, "%s: %s %s%s%s%s%s%s%s",
+                    database->path, column == NULL ? "has no table" : "table", table,
+                    column == NULL ? "" : " has no column ", column == NULL ? "" : column,
+                    tells == NULL ? "" : " (", tells == NULL ? "" : tells, tells == NULL ? "" : ")",
+                    database->format);
 }
 
 /* Sets present[i] for each of its columns that the table has. */
-static popliner_status find_columns(const pl_database *database, const pl_table *table,
-                                    bool *present, popliner_error *error) {
-    const pl_column *columns = table->columns;
-    size_t num_columns = table->num_columns;
+static void find_columns(pl_database *database, const pl_table *table, bool *present) {
     sqlite3_stmt *statement = NULL;
-    popliner_status status = POPLINER_OK;
+    if (!pl_database_is_well(database))
+        return;
     int code = sqlite3_prepare_v2(database->sqlite, "SELECT name FROM pragma_table_info(?1)", -1,
                                   &statement, NULL);
     if (code == SQLITE_OK)
@@ -94,15 +94,14 @@ static popliner_status find_columns(const pl_database *database, const pl_table 
         code = sqlite3_step(statement);
         const char *name =
             code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-        for (size_t i = 0; name != NULL && i < num_columns; i++) {
-            if (sqlite3_stricmp(name, columns[i].name) == 0)
+        for (size_t i = 0; name != NULL && i < table->num_columns; i++) {
+            if (sqlite3_stricmp(name, table->columns[i].name) == 0)
                 present[i] = true;
         }
     }
     if (code != SQLITE_DONE)
-        status = pl_database_fail(database, "reading the columns of a table", error);
+        pl_database_fail(database, "reading the columns of a table");
     sqlite3_finalize(statement);
-    return status;
 }
 
 /* Returns the first required column that the table does not have; NULL if it has all. */
@@ -114,28 +113,26 @@ static const pl_column *first_absent(const pl_table *table, const bool *present)
     return NULL;
 }
 
-popliner_status pl_database_has_column(const pl_database *database, const char *name,
-                                       const char *column, bool *found, popliner_error *error) {
+bool pl_database_has_column(pl_database *database, const char *name, const char *column) {
     const pl_column columns[] = {{column, false}};
     const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 1, ""};
-    *found = false;
-    return find_columns(database, &table, found, error);
+    bool found = false;
+    find_columns(database, &table, &found);
+    return found;
 }
 
-popliner_status pl_list_columns(const pl_database *database, const pl_table *table, bool *found,
-                                pl_text *sql, popliner_error *error) {
+bool pl_list_columns(pl_database *database, const pl_table *table, pl_text *sql) {
     bool present[PL_MAX_COLUMNS] = {false};
-    popliner_status status = pl_database_has_table(database, table->name, found, error);
-    if (status == POPLINER_OK && !*found && table->need == PL_TABLE_REQUIRED)
-        return fail_without_table(database, table->name, error);
-    if (status == POPLINER_OK && *found) {
-        status = find_columns(database, table, present, error);
-        const pl_column *absent = first_absent(table, present);
-        if (status == POPLINER_OK && absent != NULL && table->need == PL_TABLE_WHOLE)
-            *found = false;
-        else if (status == POPLINER_OK && absent != NULL)
-            status = fail_without_column(database, table->name, absent->name, error);
-    }
+    bool found = pl_database_has_table(database, table->name);
+    if (found)
+        find_columns(database, table, present);
+    else if (table->need == PL_TABLE_REQUIRED)
+        fail_without(database, table->name, NULL);
+    const pl_column *absent = found ? first_absent(table, present) : NULL;
+    if (absent != NULL && table->need == PL_TABLE_WHOLE)
+        found = false;
+    else if (absent != NULL)
+        fail_without(database, table->name, absent->name);
     for (size_t i = 0; i < table->num_columns; i++) {
         pl_text_add(sql, i > 0 ? ", " : "");
         if (present[i])
@@ -143,30 +140,22 @@ popliner_status pl_list_columns(const pl_database *database, const pl_table *tab
         else
             pl_text_add(sql, "NULL");
     }
-    if (status == POPLINER_OK && sql->failed)
-        status = pl_fail_memory(error, "a query");
-    return status;
+    return pl_outcome_has(&database->outcome, !sql->failed, "a query") && found;
 }
 
-popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const pl_table *table,
-                             popliner_error *error) {
-    *rows = (pl_rows){.database = database, .table = table->name, .columns = table->columns};
-    bool found = false;
+pl_rows pl_rows_open(pl_database *database, const pl_table *table) {
+    pl_rows rows = {.database = database, .table = table->name, .columns = table->columns};
     pl_text list = {0};
     pl_text sql = {0};
-    popliner_status status = pl_list_columns(database, table, &found, &list, error);
-    if (status != POPLINER_OK || !found)
-        goto done;
-    pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table->name, table->tail);
-    if (sql.failed)
-        status = pl_fail_memory(error, "a query");
-    else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows->statement, NULL) !=
-             SQLITE_OK)
-        status = pl_database_fail(database, "reading a table", error);
-done:
+    if (pl_list_columns(database, table, &list)) {
+        pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table->name, table->tail);
+        if (pl_outcome_has(&database->outcome, !sql.failed, "a query") &&
+            sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows.statement, NULL) != SQLITE_OK)
+            pl_database_fail(database, "reading a table");
+    }
     free(list.data);
     free(sql.data);
-    return status;
+    return rows;
 }
 
 void pl_rows_close(pl_rows *rows) {
@@ -174,38 +163,24 @@ void pl_rows_close(pl_rows *rows) {
     rows->statement = NULL;
 }
 
-static popliner_status fail_at_row(const pl_rows *rows, popliner_error *error) {
+static void fail_at_row(const pl_rows *rows) {
     char action[120];
     snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
-    return pl_database_fail(rows->database, action, error);
+    pl_database_fail(rows->database, action);
 }
 
-popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error) {
-    *more = false;
-    if (rows->statement == NULL)
-        return POPLINER_OK;
-    int code = sqlite3_step(rows->statement);
+bool pl_rows_next(pl_rows *rows) {
+    int code = SQLITE_DONE;
+    if (rows->statement != NULL && pl_database_is_well(rows->database))
+        code = sqlite3_step(rows->statement);
     if (code == SQLITE_ROW) {
         rows->row++;
-        *more = true;
-        return POPLINER_OK;
+        return true;
     }
-    return code == SQLITE_DONE ? POPLINER_OK : fail_at_row(rows, error);
-}
-
-popliner_status pl_table_read(const pl_database *database, const pl_table *table, pl_take_row take,
-                              void *user, popliner_error *error) {
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, table, error);
-    while (status == POPLINER_OK) {
-        status = pl_rows_next(&rows, &more, error);
-        if (status != POPLINER_OK || !more)
-            break;
-        status = take(user, &rows, error);
-    }
-    pl_rows_close(&rows);
-    return status;
+    if (code != SQLITE_DONE)
+        fail_at_row(rows);
+    pl_rows_close(rows);
+    return false;
 }
 
 /* The state of the aggregate function that takes the rows. */
@@ -213,19 +188,17 @@ typedef struct taker {
     pl_rows *rows;
     pl_take_row take;
     void *user;
-    popliner_status status;
-    popliner_error *error;
 } taker;
 
 static void take_row(sqlite3_context *context, int num_values, sqlite3_value **values) {
-    taker *t = sqlite3_user_data(context);
+    const taker *t = sqlite3_user_data(context);
     (void)num_values;
-    if (t->status != POPLINER_OK)
+    if (!pl_database_is_well(t->rows->database))
         return;
     t->rows->values = values;
     t->rows->row++;
-    t->status = t->take(t->user, t->rows, t->error);
-    if (t->status != POPLINER_OK)
+    t->take(t->user, t->rows);
+    if (!pl_database_is_well(t->rows->database))
         sqlite3_result_error(context, "refused", -1); /* ends the query */
 }
 
@@ -233,13 +206,12 @@ static void end_rows(sqlite3_context *context) {
     sqlite3_result_null(context);
 }
 
-popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
-                             void *user, popliner_error *error) {
+void pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
+                  void *user) {
     sqlite3 *sqlite = rows->database->sqlite;
     sqlite3_stmt *statement = NULL;
-    taker t = {.rows = rows, .take = take, .user = user, .error = error};
+    taker t = {.rows = rows, .take = take, .user = user};
     pl_text sql = {0};
-    popliner_status status = POPLINER_OK;
     pl_text names = {0};
     for (size_t i = 0; i < num_columns; i++)
         pl_text_format(&names, "%sc%zu", i > 0 ? ", " : "", i);
@@ -254,16 +226,15 @@ popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_column
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(sqlite, sql.data, -1, &statement, NULL);
     if (code == SQLITE_NOMEM)
-        status = pl_fail_memory(error, "a query");
+        pl_outcome_fail_memory(&rows->database->outcome, "a query");
     else if (code != SQLITE_OK)
-        status = pl_database_fail(rows->database, "reading a table", error);
+        pl_database_fail(rows->database, "reading a table");
     else if (sqlite3_step(statement) != SQLITE_ROW)
-        status = t.status != POPLINER_OK ? t.status : fail_at_row(rows, error);
+        fail_at_row(rows); /* unless `take` has failed */
     sqlite3_finalize(statement);
     free(names.data);
     free(sql.data);
     rows->values = NULL;
-    return status;
 }
 
 bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values) {
@@ -281,29 +252,25 @@ static int type_of(const pl_rows *rows, int column) {
                                 : sqlite3_column_type(rows->statement, column);
 }
 
-popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise,
-                                  uint64_t *value, popliner_error *error) {
-    if (pl_rows_is_null(rows, column)) {
-        *value = otherwise;
-        return POPLINER_OK;
-    }
-    return pl_rows_number(rows, column, max, value, error);
+uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise) {
+    return pl_rows_is_null(rows, column) ? otherwise : pl_rows_number(rows, column, max);
 }
 
-popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t max, uint64_t *value,
-                               popliner_error *error) {
+uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
     int type = type_of(rows, column);
+    sqlite3_int64 number = 0;
+    if (type == SQLITE_INTEGER)
+        number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
+                                      : sqlite3_column_int64(rows->statement, column);
     if (type == SQLITE_NULL)
-        return pl_rows_fail(rows, column, error, "is NULL, expected a number");
-    if (type != SQLITE_INTEGER)
-        return pl_rows_fail(rows, column, error, "is not a whole number");
-    sqlite3_int64 number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
-                                                : sqlite3_column_int64(rows->statement, column);
-    if (number < 0 || (uint64_t)number > max)
-        return pl_rows_fail(rows, column, error, "is %lld, expected 0 to %llu", number,
-                            (unsigned long long)max);
-    *value = (uint64_t)number;
-    return POPLINER_OK;
+        pl_rows_fail(rows, column, "is NULL, expected a number");
+    else if (type != SQLITE_INTEGER)
+        pl_rows_fail(rows, column, "is not a whole number");
+    else if (number < 0 || (uint64_t)number > max)
+        pl_rows_fail(rows, column, "is %lld, expected 0 to %llu", number, (unsigned long long)max);
+    else
+        return (uint64_t)number;
+    return 0;
 }
 
 bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value) {
@@ -339,16 +306,15 @@ const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
     return blob != NULL ? blob : nothing; /* readers compute its end */
 }
 
-popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,
-                             const char *format, ...) {
+void pl_rows_fail(const pl_rows *rows, int column, const char *format, ...) {
     char problem[400];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(problem, sizeof problem, format, arguments);
     va_end(arguments);
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s, row %zu: column %s %s",
-                   rows->database->path, rows->table, rows->row, rows->columns[column].name,
-                   problem);
+    pl_outcome_fail(&rows->database->outcome, POPLINER_ERROR_INPUT,
+                    "%s: table %s, row %zu: column %s %s", rows->database->path, rows->table,
+                    rows->row, rows->columns[column].name, problem);
 }
 
 /* ---- The progress of reading ---- */

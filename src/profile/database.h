@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/bounds.h"
+#include "base/failure.h"
 #include "base/growth.h"
 #include "popliner/error.h"
 
@@ -55,7 +56,8 @@ typedef struct pl_file_state {
 
 enum { PL_DATABASE_HEADER = 100 };
 
-/* An open file. All of its connections see one state of it, each in one read transaction. */
+/* An open file. All of its connections see one state of it, each in one read transaction. What reads
+ * from it fails in `outcome`, and does nothing if something failed before. */
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
@@ -79,10 +81,11 @@ typedef struct pl_database {
     size_t num_helpers;
 
     pl_bounds *bounds; /* see pl_database_bind; NULL: none */
-    bool is_helper;    /* used by a thread other than the one that called the library */
+    pl_outcome outcome;
+    bool is_helper; /* used by a thread other than the one that called the library */
 } pl_database;
 
-/* Opens `path` read-only, and locks it against writers like SQLite's readers; creates no files
+/* Opens `path` read-only, also for reading with `error` from then on, and locks it against writers like SQLite's readers; creates no files
  * unless there is a write-ahead log already. `expected` is for error messages, for example "a
  * Poplar profile (profile.pop)". Errors: INPUT if the file is no database, cannot be read, needs a
  * rollback first, or is being written (after half a second); MEMORY. */
@@ -108,17 +111,28 @@ popliner_status pl_database_end_reading(const pl_database *database, popliner_st
  * message. `sqlite` may be NULL. */
 const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path);
 
-/* Converts the connection's last SQLite error; `action` was in progress ("reading table x"). */
-popliner_status pl_database_fail(const pl_database *database, const char *action,
-                                 popliner_error *error);
+/* Fails with the connection's last SQLite error; `action` was in progress ("reading table x"). */
+void pl_database_fail(pl_database *database, const char *action);
 
-/* Sets *found to whether the file has a table or view of this name. */
-popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
-                                      popliner_error *error);
+/* True if nothing has failed. */
+static inline bool pl_database_is_well(const pl_database *database) {
+    return database->outcome.status == POPLINER_OK;
+}
 
-/* Sets *found to whether a table or view has a column; false if the table is missing. */
-popliner_status pl_database_has_column(const pl_database *database, const char *table,
-                                       const char *column, bool *found, popliner_error *error);
+/* True if a query, with `text` as its parameter unless NULL, has a row, whose first number goes to
+ * *number. `action` is for messages, as in pl_database_fail. */
+bool pl_database_ask(pl_database *database, const char *sql, const char *text, const char *action,
+                     int64_t *number);
+
+/* pl_bounds_take for the memory of something in this file. */
+void pl_database_take_bytes(pl_database *database, const char *what, uint64_t count,
+                            uint64_t item_bytes);
+
+/* True if the file has a table or view of this name. */
+bool pl_database_has_table(pl_database *database, const char *table);
+
+/* True if a table or view has a column; false if the table is missing. */
+bool pl_database_has_column(pl_database *database, const char *table, const char *column);
 
 enum { PL_MAX_COLUMNS = 16 };
 
@@ -144,9 +158,9 @@ typedef struct pl_table {
     const char *tail;
 } pl_table;
 
-/* An iteration over the rows of one table. Zero-initialise; close with pl_rows_close. */
+/* An iteration over the rows of one table. */
 typedef struct pl_rows {
-    const pl_database *database;
+    pl_database *database;
     const char *table;
     const pl_column *columns;
     sqlite3_stmt *statement; /* NULL if the (optional) table does not exist */
@@ -154,44 +168,36 @@ typedef struct pl_rows {
     size_t row;              /* number of the current row, from 1, for messages */
 } pl_rows;
 
-/* Begins an iteration over a table. The rows refer to its name and columns, not to `table`. */
-popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const pl_table *table,
-                             popliner_error *error);
+/* Begins an iteration over a table. The rows refer to its name and columns, not to `table`. Close it
+ * unless pl_rows_next has returned false. */
+pl_rows pl_rows_open(pl_database *database, const pl_table *table);
 void pl_rows_close(pl_rows *rows);
 
-/* Moves to the next row; *more is false after the last one. */
-popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error);
+/* Moves to the next row; false after the last one, or once something has failed. */
+bool pl_rows_next(pl_rows *rows);
 
-/* Processes the current row; any result except OK ends the iteration. */
-typedef popliner_status (*pl_take_row)(void *user, pl_rows *rows, popliner_error *error);
+/* Processes the current row; a failure ends the iteration. */
+typedef void (*pl_take_row)(void *user, pl_rows *rows);
 
-/* Calls `take` for every row of a table, until it returns an error. */
-popliner_status pl_table_read(const pl_database *database, const pl_table *table, pl_take_row take,
-                              void *user, popliner_error *error);
+/* Writes SQL for the columns of a table, NULL for missing optional ones; ignores the tail. Returns
+ * whether the table exists. Free sql->data. */
+bool pl_list_columns(pl_database *database, const pl_table *table, pl_text *sql);
 
-/* Writes SQL for the columns of a table, NULL for missing optional ones; ignores the tail. Sets
- * *found to whether the table exists. Free sql->data. */
-popliner_status pl_list_columns(const pl_database *database, const pl_table *table, bool *found,
-                                pl_text *sql, popliner_error *error);
-
-/* Calls `take` for every row of a query whose columns are those of `rows`, until it returns an
- * error. Increments rows->row; the functions below read the current row. For tables of millions of
- * rows: saves a call of SQLite for each row, and most of a call for each value. No other iteration
- * may be open on the connection. */
-popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
-                             void *user, popliner_error *error);
+/* Calls `take` for every row of a query whose columns are those of `rows`. Increments rows->row; the
+ * functions below read the current row. For tables of millions of rows: saves a call of SQLite for
+ * each row, and most of a call for each value. No other iteration may be open on the connection. */
+void pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
+                  void *user);
 
 /* Reads all values of the current row of pl_rows_each, NULL as -1. False if one of them is neither
  * NULL nor a whole number, or is negative; values[] is then undefined. */
 bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values);
 
-/* Reads a whole number in [0, max] of the current row. NULL or text is an error. */
-popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t max, uint64_t *value,
-                               popliner_error *error);
+/* Reads a whole number in [0, max] of the current row. NULL or text is an error; then returns 0. */
+uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max);
 
 /* Like pl_rows_number, but reads NULL as `otherwise`. */
-popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise,
-                                  uint64_t *value, popliner_error *error);
+uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise);
 
 /* True if a column holds a whole number that is not negative, which goes to *value; else leaves
  * *value unchanged. For values that nothing depends on. */
@@ -206,8 +212,7 @@ const char *pl_rows_text(pl_rows *rows, int column);
 const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size);
 
 /* Fails with INPUT for a column of the current row; `format` is the rest of the sentence. */
-popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,
-                             const char *format, ...);
+void pl_rows_fail(const pl_rows *rows, int column, const char *format, ...);
 
 /* ---- Tables of millions of rows ---- */
 
@@ -220,7 +225,7 @@ typedef struct pl_piece {
 
 /* A parallel read of a table. The pieces do not depend on the number of threads. */
 typedef struct pl_scan {
-    const pl_database *database; /* each thread uses one of its connections */
+    pl_database *database; /* each thread uses one of its connections */
     const char *table;
     const pl_column *columns;
     size_t num_columns;
@@ -231,8 +236,7 @@ typedef struct pl_scan {
 
     /* Processes the current row, the row_in_piece-th of its piece. One thread takes all rows of a
      * piece, but several pieces may be read at the same time. */
-    popliner_status (*take)(void *user, pl_rows *rows, size_t piece, size_t row_in_piece,
-                            popliner_error *error);
+    void (*take)(void *user, pl_rows *rows, size_t piece, size_t row_in_piece);
     void (*side_task)(void *user); /* or NULL: other work, which the calling thread does first */
     void *user;
 
@@ -246,15 +250,15 @@ typedef struct pl_scan {
     char *column_list; /* SQL */
 } pl_scan;
 
-/* Divides the table into pieces; a missing one has no piece. Errors: INPUT for a missing column,
- * MEMORY. Close the scan with pl_scan_close in any case. */
-popliner_status pl_scan_open(pl_scan *scan, popliner_error *error);
+/* Divides the table into pieces; a missing one has no piece. Close the scan with pl_scan_close in
+ * any case. */
+void pl_scan_open(pl_scan *scan);
 
 /* Uses one piece without bounds for the table, which one thread reads. */
 void pl_scan_do_not_cut(pl_scan *scan);
 
 /* Takes every row. The error is that of the first row that failed, in the table's order. */
-popliner_status pl_scan_run(pl_scan *scan, popliner_error *error);
+void pl_scan_run(pl_scan *scan);
 
 void pl_scan_close(pl_scan *scan);
 

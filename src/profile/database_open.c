@@ -282,7 +282,7 @@ static int connect_somehow(pl_database *database) {
 }
 
 /* Fails with the reason why the file cannot be opened, and the remedy. */
-static popliner_status fail_opening(const pl_database *database, int code, const char *expected,
+static popliner_status fail_opening(pl_database *database, int code, const char *expected,
                                     popliner_error *error) {
     const char *path = database->path;
     if (code == SQLITE_NOMEM)
@@ -306,7 +306,8 @@ static popliner_status fail_opening(const pl_database *database, int code, const
     if (code == SQLITE_CANTOPEN)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be opened: %s", path,
                        pl_database_why_not_opened(database->sqlite, database->file_path));
-    return pl_database_fail(database, "opening it", error);
+    pl_database_fail(database, "opening it");
+    return database->outcome.status;
 }
 
 /* Returns the length that a database file must have according to its header; 0 if unknown. */
@@ -381,7 +382,7 @@ static popliner_status connect_to_one_state(pl_database *database, const char *e
 
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error) {
-    *database = (pl_database){0};
+    *database = (pl_database){.outcome.error = error};
     sqlite3_int64 size_bytes = 0;
     popliner_status status = find_file(database, path, expected, error);
     if (status == POPLINER_OK)
@@ -392,6 +393,7 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
                          "%s: was cut off in its last page; write it again", path);
     if (status != POPLINER_OK)
         pl_database_close(database);
+    database->outcome = (pl_outcome){status, error};
     return status;
 }
 

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
+static const char memory_for[] = "the checks of the profile";
 
 /* The largest number of regions whose text is parsed: about a hundredth of a second. */
 enum { MOST_REGIONS = 1 << 13 };
@@ -24,7 +23,7 @@ typedef struct side {
 } side;
 
 typedef struct checker {
-    const pl_database *database;
+    pl_database *database;
     const popliner_profile *profile;
     const pl_profile_ids *ids;
     pl_tally *exchanges;
@@ -76,7 +75,7 @@ static bool read_regions(const char *text, uint64_t *bytes, uint64_t *end) {
 }
 
 /* Adds the bytes of a list's regions by tile, from their text. */
-static popliner_status add_exactly(checker *c, uint32_t list, popliner_error *error) {
+static void add_exactly(checker *c, uint32_t list) {
     const popliner_profile *p = c->profile;
     int code = sqlite3_reset(c->regions);
     if (code == SQLITE_OK)
@@ -102,18 +101,17 @@ static popliner_status add_exactly(checker *c, uint32_t list, popliner_error *er
                                "regions beyond their variable on", tile);
         c->found[tile] += bytes;
     }
-    return code == SQLITE_DONE ? POPLINER_OK
-                               : pl_database_fail(c->database, "reading exchange_regions", error);
+    if (code != SQLITE_DONE)
+        pl_database_fail(c->database, "reading exchange_regions");
 }
 
 /* ---- relation 13 ---- */
 
 /* For regions that are not parsed, adds up the sizes of their variables, an upper bound. */
-static popliner_status check_side(checker *c, const side *s, popliner_error *error) {
+static void check_side(checker *c, const side *s) {
     const popliner_profile *p = c->profile;
     size_t num_variables = 0;
     bool is_seen = false;
-    popliner_status status = POPLINER_OK;
     for (size_t i = 0; i < s->num_lists; i++) {
         uint32_t list = s->lists[i];
         is_seen = is_seen || c->is_seen[list] != 0;
@@ -121,17 +119,17 @@ static popliner_status check_side(checker *c, const side *s, popliner_error *err
         num_variables += (size_t)(p->list_start[list + 1] - p->list_start[list]);
     }
     if (is_seen)
-        return POPLINER_OK;
+        return;
     bool is_exact =
         c->regions != NULL && c->num_sides++ % c->stride == 0 && num_variables <= c->regions_left;
     if (!is_exact && s->num_lists > 0 && c->num_sides % c->lists->every != 0)
-        return POPLINER_OK;
+        return;
     c->regions_left -= is_exact ? num_variables : 0;
     memset(c->found, 0, p->target.num_tiles * sizeof *c->found);
-    for (size_t i = 0; status == POPLINER_OK && i < s->num_lists; i++) {
+    for (size_t i = 0; i < s->num_lists; i++) {
         pl_list_check(c->lists, s->lists[i], c->exchanges, is_exact ? NULL : c->found);
         if (is_exact)
-            status = add_exactly(c, s->lists[i], error);
+            add_exactly(c, s->lists[i]);
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t told = s->told[tile];
@@ -140,7 +138,6 @@ static popliner_status check_side(checker *c, const side *s, popliner_error *err
             pl_tally_note_tile(c->exchanges, told > found ? told - found : found - told, s->name,
                                tile);
     }
-    return status;
 }
 
 /* Reads the numbers of a row by tile; NULL is not recorded. */
@@ -176,43 +173,35 @@ static void check_code(checker *c, const bool *is_told) {
 
 static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
 
-/* Moves on to a row, and reads its numbers by tile. */
-static popliner_status begin_row(checker *c, pl_rows *rows, int num_columns, const char *kind,
-                                 bool *is_told, uint64_t *id, popliner_error *error) {
-    popliner_status status = pl_rows_number(rows, ID, INT64_MAX, id, error);
-    if (status != POPLINER_OK)
-        return status;
+/* Moves on to a row, and reads its numbers by tile. Returns its id. */
+static uint64_t begin_row(checker *c, pl_rows *rows, int num_columns, const char *kind,
+                          bool *is_told) {
+    uint64_t id = pl_rows_number(rows, ID, INT64_MAX);
     read_row(c, rows, num_columns, is_told);
-    pl_tally_begin(c->exchanges, kind, *id);
-    return POPLINER_OK;
+    pl_tally_begin(c->exchanges, kind, id);
+    return id;
 }
 
-static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
+static void check_exchange(checker *c, pl_rows *rows) {
     bool is_told[NUM_COLUMNS] = {false};
-    uint64_t id = 0;
-    popliner_status status = begin_row(c, rows, CODE + 1, "exchange", is_told, &id, error);
-    if (status == POPLINER_OK)
-        check_code(c, is_told);
-    for (int i = 0; status == POPLINER_OK && i < 2; i++) {
+    begin_row(c, rows, CODE + 1, "exchange", is_told);
+    check_code(c, is_told);
+    for (int i = 0; i < 2; i++) {
         uint64_t target = 0;
         uint32_t list = PL_NONE;
         if (pl_rows_told(rows, SOURCE + i, &target))
             list = pl_id_map_find(&c->ids->exchange_targets, target);
         const side s = {side_names[i], c->by_tile[SENT + i], &list, list != PL_NONE};
         if (is_told[SENT + i] && c->tells_regions[i])
-            status = check_side(c, &s, error);
+            check_side(c, &s);
     }
-    return status;
 }
 
 /* The lists of all rows of a host copy are consecutive. */
-static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
+static void check_host_copy(checker *c, pl_rows *rows) {
     bool is_told[NUM_COLUMNS] = {false};
-    uint64_t id = 0;
-    popliner_status status = begin_row(c, rows, CODE, "host copy", is_told, &id, error);
-    for (int i = 0; status == POPLINER_OK && i < 2; i++) {
+    uint64_t id = begin_row(c, rows, CODE, "host copy", is_told);
+    for (int i = 0; i < 2; i++) {
         const pl_host_lists *host = &c->host[i];
         const size_t first = pl_id_entries_place(host->entries, host->count, id);
         size_t count = 0;
@@ -221,15 +210,13 @@ static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error 
         while (first + count < host->count && host->entries[first + count].id == id)
             count++;
         uint32_t *lists = pl_new_array(count, sizeof *lists);
-        if (lists == NULL)
-            return pl_fail_memory(error, "the checks of the profile");
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; lists != NULL && k < count; k++)
             lists[k] = host->entries[first + k].index;
         const side s = {side_names[i], c->by_tile[SENT + i], lists, count};
-        status = check_side(c, &s, error);
+        if (pl_outcome_has(&c->database->outcome, lists != NULL, memory_for))
+            check_side(c, &s);
         free(lists);
     }
-    return status;
 }
 
 /* ---- relation 12 ---- */
@@ -275,18 +262,12 @@ static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint
 
 /* ---- All checks ---- */
 
-static popliner_status fail_memory(popliner_error *error) {
-    return pl_fail_memory(error, "the checks of the profile");
-}
-
 /* Prepares to parse the text of regions, if the file has it. */
-static popliner_status open_regions(checker *c, popliner_error *error) {
+static void open_regions(checker *c) {
     const popliner_profile *p = c->profile;
-    bool has_text = false;
-    popliner_status status =
-        pl_database_has_column(c->database, "exchange_regions", "regions", &has_text, error);
-    if (status != POPLINER_OK || !has_text || c->ids->exchange_targets.count == 0)
-        return status;
+    if (!pl_database_has_column(c->database, "exchange_regions", "regions") ||
+        c->ids->exchange_targets.count == 0)
+        return;
     uint64_t num_regions = p->num_list_variables - p->list_start[p->num_compute_sets];
     c->stride = (size_t)(num_regions / MOST_REGIONS) + 1;
     c->regions_left = MOST_REGIONS;
@@ -294,31 +275,27 @@ static popliner_status open_regions(checker *c, popliner_error *error) {
                            "SELECT var_id, regions FROM exchange_regions WHERE id = ?1 "
                            "ORDER BY var_id",
                            -1, &c->regions, NULL) != SQLITE_OK)
-        return pl_database_fail(c->database, "reading exchange_regions", error);
-    return POPLINER_OK;
+        pl_database_fail(c->database, "reading exchange_regions");
 }
 
 /* If a table or column is missing, nothing records what is sent or received; the missing table has
  * its own warning. */
-static popliner_status find_tables(checker *c, popliner_error *error) {
+static void find_tables(checker *c) {
     static const char *const sides[2] = {"source_regions_id", "destination_regions_id"};
     static const char *const hosts[2] = {"host_exchange_to_host", "host_exchange_from_host"};
-    bool has_regions = false;
-    popliner_status status =
-        pl_database_has_table(c->database, "exchange_regions", &has_regions, error);
-    for (int i = 0; status == POPLINER_OK && has_regions && i < 2; i++) {
-        status = pl_database_has_column(c->database, "program_type_do_exchange", sides[i],
-                                        &c->tells_regions[i], error);
-        if (status == POPLINER_OK)
-            status = pl_database_has_column(c->database, hosts[i], "regions_id", &c->tells_host[i],
-                                            error);
-        if (status == POPLINER_OK && c->tells_host[i])
-            status = pl_host_lists_read(c->database, hosts[i], c->ids, &c->host[i], error);
+    if (!pl_database_has_table(c->database, "exchange_regions"))
+        return;
+    for (int i = 0; i < 2; i++) {
+        c->tells_regions[i] =
+            pl_database_has_column(c->database, "program_type_do_exchange", sides[i]);
+        c->tells_host[i] = pl_database_has_column(c->database, hosts[i], "regions_id");
+        if (c->tells_host[i])
+            pl_host_lists_read(c->database, hosts[i], c->ids, &c->host[i]);
     }
-    return status == POPLINER_OK && has_regions ? open_regions(c, error) : status;
+    open_regions(c);
 }
 
-static popliner_status begin(checker *c, popliner_error *error) {
+static void begin(checker *c) {
     const popliner_profile *p = c->profile;
     const pl_id_map *targets = &c->ids->exchange_targets;
     size_t num_tiles = p->target.num_tiles;
@@ -329,27 +306,20 @@ static popliner_status begin(checker *c, popliner_error *error) {
     c->num_with_code = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->num_with_code);
     c->is_seen = pl_arrays_new(&c->arrays, p->num_lists, 1);
     c->list_id = pl_arrays_new(&c->arrays, p->num_lists, sizeof *c->list_id);
-    if (c->arrays.failed)
-        return fail_memory(error);
+    if (!pl_outcome_has(&c->database->outcome, !c->arrays.failed, memory_for))
+        return;
     for (size_t i = 0; i < targets->count; i++) {
         if (targets->entries == NULL)
             c->list_id[i] = targets->first_id + i;
         else
             c->list_id[targets->entries[i].index] = targets->entries[i].id;
     }
-    return find_tables(c, error);
+    find_tables(c);
 }
 
-static void end(checker *c) {
-    pl_arrays_free(&c->arrays);
-    free(c->host[0].entries);
-    free(c->host[1].entries);
-    sqlite3_finalize(c->regions);
-}
-
-popliner_status pl_exchange_checks_find(const pl_database *database, const pl_list_checks *lists,
-                                        const pl_profile_ids *ids, const pl_tile_sums *sums,
-                                        pl_tally *tallies, popliner_error *error) {
+void pl_exchange_checks_find(pl_database *database, const pl_list_checks *lists,
+                             const pl_profile_ids *ids, const pl_tile_sums *sums,
+                             pl_tally *tallies) {
     static const pl_column columns[NUM_COLUMNS] = {
         [ID] = {"id", true},
         [SENT] = {"bytes_sent_by_tile_rle", false},
@@ -367,14 +337,18 @@ popliner_status pl_exchange_checks_find(const pl_database *database, const pl_li
                  .lists = lists,
                  .ids = ids,
                  .exchanges = &tallies[POPLINER_RELATION_EXCHANGES]};
-    popliner_status status = begin(&c, error);
-    if (status == POPLINER_OK)
-        status = pl_table_read(database, &exchanges, take_exchange, &c, error);
-    if (status == POPLINER_OK)
-        status = pl_table_read(database, &host_copies, take_host_copy, &c, error);
-    if (status == POPLINER_OK && c.code_is_told && sums != NULL)
+    begin(&c);
+    pl_rows rows = pl_rows_open(database, &exchanges);
+    while (pl_rows_next(&rows))
+        check_exchange(&c, &rows);
+    rows = pl_rows_open(database, &host_copies);
+    while (pl_rows_next(&rows))
+        check_host_copy(&c, &rows);
+    if (pl_database_is_well(database) && c.code_is_told && sums != NULL)
         check_exchange_code(&c, sums, c.found, (int64_t *)c.by_tile[SENT],
                             &tallies[POPLINER_RELATION_EXCHANGE_CODE]);
-    end(&c);
-    return status;
+    pl_arrays_free(&c.arrays);
+    for (int i = 0; i < 2; i++)
+        free(c.host[i].entries);
+    sqlite3_finalize(c.regions);
 }

@@ -12,11 +12,11 @@
 
 /* ---- Shared by the steps ---- */
 
-popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
-                                       pl_series *series, popliner_error *error) {
-    *series = (pl_series){0};
+pl_series pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column) {
+    const size_t num_tiles = profile->target.num_tiles;
+    pl_series series = {0};
     if (pl_rows_is_null(rows, column))
-        return POPLINER_OK;
+        return series;
     size_t size_bytes;
     const uint8_t *rle = pl_rows_blob(rows, column, &size_bytes);
     pl_runs runs = pl_runs_begin(rle, size_bytes);
@@ -25,27 +25,24 @@ popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows,
     uint64_t length;
     int more;
     bool all_zero = true;
-    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
-        if (length > profile->target.num_tiles - tiles)
-            return pl_rows_fail(rows, column, error,
-                                "holds more numbers than the target has tiles (%zu)",
-                                profile->target.num_tiles);
-        if (value > PL_MAX_TILE_BYTES)
-            return pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
-                                (unsigned long long)value);
+    while ((more = pl_runs_next(&runs, &value, &length)) > 0 && length <= num_tiles - tiles &&
+           value <= PL_MAX_TILE_BYTES) {
         tiles += length;
         all_zero = all_zero && value == 0;
     }
     if (more < 0)
-        return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
-    if (tiles != profile->target.num_tiles)
-        return pl_rows_fail(rows, column, error, "holds %llu numbers, the target has %zu tiles",
-                            (unsigned long long)tiles, profile->target.num_tiles);
-    if (all_zero)
-        return POPLINER_OK;
-    if (!pl_profile_add_series(profile, rle, size_bytes, series))
-        return pl_fail_memory(error, "the numbers by tile");
-    return POPLINER_OK;
+        pl_rows_fail(rows, column, "is damaged: it ends inside a number or a run");
+    else if (more > 0 && length > num_tiles - tiles)
+        pl_rows_fail(rows, column, "holds more numbers than the target has tiles (%zu)", num_tiles);
+    else if (more > 0)
+        pl_rows_fail(rows, column, "holds %llu, more than a tile can have",
+                     (unsigned long long)value);
+    else if (tiles != num_tiles)
+        pl_rows_fail(rows, column, "holds %llu numbers, the target has %zu tiles",
+                     (unsigned long long)tiles, num_tiles);
+    else if (!all_zero && !pl_profile_add_series(profile, rle, size_bytes, &series))
+        pl_outcome_fail_memory(&rows->database->outcome, "the numbers by tile");
+    return series;
 }
 
 /* True if the varints, at least one, are all 0, one byte for each. */
@@ -53,74 +50,71 @@ static bool is_all_zero(const uint8_t *list, size_t size_bytes) {
     return list[0] == 0x80 && memcmp(list, list + 1, size_bytes - 1) == 0;
 }
 
-popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
-                                            pl_series *series, popliner_error *error) {
-    size_t num_tiles = profile->target.num_tiles;
+pl_series pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column) {
+    const size_t num_tiles = profile->target.num_tiles;
     size_t size_bytes;
     const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
-    *series = (pl_series){0};
+    pl_series series = {0};
     if (size_bytes == 0 || (size_bytes == num_tiles && is_all_zero(blob, size_bytes)))
-        return POPLINER_OK;
+        return series;
     uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
     pl_blob rle = {0};
-    popliner_status status = POPLINER_OK;
-    if (by_tile == NULL)
-        return pl_fail_memory(error, "the numbers by tile");
-    if (!pl_varint_list_read(blob, size_bytes, by_tile, num_tiles))
-        status =
-            pl_rows_fail(rows, column, error,
-                         "does not hold one number for each of the target's %zu tiles", num_tiles);
-    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
-        if (by_tile[tile] > PL_MAX_TILE_BYTES)
-            status = pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
-                                  (unsigned long long)by_tile[tile]);
+    size_t tile = 0;
+    if (by_tile == NULL) {
+        rle.failed = true;
+    } else if (!pl_varint_list_read(blob, size_bytes, by_tile, num_tiles)) {
+        pl_rows_fail(rows, column, "does not hold one number for each of the target's %zu tiles",
+                     num_tiles);
+    } else {
+        while (tile < num_tiles && by_tile[tile] <= PL_MAX_TILE_BYTES)
+            tile++;
+        if (tile < num_tiles)
+            pl_rows_fail(rows, column, "holds %llu, more than a tile can have",
+                         (unsigned long long)by_tile[tile]);
+        else
+            pl_rle_write(&rle, by_tile, num_tiles);
     }
-    if (status == POPLINER_OK) {
-        pl_rle_write(&rle, by_tile, num_tiles);
-        if (rle.failed || !pl_profile_add_series(profile, rle.data, rle.size, series))
-            status = pl_fail_memory(error, "the numbers by tile");
-    }
+    if (rle.failed ||
+        (rle.size > 0 && !pl_profile_add_series(profile, rle.data, rle.size, &series)))
+        pl_outcome_fail_memory(&rows->database->outcome, "the numbers by tile");
     free(rle.data);
     free(by_tile);
-    return status;
+    return series;
 }
 
-popliner_status pl_reading_table(pl_reading *r, const pl_table *table, pl_take_row take,
-                                 popliner_error *error) {
-    r->capacity = 0;
-    return pl_table_read(&r->database, table, take, r, error);
-}
-
-popliner_status pl_reading_fields(pl_reading *r, const pl_table *table, const size_t *count,
-                                  pl_take_row take, void *user, popliner_error *error) {
-    pl_column columns[PL_MAX_COLUMNS];
+pl_rows pl_reading_open(pl_reading *r, const pl_table *table, const size_t *count) {
     pl_table whole = *table;
     for (size_t i = 0; i < table->num_columns; i++)
-        columns[i] = table->columns[i];
-    whole.columns = columns;
-    whole.num_columns += pl_reading_columns(r, count, columns + table->num_columns);
+        r->columns[i] = table->columns[i];
+    whole.columns = r->columns;
+    whole.num_columns += pl_reading_columns(r, count, r->columns + table->num_columns);
     r->first_column = (int)table->num_columns;
     r->capacity = 0;
-    return pl_table_read(&r->database, &whole, take, user, error);
+    return pl_rows_open(&r->database, &whole);
 }
 
-popliner_status pl_reading_add(pl_reading *r, pl_rows *rows, size_t *count, pl_id_map *ids,
-                               uint64_t id, popliner_error *error) {
-    if (!pl_profile_reserve(r->profile, count, &r->capacity) ||
-        (ids != NULL && !pl_id_map_add(ids, id, *count)))
-        return pl_fail_memory(error, "the profile");
-    return pl_reading_take(r, rows, (*count)++, error);
+void pl_reading_add(pl_reading *r, pl_rows *rows, size_t *count, pl_id_map *ids, uint64_t id) {
+    const bool memory = pl_profile_reserve(r->profile, count, &r->capacity) &&
+                        (ids == NULL || pl_id_map_add(ids, id, *count));
+    if (pl_outcome_has(&r->database.outcome, memory, "the profile"))
+        pl_reading_take(r, rows, (*count)++);
 }
 
-popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table,
-                              uint32_t *index, popliner_error *error) {
-    uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, column, INT64_MAX, &id, error);
-    *index = status == POPLINER_OK ? pl_id_map_find(ids, id) : PL_NONE;
-    return status != POPLINER_OK || *index != PL_NONE
-               ? status
-               : pl_rows_fail(rows, column, error, "is %llu, which table %s does not have",
-                              (unsigned long long)id, table);
+void pl_reading_ids(pl_reading *r, const pl_table *table, size_t *count, pl_id_map *ids) {
+    pl_rows rows = pl_reading_open(r, table, count);
+    while (pl_rows_next(&rows))
+        pl_reading_add(r, &rows, count, ids, pl_rows_number(&rows, 0, INT64_MAX));
+    pl_id_map_sort(ids);
+    pl_outcome_has(&r->database.outcome, pl_profile_allocate(r->profile, count), "the profile");
+}
+
+uint32_t pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table) {
+    uint64_t id = pl_rows_number(rows, column, INT64_MAX);
+    uint32_t index = pl_id_map_find(ids, id);
+    if (index == PL_NONE)
+        pl_rows_fail(rows, column, "is %llu, which table %s does not have", (unsigned long long)id,
+                     table);
+    return index;
 }
 
 /* ---- The whole profile ---- */
@@ -145,19 +139,16 @@ static size_t useful_threads(const char *path, size_t num_threads) {
     return num_threads < max ? num_threads : (size_t)max;
 }
 
-static popliner_status open_file(pl_reading *r, popliner_error *error) {
-    popliner_status status =
-        pl_database_open(&r->database, r->path, "a Poplar profile (profile.pop)", error);
+static void open_file(pl_reading *r) {
+    popliner_status status = pl_database_open(
+        &r->database, r->path, "a Poplar profile (profile.pop)", r->database.outcome.error);
     r->database.tells = pl_schema_tells;
     if (status == POPLINER_OK)
         pl_database_bind(&r->database, r->options->bounds);
-    return status;
 }
 
-static popliner_status open_helpers(pl_reading *r, popliner_error *error) {
-    (void)error;
+static void open_helpers(pl_reading *r) {
     pl_database_open_helpers(&r->database, useful_threads(r->path, r->options->num_threads) - 1);
-    return POPLINER_OK;
 }
 
 /* Like pl_read_profile, with a side task, or NULL, which runs once if nothing fails. */
@@ -190,9 +181,9 @@ static popliner_status read_with(const char *path, const pl_read_options *option
                     .options = options != NULL ? options : &defaults,
                     .side_task = side_task,
                     .progress = progress,
+                    .database.outcome.error = error,
                     .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
-    popliner_status status = POPLINER_OK;
     *result = NULL;
     if (r.profile == NULL || pl_profile_add_string(r.profile, "") != 0) {
         pl_profile_free(r.profile);
@@ -200,13 +191,14 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     }
     progress->listener = r.options->listener;
     progress->profile_bytes = pl_file_bytes(path);
-    for (size_t i = 0; status == POPLINER_OK && i < sizeof readers / sizeof *readers; i++) {
+    for (size_t i = 0; pl_database_is_well(&r.database) && i < sizeof readers / sizeof *readers;
+         i++) {
         pl_reading_progress_next(progress, readers[i].percent);
-        status = readers[i].read(&r, error);
+        readers[i].read(&r);
     }
-    if (status == POPLINER_OK)
+    if (pl_database_is_well(&r.database))
         pl_reading_progress_next(progress, 100);
-    status = pl_database_end_reading(&r.database, status, error);
+    popliner_status status = pl_database_end_reading(&r.database, r.database.outcome.status, error);
     if (status == POPLINER_OK &&
         !pl_fields_allocate(fields, pl_profile_fields(r.profile, fields))) /* empty ones */
         status = pl_fail_memory(error, "the profile");

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
 #include "profile/checks.h"
 
 /* ---- The compiler's tables ---- */
@@ -22,7 +20,7 @@ static const char *const part_names[NUM_VERTEX_PARTS] = {"vertex_data_bytes", "c
 enum { VERTEX_DATA, COPY_POINTERS, EDGE_POINTERS, DESCRIPTORS };
 
 typedef struct checker {
-    const pl_database *database;
+    pl_database *database;
     const popliner_profile *profile;
     const pl_profile_ids *ids;
     pl_tile_sums sums;
@@ -63,22 +61,19 @@ static bool allocate(checker *c) {
     return !c->arrays.failed;
 }
 
+/* Returns memory for numbers, or NULL after a failure. */
+static void *new_numbers(const checker *c, size_t count) {
+    void *numbers = pl_new_array(count, sizeof(uint64_t));
+    pl_outcome_has(&c->database->outcome, numbers != NULL, "the checks of the profile");
+    return numbers;
+}
+
 static void free_checker(checker *c) {
     pl_arrays_free(&c->arrays);
     pl_tile_sums_free(&c->sums);
 }
 
-static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
-    uint64_t tile = 0;
-    popliner_status status =
-        pl_rows_number(rows, TILE, c->profile->target.num_tiles - 1, &tile, error);
-    for (int i = TOTAL; status == POPLINER_OK && i < NUM_TILE_COLUMNS; i++)
-        c->is_told[i] = pl_rows_told(rows, i, &c->by_tile[i][tile]) || c->is_told[i];
-    return status;
-}
-
-static popliner_status read_tiles(checker *c, popliner_error *error) {
+static void read_tiles(checker *c) {
     static const pl_column columns[] = {
         {"tile", true},
         {"total", false},
@@ -90,7 +85,12 @@ static popliner_status read_tiles(checker *c, popliner_error *error) {
         {"overflowed", false},
     };
     static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, columns, NUM_TILE_COLUMNS, ""};
-    return pl_table_read(c->database, &table, take_tile, c, error);
+    pl_rows rows = pl_rows_open(c->database, &table);
+    while (pl_rows_next(&rows)) {
+        uint64_t tile = pl_rows_number(&rows, TILE, c->profile->target.num_tiles - 1);
+        for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
+            c->is_told[i] = pl_rows_told(&rows, i, &c->by_tile[i][tile]) || c->is_told[i];
+    }
 }
 
 /* Adds one number per tile from a list; false, with some of them added, if the blob holds something
@@ -122,21 +122,7 @@ static void take_parts(checker *c, pl_rows *rows, int num_parts,
     }
 }
 
-static popliner_status take_type(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
-    (void)error;
-    take_parts(c, rows, NUM_VERTEX_PARTS, add_list, c->types_tell, c->of_types);
-    return POPLINER_OK;
-}
-
-static popliner_status take_set(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
-    (void)error;
-    take_parts(c, rows, NUM_STATE_PARTS, pl_tally_add_runs, c->sets_tell, c->of_sets);
-    return POPLINER_OK;
-}
-
-static popliner_status read_vertex_memory(checker *c, popliner_error *error) {
+static void read_vertex_memory(checker *c) {
     pl_column columns[NUM_VERTEX_PARTS];
     for (int i = 0; i < NUM_VERTEX_PARTS; i++)
         columns[i] = (pl_column){part_names[i], false};
@@ -144,8 +130,12 @@ static popliner_status read_vertex_memory(checker *c, popliner_error *error) {
                             ""};
     const pl_table sets = {"memory_by_compute_set", PL_TABLE_OPTIONAL, columns, NUM_STATE_PARTS,
                            ""};
-    popliner_status status = pl_table_read(c->database, &types, take_type, c, error);
-    return status == POPLINER_OK ? pl_table_read(c->database, &sets, take_set, c, error) : status;
+    pl_rows rows = pl_rows_open(c->database, &types);
+    while (pl_rows_next(&rows))
+        take_parts(c, &rows, NUM_VERTEX_PARTS, add_list, c->types_tell, c->of_types);
+    rows = pl_rows_open(c->database, &sets);
+    while (pl_rows_next(&rows))
+        take_parts(c, &rows, NUM_STATE_PARTS, pl_tally_add_runs, c->sets_tell, c->of_sets);
 }
 
 /* Adds up the vertices, which were read before. */
@@ -159,29 +149,26 @@ static void count_instances(checker *c) {
     }
 }
 
-static popliner_status take_step(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
-    int is_of_ipu = !pl_rows_is_null(rows, 2);
-    int64_t step = sqlite3_column_int64(rows->statement, 0);
-    int64_t change = sqlite3_column_int64(rows->statement, 1);
-    (void)error;
-    c->step_is_told[is_of_ipu] = true;
-    if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
-        c->step_change[is_of_ipu][step] =
-            (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
-    } else {
-        pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
-        pl_tally_begin(t, "row", rows->row);
-        pl_tally_note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step", "");
-    }
-    return POPLINER_OK;
-}
-
-static popliner_status read_steps(checker *c, popliner_error *error) {
+static void read_steps(checker *c) {
     static const pl_column columns[] = {{"step_id", true}, {"delta_bytes", true}, {"ipu", true}};
     static const pl_table table = {"memory_not_always_live_by_step_and_ipu", PL_TABLE_WHOLE,
                                    columns, 3, ""};
-    return pl_table_read(c->database, &table, take_step, c, error);
+    pl_rows rows = pl_rows_open(c->database, &table);
+    while (pl_rows_next(&rows)) {
+        int is_of_ipu = !pl_rows_is_null(&rows, 2);
+        int64_t step = sqlite3_column_int64(rows.statement, 0);
+        int64_t change = sqlite3_column_int64(rows.statement, 1);
+        c->step_is_told[is_of_ipu] = true;
+        if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
+            c->step_change[is_of_ipu][step] =
+                (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
+        } else {
+            pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
+            pl_tally_begin(t, "row", rows.row);
+            pl_tally_note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step",
+                          "");
+        }
+    }
 }
 
 /* ---- Relations 1 to 4 ---- */
@@ -233,16 +220,15 @@ static void check_category(checker *c, size_t category, size_t tile, bool has_of
     }
 }
 
-static popliner_status check_categories(checker *c, bool has_offsets, popliner_error *error) {
+static void check_categories(checker *c, bool has_offsets) {
     const popliner_profile *p = c->profile;
     pl_tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
     size_t num_tiles = p->target.num_tiles;
     size_t num_items = p->num_categories * num_tiles;
-    uint64_t *bytes = pl_new_array(2 * num_items + NUM_KINDS * num_tiles, sizeof *bytes);
-    if (bytes == NULL)
-        return pl_fail_memory(error, "the checks of the profile");
-    uint64_t *alone = bytes;
-    uint64_t *shared = bytes + num_items;
+    uint64_t *alone = new_numbers(c, 2 * num_items + NUM_KINDS * num_tiles);
+    if (alone == NULL)
+        return;
+    uint64_t *shared = alone + num_items;
     uint64_t *kinds = shared + num_items;
     for (size_t category = 0; category < p->num_categories; category++) {
         for (size_t kind = 0; kind < NUM_KINDS; kind++) {
@@ -266,20 +252,19 @@ static popliner_status check_categories(checker *c, bool has_offsets, popliner_e
                 pl_tally_compare(t, told, found, kind_names[kind], "");
         }
     }
-    free(bytes);
-    return POPLINER_OK;
+    free(alone);
 }
 
 /* ---- Relation 5 ---- */
 
-static popliner_status check_steps(checker *c, popliner_error *error) {
+static void check_steps(checker *c) {
     const popliner_profile *p = c->profile;
     pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
     if (!c->step_is_told[0] && !c->step_is_told[1])
-        return POPLINER_OK;
-    uint64_t *change = pl_new_array(p->num_steps + 1, sizeof *change); /* modulo 2^64 */
+        return;
+    uint64_t *change = new_numbers(c, p->num_steps + 1); /* modulo 2^64 */
     if (change == NULL)
-        return pl_fail_memory(error, "the checks of the profile");
+        return;
     for (size_t i = 0; i < p->num_classes; i++) {
         for (uint32_t k = p->class_ranges_start[i];
              !p->class_always_live[i] && k < p->class_ranges_start[i + 1]; k++) {
@@ -302,7 +287,6 @@ static popliner_status check_steps(checker *c, popliner_error *error) {
         }
     }
     free(change);
-    return POPLINER_OK;
 }
 
 /* ---- Relation 6 ---- */
@@ -317,17 +301,13 @@ static void settle_type(checker *c, uint32_t type) {
 }
 
 /* Compares the counts of a compute set with its vertices. */
-static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *error) {
-    checker *c = user;
+static void check_counts_of(checker *c, pl_rows *rows) {
     const popliner_profile *p = c->profile;
     pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
-    uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
-    if (status != POPLINER_OK || pl_rows_is_null(rows, 1) || pl_rows_is_null(rows, 2))
-        return status;
+    uint64_t id = pl_rows_number(rows, 0, INT64_MAX);
     uint32_t set = pl_id_map_find(&c->ids->compute_sets, id);
-    if (set == PL_NONE)
-        return POPLINER_OK; /* the file cannot have changed */
+    if (set == PL_NONE || pl_rows_is_null(rows, 1) || pl_rows_is_null(rows, 2))
+        return;
     uint32_t first = p->compute_set_vertices_start[set];
     uint32_t end = p->compute_set_vertices_start[set + 1];
     size_t sizes[2];
@@ -358,48 +338,46 @@ static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *er
         if (type != PL_NONE)
             settle_type(c, type);
     }
-    return POPLINER_OK;
 }
 
-static popliner_status check_counts(checker *c, popliner_error *error) {
+static void check_counts(checker *c) {
     static const pl_column columns[] = {
         {"compute_set", true}, {"vertex_types", false}, {"vertex_counts", false}};
     static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 3,
                                    "ORDER BY compute_set"};
     if (c->profile->num_compute_set_vertices == 0)
-        return POPLINER_OK;
-    return pl_table_read(c->database, &table, take_counts, c, error);
+        return;
+    pl_rows rows = pl_rows_open(c->database, &table);
+    while (pl_rows_next(&rows))
+        check_counts_of(c, &rows);
 }
 
-static popliner_status check_totals(checker *c, popliner_error *error) {
+static void check_totals(checker *c) {
     enum { VERTICES, EDGES, VARIABLES, SETS, NUM_TOTALS };
     static const pl_column columns[NUM_TOTALS] = {[VERTICES] = {"num_vertices", false},
                                                   [EDGES] = {"num_edges", false},
                                                   [VARIABLES] = {"num_vars", false},
                                                   [SETS] = {"num_compute_sets", false}};
+    static const pl_table table = {"graph_info", PL_TABLE_OPTIONAL, columns, NUM_TOTALS, ""};
     const popliner_profile *p = c->profile;
+    pl_tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
     uint64_t found[NUM_TOTALS] = {
         [VARIABLES] = p->num_variables,
         [SETS] = p->num_compute_sets,
     };
-    bool has[NUM_TOTALS] = {[VARIABLES] = true, [SETS] = true};
-    static const pl_table table = {"graph_info", PL_TABLE_OPTIONAL, columns, NUM_TOTALS, ""};
-    pl_tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
-    pl_rows rows = {0};
-    bool more = false;
+    const bool has[NUM_TOTALS] = {
+        [VERTICES] = pl_database_has_table(c->database, "vertex_instances"),
+        [EDGES] = pl_database_has_column(c->database, "compute_sets", "edge_count"),
+        [VARIABLES] = true,
+        [SETS] = true,
+    };
     for (size_t i = 0; i < p->num_compute_set_vertices; i++)
         found[VERTICES] += c->entry_instances[i];
     for (size_t i = 0; i < p->num_compute_sets; i++)
         found[EDGES] += p->compute_set_num_edges[i];
-    popliner_status status =
-        pl_database_has_column(c->database, "compute_sets", "edge_count", &has[EDGES], error);
-    if (status == POPLINER_OK)
-        status = pl_database_has_table(c->database, "vertex_instances", &has[VERTICES], error);
-    if (status == POPLINER_OK)
-        status = pl_rows_open(&rows, c->database, &table, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_next(&rows, &more, error);
-    for (int i = 0; status == POPLINER_OK && more && i < NUM_TOTALS; i++) {
+    pl_rows rows = pl_rows_open(c->database, &table);
+    const bool more = pl_rows_next(&rows);
+    for (int i = 0; more && i < NUM_TOTALS; i++) {
         uint64_t told;
         if (!has[i] || !pl_rows_told(&rows, i, &told))
             continue;
@@ -407,7 +385,6 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
         pl_tally_compare(t, told, found[i], columns[i].name, "");
     }
     pl_rows_close(&rows);
-    return status;
 }
 
 /* ---- Relations 7, 8, 11 and 12 ---- */
@@ -455,14 +432,12 @@ static void check_vertex_state(checker *c) {
 }
 
 /* Checks that the code that belongs to no vertex type has the same size on every tile. */
-static popliner_status check_vertex_code(checker *c, popliner_error *error) {
+static void check_vertex_code(checker *c) {
     pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
     size_t num_tiles = c->profile->target.num_tiles;
-    if (!c->types_tell[CODE])
-        return POPLINER_OK;
-    int64_t *rest = pl_new_array(2 * num_tiles, sizeof *rest);
+    int64_t *rest = c->types_tell[CODE] ? new_numbers(c, 2 * num_tiles) : NULL;
     if (rest == NULL)
-        return pl_fail_memory(error, "the checks of the profile");
+        return;
     int64_t *sorted = rest + num_tiles;
     for (size_t tile = 0; tile < num_tiles; tile++)
         sorted[tile] = rest[tile] =
@@ -478,92 +453,69 @@ static popliner_status check_vertex_code(checker *c, popliner_error *error) {
             pl_tally_compare(t, (uint64_t)rest[tile], usual < 0 ? 0 : (uint64_t)usual, "", "");
     }
     free(rest);
-    return POPLINER_OK;
 }
 
 /* ---- All checks ---- */
 
 /* Reads the data that the relations need in addition to the profile. */
-static popliner_status read_tables(checker *c, popliner_error *error) {
-    popliner_status status = read_tiles(c, error);
-    if (status == POPLINER_OK)
-        status = read_vertex_memory(c, error);
-    if (status == POPLINER_OK)
-        status = read_steps(c, error);
-    if (status == POPLINER_OK)
-        count_instances(c);
-    return status;
+static void read_tables(checker *c) {
+    read_tiles(c);
+    read_vertex_memory(c);
+    read_steps(c);
+    count_instances(c);
 }
 
-static popliner_status check_all(checker *c, popliner_error *error) {
+static void check_all(checker *c) {
     const popliner_profile *p = c->profile;
-    bool has_offsets = false;
-    bool has_categories = false;
-    popliner_status status =
-        pl_database_has_column(c->database, "vars_info", "offset", &has_offsets, error);
-    if (status == POPLINER_OK)
-        status =
-            pl_database_has_column(c->database, "vars_info", "category", &has_categories, error);
-    if (status != POPLINER_OK)
-        return status;
-    has_categories = has_categories && p->category[0] != PL_CATEGORY_NAMELESS;
+    const bool has_offsets = pl_database_has_column(c->database, "vars_info", "offset");
+    const bool has_categories = pl_database_has_column(c->database, "vars_info", "category") &&
+                                p->category[0] != PL_CATEGORY_NAMELESS;
     check_tiles(c, has_offsets);
     if (has_categories && p->num_category_parts > 0)
-        status = check_categories(c, has_offsets, error);
-    if (status == POPLINER_OK)
-        status = check_steps(c, error);
-    if (status == POPLINER_OK)
-        status = check_counts(c, error);
-    if (status == POPLINER_OK)
-        status = check_totals(c, error);
+        check_categories(c, has_offsets);
+    check_steps(c);
+    check_counts(c);
+    check_totals(c);
     check_vertex_memory(c);
-    if (has_categories)
+    if (has_categories) {
         check_vertex_state(c);
-    if (status == POPLINER_OK && has_categories)
-        status = check_vertex_code(c, error);
-    const pl_tile_sums *sums = has_categories ? &c->sums : NULL;
-    if (status == POPLINER_OK)
-        status = pl_program_checks_find(c->database, p, c->ids, sums, c->tallies, error);
-    return status;
+        check_vertex_code(c);
+    }
+    pl_program_checks_find(c->database, p, c->ids, has_categories ? &c->sums : NULL, c->tallies);
 }
 
-/* Stores the results of the relations in the profile. */
-static popliner_status keep(const checker *c, popliner_profile *p, popliner_error *error) {
+/* Stores the results of the relations in the profile; false if memory is short. */
+static bool keep(const checker *c, popliner_profile *p) {
     p->checks = pl_new_array(PL_NUM_RELATIONS, sizeof *p->checks);
-    if (p->checks == NULL)
-        return pl_fail_memory(error, "the checks of the profile");
-    p->num_checks = PL_NUM_RELATIONS;
     p->tile_peak = pl_new_array(p->target.num_tiles, sizeof *p->tile_peak);
-    if (p->tile_peak == NULL)
-        return pl_fail_memory(error, "the checks of the profile");
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+    bool memory = p->checks != NULL && p->tile_peak != NULL;
+    p->num_checks = PL_NUM_RELATIONS;
+    for (size_t tile = 0; memory && tile < p->target.num_tiles; tile++)
         p->tile_peak[tile] =
             (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
                             c->sums.peak_step[tile]};
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < PL_NUM_RELATIONS; i++)
-        status = pl_tally_keep(&c->tallies[i], p, (popliner_relation)i, error);
-    return status;
+    for (size_t i = 0; memory && i < PL_NUM_RELATIONS; i++)
+        memory = pl_tally_keep(&c->tallies[i], p, (popliner_relation)i);
+    return memory;
 }
 
-popliner_status pl_profile_find_checks(pl_reading *reading, popliner_error *error) {
-    const pl_database *database = &reading->database;
+void pl_profile_find_checks(pl_reading *reading) {
+    static const char what[] = "the checks of the profile";
+    pl_database *database = &reading->database;
     popliner_profile *profile = reading->profile;
     checker c = {.database = database, .profile = profile, .ids = &reading->ids};
     /* two pairs of tables by category and tile */
-    popliner_status status = pl_bounds_take(
-        database->bounds, database->path, "the bytes of each category on each tile",
-        (uint64_t)profile->num_categories * profile->target.num_tiles, 4 * sizeof(uint64_t), error);
-    if (status == POPLINER_OK && !allocate(&c))
-        status = pl_fail_memory(error, "the checks of the profile");
-    if (status == POPLINER_OK)
-        status = pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums, error);
-    if (status == POPLINER_OK)
-        status = read_tables(&c, error);
-    if (status == POPLINER_OK)
-        status = check_all(&c, error);
-    if (status == POPLINER_OK)
-        status = keep(&c, profile, error);
+    pl_database_take_bytes(database, "the bytes of each category on each tile",
+                           (uint64_t)profile->num_categories * profile->target.num_tiles,
+                           4 * sizeof(uint64_t));
+    if (pl_database_is_well(database) &&
+        pl_outcome_has(
+            &database->outcome,
+            allocate(&c) && pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums), what)) {
+        read_tables(&c);
+        check_all(&c);
+        if (pl_database_is_well(database))
+            pl_outcome_has(&database->outcome, keep(&c, profile), what);
+    }
     free_checker(&c);
-    return status;
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
 #include "profile/profile_readers.h"
 
 /* The number of type names that are stored only once; there are about twenty. */
@@ -17,15 +15,12 @@ enum { MAX_TYPES = 32 };
 typedef struct execution {
     pl_reading *reading;
     popliner_profile *profile;
-    const pl_part *part;
     const pl_profile_ids *ids;
     pl_id_map steps; /* by id */
     pl_string types[MAX_TYPES];
     size_t num_types;
     size_t num_senseless;   /* rows with invalid values */
     uint64_t num_run_steps; /* sum over the runs */
-    size_t steps_capacity;
-    size_t starts_capacity; /* of run_first_step */
 } execution;
 
 /* Returns the string of a type's name; steps share a few names. */
@@ -40,36 +35,35 @@ static pl_string keep_type(execution *x, const char *name) {
     return string;
 }
 
-static popliner_status take_step(void *user, pl_rows *rows, popliner_error *error) {
-    execution *x = user;
-    popliner_profile *p = x->profile;
-    uint64_t id;
-    uint64_t program_id;
-    uint32_t program = PL_NONE;
-    if (!pl_rows_told(rows, 0, &id)) {
-        x->num_senseless++;
-        return POPLINER_OK;
-    }
-    if (pl_rows_told(rows, 1, &program_id))
-        program = pl_id_map_find(&x->ids->programs, program_id);
-    if (program == PL_NONE && !pl_rows_is_null(rows, 1))
-        x->num_senseless++; /* but syncs between programs have none */
-    pl_string type = keep_type(x, pl_rows_text(rows, 2));
-    if (type == PL_NONE || !pl_profile_reserve(p, &p->num_execution_steps, &x->steps_capacity) ||
-        !pl_id_map_add(&x->steps, id, p->num_execution_steps))
-        return pl_fail_memory(error, "the steps of the execution");
-    p->execution_program[p->num_execution_steps] = program;
-    p->execution_type_name[p->num_execution_steps++] = type;
-    return POPLINER_OK;
-}
-
-static popliner_status read_steps(const pl_database *database, execution *x,
-                                  popliner_error *error) {
+static void read_steps(execution *x) {
     static const pl_column columns[] = {{"id", false}, {"program", false}, {"type", false}};
     static const pl_table table = {"steps", PL_TABLE_OPTIONAL, columns, 3, "ORDER BY 1"};
-    popliner_status status = pl_table_read(database, &table, take_step, x, error);
+    pl_database *database = &x->reading->database;
+    popliner_profile *p = x->profile;
+    size_t capacity = 0;
+    pl_rows rows = pl_rows_open(database, &table);
+    while (pl_rows_next(&rows)) {
+        uint64_t id;
+        uint64_t program_id;
+        uint32_t program = PL_NONE;
+        if (!pl_rows_told(&rows, 0, &id)) {
+            x->num_senseless++;
+            continue;
+        }
+        if (pl_rows_told(&rows, 1, &program_id))
+            program = pl_id_map_find(&x->ids->programs, program_id);
+        if (program == PL_NONE && !pl_rows_is_null(&rows, 1))
+            x->num_senseless++; /* but syncs between programs have none */
+        pl_string type = keep_type(x, pl_rows_text(&rows, 2));
+        const bool memory = type != PL_NONE &&
+                            pl_profile_reserve(p, &p->num_execution_steps, &capacity) &&
+                            pl_id_map_add(&x->steps, id, p->num_execution_steps);
+        if (!pl_outcome_has(&database->outcome, memory, "the steps of the execution"))
+            continue;
+        p->execution_program[p->num_execution_steps] = program;
+        p->execution_type_name[p->num_execution_steps++] = type;
+    }
     pl_id_map_sort(&x->steps);
-    return status;
 }
 
 /* These columns come before those of the table of fields. */
@@ -83,16 +77,14 @@ static bool is_of_part(const pl_rows *rows, const pl_part *part) {
 }
 
 /* Appends the current row of steps_by_ipu, which has cycles. */
-static popliner_status put_ipu(pl_rows *rows, execution *x, uint64_t cycles,
-                               popliner_error *error) {
+static void put_ipu(pl_rows *rows, execution *x, uint64_t cycles) {
     popliner_profile *p = x->profile;
-    pl_reading *r = x->reading;
     size_t i = p->num_execution_ipus;
     uint64_t ipu = 0;
     uint64_t num_tiles = 0;
-    popliner_status status = pl_reading_add(r, rows, &p->num_execution_ipus, NULL, 0, error);
-    if (status != POPLINER_OK)
-        return status;
+    pl_reading_add(x->reading, rows, &p->num_execution_ipus, NULL, 0);
+    if (!pl_database_is_well(rows->database))
+        return;
     pl_rows_told(rows, IPU, &ipu);
     pl_rows_told(rows, ACTIVE_TILES, &num_tiles);
     p->execution_cycles[i] = cycles;
@@ -103,26 +95,9 @@ static popliner_status put_ipu(pl_rows *rows, execution *x, uint64_t cycles,
         p->execution_tile_balance[i] = 0; /* for example infinity, which JSON cannot represent */
         x->num_senseless++;
     }
-    return POPLINER_OK;
 }
 
-static popliner_status take_ipu(void *user, pl_rows *rows, popliner_error *error) {
-    execution *x = user;
-    uint64_t id;
-    uint64_t cycles;
-    if (!pl_rows_told(rows, STEP_ID, &id) || !pl_rows_told(rows, CYCLES, &cycles)) {
-        x->num_senseless++;
-        return POPLINER_OK;
-    }
-    uint32_t step = pl_id_map_find(&x->steps, id);
-    if (step == PL_NONE || !is_of_part(rows, x->part))
-        return POPLINER_OK;
-    /* both tables are read in the order of the steps */
-    x->profile->execution_ipus_start[step + 1]++;
-    return put_ipu(rows, x, cycles, error);
-}
-
-static popliner_status read_ipus(execution *x, popliner_error *error) {
+static void read_ipus(execution *x) {
     static const pl_column columns[NUM_OWN_COLUMNS] = {{"step_id", false},
                                                        {"ipu", false},
                                                        {"cycles", false},
@@ -131,41 +106,54 @@ static popliner_status read_ipus(execution *x, popliner_error *error) {
     static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns, NUM_OWN_COLUMNS,
                                    "ORDER BY 1, 2"};
     popliner_profile *p = x->profile;
-    p->execution_ipus_start =
-        pl_new_array(p->num_execution_steps + 1, sizeof *p->execution_ipus_start);
-    if (p->execution_ipus_start == NULL)
-        return pl_fail_memory(error, "the steps of the execution");
-    if (p->num_execution_steps == 0)
-        return POPLINER_OK;
-    popliner_status status =
-        pl_reading_fields(x->reading, &table, &p->num_execution_ipus, take_ipu, x, error);
+    uint64_t *starts = pl_new_array(p->num_execution_steps + 1, sizeof *starts);
+    p->execution_ipus_start = starts;
+    if (!pl_outcome_has(&x->reading->database.outcome, starts != NULL,
+                        "the steps of the execution") ||
+        p->num_execution_steps == 0)
+        return;
+    pl_rows rows = pl_reading_open(x->reading, &table, &p->num_execution_ipus);
+    while (pl_rows_next(&rows)) {
+        uint64_t id;
+        uint64_t cycles;
+        if (!pl_rows_told(&rows, STEP_ID, &id) || !pl_rows_told(&rows, CYCLES, &cycles)) {
+            x->num_senseless++;
+            continue;
+        }
+        uint32_t step = pl_id_map_find(&x->steps, id);
+        if (step == PL_NONE || !is_of_part(&rows, &x->reading->part))
+            continue;
+        /* both tables are read in the order of the steps */
+        starts[step + 1]++;
+        put_ipu(&rows, x, cycles);
+    }
     for (size_t step = 0; step < p->num_execution_steps; step++)
-        p->execution_ipus_start[step + 1] += p->execution_ipus_start[step];
-    return status;
+        starts[step + 1] += starts[step];
 }
 
-static popliner_status take_run(void *user, pl_rows *rows, popliner_error *error) {
-    execution *x = user;
-    popliner_profile *p = x->profile;
-    size_t i = p->num_runs;
-    uint64_t num_steps = 0;
-    /* one more item, for the end of the last run's steps */
-    if (!pl_grow(&p->run_first_step, &x->starts_capacity, i + 2, sizeof *p->run_first_step))
-        return pl_fail_memory(error, "the runs");
-    popliner_status status = pl_reading_add(x->reading, rows, &p->num_runs, NULL, 0, error);
-    pl_rows_told(rows, 1, &num_steps);
-    uint64_t first_step = i > 0 ? p->run_first_step[i] : 0;
-    uint64_t steps_left = p->num_execution_steps - first_step;
-    p->run_first_step[i] = first_step;
-    p->run_first_step[i + 1] = first_step + (num_steps < steps_left ? num_steps : steps_left);
-    x->num_run_steps += num_steps <= UINT32_MAX ? num_steps : UINT32_MAX;
-    return status;
-}
-
-static popliner_status read_runs(execution *x, popliner_error *error) {
+static void read_runs(execution *x) {
     static const pl_column columns[] = {{"id", false}, {"num_steps", false}};
     static const pl_table table = {"runs", PL_TABLE_OPTIONAL, columns, 2, "ORDER BY 1"};
-    return pl_reading_fields(x->reading, &table, &x->profile->num_runs, take_run, x, error);
+    popliner_profile *p = x->profile;
+    size_t capacity = 0; /* of run_first_step */
+    pl_rows rows = pl_reading_open(x->reading, &table, &p->num_runs);
+    while (pl_rows_next(&rows)) {
+        size_t i = p->num_runs;
+        uint64_t num_steps = 0;
+        /* one more item, for the end of the last run's steps */
+        if (!pl_outcome_has(
+                &rows.database->outcome,
+                pl_grow(&p->run_first_step, &capacity, i + 2, sizeof *p->run_first_step),
+                "the runs"))
+            continue;
+        pl_reading_add(x->reading, &rows, &p->num_runs, NULL, 0);
+        pl_rows_told(&rows, 1, &num_steps);
+        uint64_t first_step = i > 0 ? p->run_first_step[i] : 0;
+        uint64_t steps_left = p->num_execution_steps - first_step;
+        p->run_first_step[i] = first_step;
+        p->run_first_step[i + 1] = first_step + (num_steps < steps_left ? num_steps : steps_left);
+        x->num_run_steps += num_steps <= UINT32_MAX ? num_steps : UINT32_MAX;
+    }
 }
 
 uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
@@ -225,95 +213,93 @@ static uint64_t count_runs(const uint8_t *rle, size_t size_bytes) {
     return got < 0 ? 0 : count;
 }
 
-/* The state of reading the cycles of the rows of a table, or how often its loops repeat. */
-typedef struct cycles_reader {
-    const pl_part *part;
-    size_t num_tiles;
-    const pl_id_map *numbering; /* from ids of rows to the numbers to use; NULL: the ids */
-    const numbers *slowest;     /* of compilation_cycles_by_tile, for tables that refer to it */
-    numbers *found;
-} cycles_reader;
-
-/* Takes the cycles of the slowest tile in a row of compilation_cycles_by_tile. As far as known, a
- * row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
-static popliner_status take_slowest_tile(void *user, pl_rows *rows, popliner_error *error) {
-    const cycles_reader *r = user;
-    const pl_part *part = r->part;
-    uint64_t id;
-    size_t size_bytes;
-    uint64_t most = 0;
-    uint64_t value;
-    uint64_t length;
-    int got;
-    if (!pl_rows_told(rows, 0, &id) || pl_rows_is_null(rows, 1))
-        return POPLINER_OK;
-    const uint8_t *rle = pl_rows_blob(rows, 1, &size_bytes);
-    pl_runs runs = pl_runs_begin(rle, size_bytes);
-    bool is_cut = !part->is_all && count_runs(rle, size_bytes) == r->num_tiles;
-    uint64_t tile = 0;
-    while ((got = pl_runs_next(&runs, &value, &length)) > 0) {
-        bool counts = !is_cut || (tile < part->end_tile && tile + length > part->first_tile);
-        most = counts && value > most ? value : most;
-        tile += is_cut ? length : 0;
-    }
-    if (got < 0)
-        return pl_rows_fail(rows, 1, error, "is damaged: it ends inside a number or a run");
-    return add_number(r->found, id, most < max_cycles ? most : max_cycles)
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the cycles of the programs");
+/* Opens two columns of an optional table: ids, and what belongs to them. */
+static pl_rows open_pairs(pl_database *database, const char *name, const pl_column columns[2]) {
+    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
+    return pl_rows_open(database, &table);
 }
 
-/* Takes an estimate from a row that refers to compilation_cycles_by_tile, by one id per IPU: the
- * slowest IPU of the part counts. */
-static popliner_status take_estimate(void *user, pl_rows *rows, popliner_error *error) {
-    const cycles_reader *r = user;
-    uint64_t id;
-    size_t size_bytes;
-    const uint8_t *cursor = pl_rows_blob(rows, 1, &size_bytes);
-    const uint8_t *end = cursor + size_bytes;
-    uint64_t most = 0;
-    bool is_known = false;
-    size_t place = 0;
-    size_t count = 0;
-    if (!pl_rows_told(rows, 0, &id))
-        return POPLINER_OK;
-    pl_varint_list_count(cursor, size_bytes, &count);
-    if (r->numbering != NULL)
-        id = pl_id_map_find(r->numbering, id);
-    while (cursor < end) {
+/* Reads the cycles of the slowest tile in each row of compilation_cycles_by_tile. As far as known, a
+ * row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
+static void read_slowest_tiles(pl_reading *r, numbers *slowest) {
+    static const pl_column columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
+    const pl_part *part = &r->part;
+    pl_rows rows = open_pairs(&r->database, "compilation_cycles_by_tile", columns);
+    while (pl_rows_next(&rows)) {
+        uint64_t id;
+        size_t size_bytes;
+        uint64_t most = 0;
+        uint64_t value;
+        uint64_t length;
+        int got;
+        if (!pl_rows_told(&rows, 0, &id) || pl_rows_is_null(&rows, 1))
+            continue;
+        const uint8_t *rle = pl_rows_blob(&rows, 1, &size_bytes);
+        pl_runs runs = pl_runs_begin(rle, size_bytes);
+        bool is_cut = !part->is_all && count_runs(rle, size_bytes) == r->profile->target.num_tiles;
+        uint64_t tile = 0;
+        while ((got = pl_runs_next(&runs, &value, &length)) > 0) {
+            bool counts = !is_cut || (tile < part->end_tile && tile + length > part->first_tile);
+            most = counts && value > most ? value : most;
+            tile += is_cut ? length : 0;
+        }
+        if (got < 0)
+            pl_rows_fail(&rows, 1, "is damaged: it ends inside a number or a run");
+        pl_outcome_has(&r->database.outcome,
+                       add_number(slowest, id, most < max_cycles ? most : max_cycles),
+                       "the cycles of the programs");
+    }
+    pl_id_map_sort(&slowest->ids);
+}
+
+/* Reads the estimates of a table whose rows refer to compilation_cycles_by_tile, by one id per IPU:
+ * the slowest IPU of the part counts. `numbering` leads from ids of rows to the numbers to use; NULL:
+ * the ids. */
+static void read_estimates(pl_reading *r, pl_rows rows, const pl_id_map *numbering,
+                           const numbers *slowest, numbers *estimates) {
+    while (pl_rows_next(&rows)) {
+        uint64_t id;
+        size_t size_bytes;
+        const uint8_t *cursor = pl_rows_blob(&rows, 1, &size_bytes);
+        const uint8_t *end = cursor + size_bytes;
+        uint64_t most = 0;
         uint64_t reference;
         uint64_t cycles;
-        if (!pl_varint_read(&cursor, end, &reference))
-            return pl_rows_fail(rows, 1, error, "is damaged: it ends inside a number");
-        if (pl_part_has_place(r->part, place++, count) &&
-            find_number(r->slowest, reference, &cycles)) {
-            is_known = true;
-            most = cycles > most ? cycles : most;
+        bool is_known = false;
+        size_t place = 0;
+        size_t count = 0;
+        if (!pl_rows_told(&rows, 0, &id))
+            continue;
+        pl_varint_list_count(cursor, size_bytes, &count);
+        if (numbering != NULL)
+            id = pl_id_map_find(numbering, id);
+        while (cursor < end && pl_varint_read(&cursor, end, &reference)) {
+            if (pl_part_has_place(&r->part, place++, count) &&
+                find_number(slowest, reference, &cycles)) {
+                is_known = true;
+                most = cycles > most ? cycles : most;
+            }
         }
+        if (cursor < end)
+            pl_rows_fail(&rows, 1, "is damaged: it ends inside a number");
+        pl_outcome_has(&r->database.outcome, !is_known || add_number(estimates, id, most),
+                       "the cycles of the programs");
     }
-    return !is_known || add_number(r->found, id, most)
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the cycles of the programs");
+    pl_id_map_sort(&estimates->ids);
 }
 
-static popliner_status take_repeat(void *user, pl_rows *rows, popliner_error *error) {
-    const cycles_reader *r = user;
-    uint64_t id;
-    uint64_t count;
-    if (pl_rows_told(rows, 0, &id) && pl_rows_told(rows, 1, &count) &&
-        !add_number(r->found, id, count < UINT32_MAX ? count : UINT32_MAX))
-        return pl_fail_memory(error, "the repeats");
-    return POPLINER_OK;
-}
-
-/* Reads two columns of an optional table: ids, and what `take` makes of the other. */
-static popliner_status read_numbers(const pl_database *database, const char *name,
-                                    const pl_column columns[2], pl_take_row take, cycles_reader *r,
-                                    popliner_error *error) {
-    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
-    popliner_status status = pl_table_read(database, &table, take, r, error);
-    pl_id_map_sort(&r->found->ids);
-    return status;
+static void read_repeats(pl_database *database, numbers *repeats) {
+    static const pl_column columns[] = {{"id", false}, {"repeat_count", false}};
+    pl_rows rows = open_pairs(database, "program_type_repeat", columns);
+    while (pl_rows_next(&rows)) {
+        uint64_t id;
+        uint64_t count;
+        if (pl_rows_told(&rows, 0, &id) && pl_rows_told(&rows, 1, &count))
+            pl_outcome_has(&database->outcome,
+                           add_number(repeats, id, count < UINT32_MAX ? count : UINT32_MAX),
+                           "the repeats");
+    }
+    pl_id_map_sort(&repeats->ids);
 }
 
 /* The tables of program types, and the columns with their cycles. */
@@ -342,18 +328,12 @@ static const struct {
 };
 
 /* Sets the estimate of every program, and its repeats. */
-static popliner_status estimate_programs(const pl_database *database, popliner_profile *p,
-                                         const numbers estimates[NUM_TABLES],
-                                         const numbers *repeats, popliner_error *error) {
+static void estimate_programs(pl_database *database, popliner_profile *p,
+                              const numbers estimates[NUM_TABLES], const numbers *repeats) {
     static const pl_column columns[] = {{"variant_index", false}};
     static const pl_table programs = {"programs", PL_TABLE_REQUIRED, columns, 1, "ORDER BY rowid"};
-    pl_rows rows = {0};
-    bool more = false;
-    size_t program = 0;
-    popliner_status status = pl_rows_open(&rows, database, &programs, error);
-    for (; status == POPLINER_OK && program < p->num_programs; program++) {
-        if ((status = pl_rows_next(&rows, &more, error)) != POPLINER_OK || !more)
-            break;
+    pl_rows rows = pl_rows_open(database, &programs);
+    for (size_t program = 0; pl_rows_next(&rows) && program < p->num_programs; program++) {
         popliner_program_type type = (popliner_program_type)p->program_type[program];
         uint64_t index = UINT64_MAX;
         uint64_t value;
@@ -371,19 +351,17 @@ static popliner_status estimate_programs(const pl_database *database, popliner_p
         }
     }
     pl_rows_close(&rows);
-    return status;
 }
 
 /* Replaces all estimates if anything was measured: the two must not be mixed. A program gets the
  * mean of its executions, each with the cycles of its slowest IPU. */
-static popliner_status measure_programs(popliner_profile *p, popliner_error *error) {
+static void measure_programs(popliner_profile *p, pl_outcome *outcome) {
     uint64_t *cycles = pl_new_array(p->num_programs, sizeof *cycles);
     uint64_t *executions = pl_new_array(p->num_programs, sizeof *executions);
     bool is_measured = false;
-    popliner_status status = cycles == NULL || executions == NULL
-                                 ? pl_fail_memory(error, "the steps of the execution")
-                                 : POPLINER_OK;
-    for (size_t step = 0; status == POPLINER_OK && step < p->num_execution_steps; step++) {
+    const bool is_well =
+        pl_outcome_has(outcome, cycles != NULL && executions != NULL, "the steps of the execution");
+    for (size_t step = 0; is_well && step < p->num_execution_steps; step++) {
         uint32_t program = p->execution_program[step];
         if (program == PL_NONE ||
             p->execution_ipus_start[step] == p->execution_ipus_start[step + 1])
@@ -399,73 +377,56 @@ static popliner_status measure_programs(popliner_profile *p, popliner_error *err
     }
     free(cycles);
     free(executions);
-    return status;
 }
 
-static popliner_status read_cycles(pl_reading *r, popliner_error *error) {
-    static const pl_column slowest_columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
-    static const pl_column repeat_columns[] = {{"id", false}, {"repeat_count", false}};
-    const pl_database *database = &r->database;
+static void read_cycles(pl_reading *r) {
+    pl_database *database = &r->database;
     popliner_profile *p = r->profile;
     numbers slowest = {0};
     numbers repeats = {0};
     numbers estimates[NUM_TABLES] = {{.count = 0}};
-    cycles_reader reader = {.part = &r->part, .num_tiles = p->target.num_tiles, .found = &slowest};
     p->num_timed_programs = p->num_programs;
-    popliner_status status = pl_profile_allocate(p, &p->num_timed_programs)
-                                 ? read_numbers(database, "compilation_cycles_by_tile",
-                                                slowest_columns, take_slowest_tile, &reader, error)
-                                 : pl_fail_memory(error, "the cycles of the programs");
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
+    if (!pl_outcome_has(&database->outcome, pl_profile_allocate(p, &p->num_timed_programs),
+                        "the cycles of the programs"))
+        return;
+    for (size_t i = 0; i < p->num_programs; i++)
         p->program_repeats[i] = 1;
-    reader.slowest = &slowest;
-    for (int i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
-        reader.numbering = i == EXECUTES ? &r->ids.compute_sets : NULL;
-        reader.found = &estimates[i];
-        status = read_numbers(database, tables[i].name, tables[i].columns, take_estimate, &reader,
-                              error);
-    }
-    reader.found = &repeats;
-    if (status == POPLINER_OK)
-        status = read_numbers(database, "program_type_repeat", repeat_columns, take_repeat, &reader,
-                              error);
-    if (status == POPLINER_OK)
-        status = estimate_programs(database, p, estimates, &repeats, error);
-    if (status == POPLINER_OK)
-        status = measure_programs(p, error);
+    read_slowest_tiles(r, &slowest);
+    for (int i = 0; i < NUM_TABLES; i++)
+        read_estimates(r, open_pairs(database, tables[i].name, tables[i].columns),
+                       i == EXECUTES ? &r->ids.compute_sets : NULL, &slowest, &estimates[i]);
+    read_repeats(database, &repeats);
+    estimate_programs(database, p, estimates, &repeats);
+    measure_programs(p, &database->outcome);
     /* nothing uses the repeats without cycles */
-    if (status == POPLINER_OK && pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
+    if (pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
         p->num_timed_programs = 0;
     free_numbers(&slowest);
     free_numbers(&repeats);
     for (int table = 0; table < NUM_TABLES; table++)
         free_numbers(&estimates[table]);
-    return status;
 }
 
 /* ---- The whole execution ---- */
 
-popliner_status pl_profile_read_execution(pl_reading *r, popliner_error *error) {
-    const pl_database *database = &r->database;
+void pl_profile_read_execution(pl_reading *r) {
     const popliner_listener *listener = r->options->listener;
     const popliner_profile *profile = r->profile;
-    execution x = {.reading = r, .profile = r->profile, .part = &r->part, .ids = &r->ids};
-    popliner_status status = read_steps(database, &x, error);
-    if (status == POPLINER_OK)
-        status = read_ipus(&x, error);
-    if (status == POPLINER_OK)
-        status = read_runs(&x, error);
-    if (status == POPLINER_OK && x.num_senseless > 0)
+    execution x = {.reading = r, .profile = r->profile, .ids = &r->ids};
+    read_steps(&x);
+    read_ipus(&x);
+    read_runs(&x);
+    if (pl_database_is_well(&r->database) && x.num_senseless > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Ignored wrong values of %zu executed steps: unknown program, no cycles or "
                 "impossible balance.",
                 x.num_senseless);
-    if (status == POPLINER_OK && profile->num_runs > 0 &&
+    if (pl_database_is_well(&r->database) && profile->num_runs > 0 &&
         x.num_run_steps != profile->num_execution_steps)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "The runs have %llu steps in total, but %zu are recorded: steps may count in the "
                 "wrong run.",
                 (unsigned long long)x.num_run_steps, profile->num_execution_steps);
     pl_id_map_free(&x.steps);
-    return status == POPLINER_OK ? read_cycles(r, error) : status;
+    read_cycles(r);
 }

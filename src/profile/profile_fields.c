@@ -131,11 +131,11 @@ static const row rows[] = {
     ROW(class_ranges_start, num_classes, "equivalence classes", STARTS(num_ranges)),
     ROW(range_first_step, num_ranges, NULL, ANY),
     ROW(range_end_step, num_ranges, NULL, ANY),
-    ROW(unlowered_name, num_unlowered, "names", STRING),
+    READ(unlowered_name, num_unlowered, "names", "name", TEXT | NEEDED, STRING),
     ROW(unlowered_debug_context, num_unlowered, NULL, ANY),
     ROW(unlowered_size_bytes, num_unlowered, NULL, ANY),
     ROW(unlowered_num_pieces, num_unlowered, NULL, ANY),
-    ROW(category_name, num_categories, "names", STRING),
+    READ(category_name, num_categories, "names", "name", TEXT | NEEDED, STRING),
     ROW(category, num_categories, "categories", BELOW(PL_NUM_CATEGORIES)),
     ROW(category_memory, num_category_parts, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
     READ(tile_total_bytes, target.num_tiles, "numbers by tile", "total", NUMBER_OR_0 | NEEDED,
@@ -325,24 +325,25 @@ size_t pl_reading_columns(pl_reading *r, const size_t *count, pl_column *columns
 }
 
 /* Reads a column of the current row into position `place` of its array. */
-static popliner_status take_column(popliner_profile *p, const row *r, size_t place, pl_rows *from,
-                                   int column, popliner_error *error) {
+static void take_column(popliner_profile *p, const row *r, size_t place, pl_rows *from,
+                        int column) {
     const uint64_t most = r->range.kind == KIND_BELOW ? r->range.limit - 1 : INT64_MAX;
     uint64_t number = 0;
     void *items = items_of(p, r);
-    popliner_status status = POPLINER_OK;
     switch (r->reading & ~NEEDED) {
     case TEXT:
         number = pl_profile_add_string(p, pl_rows_text(from, column));
         ((pl_string *)items)[place] = (pl_string)number;
-        return number == PL_NONE ? pl_fail_memory(error, "the profile") : POPLINER_OK;
+        pl_outcome_has(&from->database->outcome, number != PL_NONE, "the profile");
+        return;
     case SERIES:
-        return pl_profile_read_series(p, from, column, &((pl_series *)items)[place], error);
+        ((pl_series *)items)[place] = pl_profile_read_series(p, from, column);
+        return;
     case NUMBER:
-        status = pl_rows_number(from, column, most, &number, error);
+        number = pl_rows_number(from, column, most);
         break;
     case NUMBER_OR_0:
-        status = pl_rows_number_or(from, column, most, 0, &number, error);
+        number = pl_rows_number_or(from, column, most, 0);
         break;
     case FLAG:
         pl_rows_told(from, column, &number);
@@ -351,19 +352,15 @@ static popliner_status take_column(popliner_profile *p, const row *r, size_t pla
     default:
         pl_rows_told(from, column, &number);
     }
-    if (status == POPLINER_OK && r->item_size == sizeof(uint8_t))
+    if (r->item_size == sizeof(uint8_t))
         ((uint8_t *)items)[place] = (uint8_t)number;
-    else if (status == POPLINER_OK)
+    else
         ((uint64_t *)items)[place] = number;
-    return status;
 }
 
-popliner_status pl_reading_take(pl_reading *r, pl_rows *from, size_t place, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < r->num_fields; i++)
-        status = take_column(r->profile, &rows[r->fields[i]], place, from, r->first_column + (int)i,
-                             error);
-    return status;
+void pl_reading_take(pl_reading *r, pl_rows *from, size_t place) {
+    for (size_t i = 0; i < r->num_fields; i++)
+        take_column(r->profile, &rows[r->fields[i]], place, from, r->first_column + (int)i);
 }
 
 /* ---- Checks of one array ---- */

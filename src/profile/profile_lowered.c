@@ -9,9 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
-
 enum {
     BIT_ALLOCATED = 1,
     BIT_EXECUTABLE = 8,
@@ -66,27 +63,14 @@ typedef struct lowered {
     const pl_side_task *side_task;
 } lowered;
 
-/* Queries one number of a table; 0 if the table does not exist. */
-static popliner_status ask(const pl_database *database, const char *table, const char *what,
-                           uint64_t *number, popliner_error *error) {
-    sqlite3_stmt *statement = NULL;
-    pl_text sql = {0};
-    bool found = false;
-    *number = 0;
-    popliner_status status = pl_database_has_table(database, table, &found, error);
-    if (status != POPLINER_OK || !found)
-        return status;
-    pl_text_format(&sql, "SELECT %s FROM \"%s\"", what, table);
-    if (sql.failed)
-        status = pl_fail_memory(error, "a query");
-    else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &statement, NULL) != SQLITE_OK ||
-             sqlite3_step(statement) != SQLITE_ROW)
-        status = pl_database_fail(database, "counting the rows of a table", error);
-    else
-        *number = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    free(sql.data);
-    return status;
+/* Counts the rows of a table; 0 if the table does not exist. */
+static uint64_t count_rows(pl_database *database, const char *table) {
+    char sql[100];
+    int64_t number = 0;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM \"%s\"", table);
+    if (pl_database_has_table(database, table))
+        pl_database_ask(database, sql, NULL, "counting the rows of a table", &number);
+    return (uint64_t)number;
 }
 
 /* Returns how a variable is placed. An alignment that is no power of two, which no file has, counts
@@ -127,55 +111,33 @@ static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i
     return true;
 }
 
-/* Stores a row of vars_info at `i`, whatever it holds. */
-static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, uint64_t *id,
-                                     popliner_error *error) {
+/* Stores a row of vars_info at `i`, whatever it holds; returns its id. */
+static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     popliner_profile *profile = l->profile;
     const pl_profile_ids *ids = l->ids;
-    uint64_t tile = 0;
-    uint64_t size_bytes = 0;
-    uint64_t offset = 0;
-    uint64_t class_id = 0;
-    uint64_t unlowered_id = 0;
-    uint64_t category_id = 0;
-    uint64_t bits = 0;
     uint64_t alignment = 1;
-    popliner_status status = pl_rows_number(rows, VAR_ID, INT64_MAX, id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, TILE, profile->target.num_tiles - 1, &tile, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, BITSET, INT64_MAX, BIT_ALLOCATED, &bits, error);
-    if (status != POPLINER_OK)
-        return status;
-    l->tile[i] = (uint32_t)tile;
+    uint64_t id = pl_rows_number(rows, VAR_ID, INT64_MAX);
+    l->tile[i] = (uint32_t)pl_rows_number(rows, TILE, profile->target.num_tiles - 1);
+    uint64_t bits = pl_rows_number_or(rows, BITSET, INT64_MAX, BIT_ALLOCATED);
     profile->variable_unlowered[i] = PL_NONE;
     if ((bits & BIT_ALLOCATED) == 0)
-        return POPLINER_OK; /* the other columns are undefined */
+        return id; /* the other columns are undefined */
 
-    status = pl_rows_number(rows, SIZE_BYTES, UINT32_MAX, &size_bytes, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, EQUIVALENCE_CLASS, INT64_MAX, &class_id, error);
-    if (status == POPLINER_OK)
-        status =
-            pl_rows_number_or(rows, UNLOWERED_VAR_ID, INT64_MAX, UINT64_MAX, &unlowered_id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, OFFSET, UINT32_MAX, 0, &offset, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, CATEGORY, INT64_MAX, UINT64_MAX, &category_id, error);
-    if (status != POPLINER_OK)
-        return status;
+    uint64_t size_bytes = pl_rows_number(rows, SIZE_BYTES, UINT32_MAX);
+    uint64_t class_id = pl_rows_number(rows, EQUIVALENCE_CLASS, INT64_MAX);
+    uint64_t unlowered_id = pl_rows_number_or(rows, UNLOWERED_VAR_ID, INT64_MAX, UINT64_MAX);
+    uint64_t offset = pl_rows_number_or(rows, OFFSET, UINT32_MAX, 0);
+    uint64_t category_id = pl_rows_number_or(rows, CATEGORY, INT64_MAX, UINT64_MAX);
     uint32_t class_index = pl_id_map_find(&ids->classes, class_id);
     if (class_index == PL_NONE)
-        return pl_rows_fail(rows, EQUIVALENCE_CLASS, error,
-                            "is %llu, which table eq_classes does not have",
-                            (unsigned long long)class_id);
+        pl_rows_fail(rows, EQUIVALENCE_CLASS, "is %llu, which table eq_classes does not have",
+                     (unsigned long long)class_id);
     uint32_t category = 0; /* the nameless one of files without a table of categories */
     if (category_id != UINT64_MAX && ids->categories.count > 0)
         category = pl_id_map_find(&ids->categories, category_id);
     if (category == PL_NONE)
-        return pl_rows_fail(rows, CATEGORY, error,
-                            "is %llu, which table var_categories does not have",
-                            (unsigned long long)category_id);
+        pl_rows_fail(rows, CATEGORY, "is %llu, which table var_categories does not have",
+                     (unsigned long long)category_id);
     profile->variable_size_bytes[i] = (uint32_t)size_bytes;
     profile->variable_offset[i] = (uint32_t)offset;
     profile->variable_class[i] = class_index;
@@ -184,7 +146,7 @@ static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, 
     profile->variable_placing[i] = placing_of(alignment, bits);
     if (unlowered_id != UINT64_MAX)
         profile->variable_unlowered[i] = pl_id_map_find(&ids->unlowered, unlowered_id);
-    return POPLINER_OK;
+    return id;
 }
 
 /* Moves the items of an array to their new positions. */
@@ -231,19 +193,20 @@ static bool find_places_by_tile(const lowered *l, const pl_id_map *ids, uint32_t
     return memory;
 }
 
-/* Sorts the lowered variables by tile, and those of a tile by id, and counts them by tile. */
-static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_error *error) {
+/* Sorts the lowered variables by tile, and those of a tile by id, and counts them by tile. False if
+ * memory is short. */
+static bool sort_by_tile(const lowered *l, pl_id_map *ids) {
     popliner_profile *p = l->profile;
     size_t num_tiles = p->target.num_tiles;
     p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
     if (p->tile_variables_start == NULL)
-        return pl_fail_memory(error, "the tiles");
+        return false;
     for (size_t i = 0; i < p->num_variables; i++)
         p->tile_variables_start[l->tile[i] + 1]++;
     for (size_t tile = 0; tile < num_tiles; tile++)
         p->tile_variables_start[tile + 1] += p->tile_variables_start[tile];
     if (are_sorted(l, ids))
-        return POPLINER_OK;
+        return true;
 
     uint32_t *new_place = pl_new_array(p->num_variables, sizeof *new_place);
     pl_field fields[PL_MAX_FIELDS];
@@ -255,7 +218,7 @@ static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_e
     for (size_t i = 0; memory && i < p->num_apart; i++)
         p->apart_variable[i] = new_place[p->apart_variable[i]];
     free(new_place);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the lowered variables");
+    return memory;
 }
 
 /* ---- Constraints ---- */
@@ -359,27 +322,25 @@ static bool take_constraints(pl_rows *rows, size_t row, constraints *c) {
     return true;
 }
 
-static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, size_t row,
-                                     popliner_error *error) {
+static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
     lowered *l = user;
     size_t place = first_place(l->scan, piece) + row;
     uint64_t id = 0;
-    if (place >= end_place(l, piece))
-        return pl_fail(
-            error, POPLINER_ERROR_INPUT,
+    int64_t values[NUM_COLUMNS];
+    if (place >= end_place(l, piece)) {
+        pl_outcome_fail(
+            &rows->database->outcome, POPLINER_ERROR_INPUT,
             "%s: grew while it was being read; read it again when no program writes it any more",
             rows->database->path);
-    int64_t values[NUM_COLUMNS];
-    popliner_status status = POPLINER_OK;
+        return;
+    }
     if (pl_rows_plain_numbers(rows, NUM_PLAIN_COLUMNS, values) &&
         put_plain_variable(values, l, place))
         id = (uint64_t)values[VAR_ID];
     else
-        status = read_variable(rows, l, place, &id, error);
-    if (status == POPLINER_OK &&
-        (!keep_id(l, piece, row, id) || !take_constraints(rows, row, &l->apart[piece])))
-        status = pl_fail_memory(error, "the lowered variables");
-    return status;
+        id = read_variable(rows, l, place);
+    if (!keep_id(l, piece, row, id) || !take_constraints(rows, row, &l->apart[piece]))
+        pl_outcome_fail_memory(&rows->database->outcome, "the lowered variables");
 }
 
 static void do_side_task(void *user) {
@@ -422,48 +383,49 @@ static bool join_pieces(const lowered *l, pl_id_map *ids) {
 }
 
 /* Decides whether the keys are dense enough to be array indices: a row takes more than 4 bytes of
- * the file. If not, the table is one piece and its rows are counted. */
-static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_error *error) {
+ * the file. If not, the table is one piece and its rows are counted. Returns the number of indices. */
+static size_t find_places(pl_scan *scan) {
+    pl_outcome *outcome = &scan->database->outcome;
+    const char *path = scan->database->path;
     struct stat info = {0};
     uint64_t count = 0;
-    popliner_status status = POPLINER_OK;
-    if (scan->found && !scan->is_open && stat(scan->database->path, &info) == 0 &&
+    if (scan->found && !scan->is_open && stat(path, &info) == 0 &&
         scan->highest - scan->lowest < info.st_size / 4) {
         count = (uint64_t)(scan->highest - scan->lowest) + 1;
-    } else {
+    } else if (pl_database_is_well(scan->database)) {
         if (scan->found)
             pl_scan_do_not_cut(scan);
-        status = ask(scan->database, "vars_info", "count(*)", &count, error);
+        count = count_rows(scan->database, "vars_info");
     }
-    if (status == POPLINER_OK && count == 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: has no lowered variables (table vars_info); compile again with the "
-                       "engine option autoReport.outputLoweredVars set to true%s",
-                       scan->database->path,
-                       pl_is_beside(scan->database->path, "vars.capnp")
-                           ? " (popliner does not read vars.capnp, whose format is not public)"
-                           : "");
-    if (status == POPLINER_OK && count >= PL_NONE)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",
-                       scan->database->path);
-    *num_places = (size_t)count;
-    return status;
+    if (count == 0)
+        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
+                        "%s: has no lowered variables (table vars_info); compile again with the "
+                        "engine option autoReport.outputLoweredVars set to true%s",
+                        path,
+                        pl_is_beside(path, "vars.capnp")
+                            ? " (popliner does not read vars.capnp, whose format is not public)"
+                            : "");
+    if (count >= PL_NONE)
+        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",
+                        path);
+    return (size_t)count;
 }
 
 /* Rejects a profile that the memory cannot hold before the machine swaps, or other programs are
  * killed. */
-static popliner_status check_memory(const pl_database *database, size_t num_variables,
-                                    popliner_error *error) {
+static void check_memory(pl_database *database, size_t num_variables) {
     /* A tenth less than runs of the whole command were measured to take, so that nothing is
      * rejected that would fit. */
     enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8 };
-    uint64_t num_regions = 0;
-    popliner_error ignored; /* the reader of that table reports damage */
-    ask(database, "exchange_regions", "count(*)", &num_regions, &ignored);
-    uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE + num_regions * BYTES_PER_REGION;
     char what[80];
+    const pl_outcome before = database->outcome;
+    database->outcome.error = NULL; /* the reader of that table reports damage */
+    uint64_t num_regions = count_rows(database, "exchange_regions");
+    database->outcome = before;
     snprintf(what, sizeof what, "%zu lowered variables and what uses them", num_variables);
-    return pl_bounds_take(database->bounds, database->path, what, 1, needed, error);
+    pl_database_take_bytes(database, what, 1,
+                           num_variables * (uint64_t)BYTES_PER_VARIABLE +
+                               num_regions * BYTES_PER_REGION);
 }
 
 static bool allocate_variables(lowered *l, size_t count) {
@@ -484,11 +446,31 @@ void pl_profile_sum_up_pieces(popliner_profile *p) {
     }
 }
 
-popliner_status pl_profile_read_lowered(pl_reading *r, popliner_error *error) {
-    const pl_database *database = &r->database;
-    pl_profile_ids *ids = &r->ids;
-    lowered l = {.profile = r->profile, .ids = ids, .side_task = r->side_task};
-    pl_scan scan = {.database = database,
+/* Reads the pieces, and makes the arrays of them. */
+static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
+    pl_database *database = scan->database;
+    bool memory = (l->piece_ids = pl_new_array(scan->num_pieces, sizeof *l->piece_ids)) != NULL &&
+                  (l->apart = pl_new_array(scan->num_pieces, sizeof *l->apart)) != NULL &&
+                  allocate_variables(l, l->num_places);
+    if (!pl_outcome_has(&database->outcome, memory, "the lowered variables"))
+        return;
+    pl_scan_run(scan);
+    if (scan->is_open && scan->pieces[0].num_rows < l->num_places)
+        pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
+                        "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
+                        database->path, scan->pieces[0].num_rows, l->num_places);
+    if (!pl_database_is_well(database))
+        return;
+    memory = join_pieces(l, ids) && join_constraints(l) && sort_by_tile(l, ids) &&
+             find_constrained(l->profile);
+    if (pl_outcome_has(&database->outcome, memory, "the lowered variables"))
+        pl_profile_sum_up_pieces(l->profile);
+    pl_id_map_sort(ids);
+}
+
+void pl_profile_read_lowered(pl_reading *r) {
+    lowered l = {.profile = r->profile, .ids = &r->ids, .side_task = r->side_task};
+    pl_scan scan = {.database = &r->database,
                     .table = "vars_info",
                     .columns = columns,
                     .num_columns = NUM_COLUMNS,
@@ -500,36 +482,11 @@ popliner_status pl_profile_read_lowered(pl_reading *r, popliner_error *error) {
                     .side_task = r->side_task == NULL ? NULL : do_side_task,
                     .user = &l};
     l.scan = &scan;
-    popliner_status status = pl_scan_open(&scan, error);
-    if (status == POPLINER_OK)
-        status = find_places(&scan, &l.num_places, error);
-    if (status == POPLINER_OK)
-        status = check_memory(database, l.num_places, error);
-    if (status != POPLINER_OK)
-        goto done;
-    l.piece_ids = pl_new_array(scan.num_pieces, sizeof *l.piece_ids);
-    l.apart = pl_new_array(scan.num_pieces, sizeof *l.apart);
-    if (l.piece_ids == NULL || l.apart == NULL || !allocate_variables(&l, l.num_places)) {
-        status = pl_fail_memory(error, "the lowered variables");
-        goto done;
-    }
-    status = pl_scan_run(&scan, error);
-    if (status == POPLINER_OK && scan.is_open && scan.pieces[0].num_rows < l.num_places)
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
-                         database->path, scan.pieces[0].num_rows, l.num_places);
-    if (status == POPLINER_OK && !join_pieces(&l, &ids->variables))
-        status = pl_fail_memory(error, "the lowered variables");
-    if (status == POPLINER_OK && !join_constraints(&l))
-        status = pl_fail_memory(error, "the lowered variables");
-    if (status == POPLINER_OK)
-        status = sort_by_tile(&l, &ids->variables, error);
-    if (status == POPLINER_OK && !find_constrained(r->profile))
-        status = pl_fail_memory(error, "the lowered variables");
-    if (status == POPLINER_OK)
-        pl_profile_sum_up_pieces(r->profile);
-    pl_id_map_sort(&ids->variables);
-done:
+    pl_scan_open(&scan);
+    l.num_places = find_places(&scan);
+    check_memory(&r->database, l.num_places);
+    if (pl_database_is_well(&r->database))
+        read_pieces(&l, &scan, &r->ids.variables);
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
         free(l.piece_ids[i]);
     for (size_t i = 0; l.apart != NULL && i < scan.num_pieces; i++) {
@@ -540,5 +497,4 @@ done:
     free(l.apart);
     free(l.tile);
     pl_scan_close(&scan);
-    return status;
 }

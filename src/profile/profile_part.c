@@ -12,21 +12,16 @@
 
 /* ---- The compiler's account ---- */
 
-static popliner_status take_account(void *user, pl_rows *rows, popliner_error *error) {
-    pl_reading *r = user;
-    popliner_profile *p = r->profile;
-    uint64_t tile = 0;
-    popliner_status status = pl_rows_number(rows, 0, p->target.num_tiles - 1, &tile, error);
-    return status == POPLINER_OK ? pl_reading_take(r, rows, tile, error) : status;
-}
-
-static popliner_status read_tiles(pl_reading *r, popliner_error *error) {
-    popliner_profile *p = r->profile;
+static void read_tiles(pl_reading *r) {
     static const pl_column column = {"tile", true};
     static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, &column, 1, ""};
-    return pl_profile_allocate(p, &p->target.num_tiles)
-               ? pl_reading_fields(r, &table, &p->target.num_tiles, take_account, r, error)
-               : pl_fail_memory(error, "the tiles");
+    size_t *num_tiles = &r->profile->target.num_tiles;
+    if (!pl_outcome_has(&r->database.outcome, pl_profile_allocate(r->profile, num_tiles),
+                        "the tiles"))
+        return;
+    pl_rows rows = pl_reading_open(r, &table, num_tiles);
+    while (pl_rows_next(&rows))
+        pl_reading_take(r, &rows, (size_t)pl_rows_number(&rows, 0, *num_tiles - 1));
 }
 
 /* Returns the category of this name, which the account uses as its id; SIZE_MAX if there is
@@ -39,9 +34,7 @@ static size_t find_category(const popliner_profile *p, const char *name) {
     return SIZE_MAX;
 }
 
-static popliner_status read_categories(const pl_database *database,
-                                       const popliner_listener *listener, popliner_profile *p,
-                                       popliner_error *error) {
+static void read_categories(pl_reading *r) {
     static const pl_column columns[] = {{"category_id", true},
                                         {"non_interleaved_non_overlapped", true},
                                         {"non_interleaved_overlapped", true},
@@ -51,16 +44,15 @@ static popliner_status read_categories(const pl_database *database,
                                         {"overflowed_overlapped", true}};
     static const pl_table table = {"memory_by_category", PL_TABLE_WHOLE, columns,
                                    PL_NUM_CATEGORY_PARTS + 1, ""};
-    pl_rows rows = {0};
-    bool more = false;
+    popliner_profile *p = r->profile;
     size_t num_unknown = 0;
     p->category_memory =
         pl_new_array(p->num_categories * PL_NUM_CATEGORY_PARTS, sizeof *p->category_memory);
-    if (p->category_memory == NULL)
-        return pl_fail_memory(error, "the categories of memory");
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
+    if (!pl_outcome_has(&r->database.outcome, p->category_memory != NULL,
+                        "the categories of memory"))
+        return;
+    pl_rows rows = pl_rows_open(&r->database, &table);
+    while (pl_rows_next(&rows)) {
         size_t category =
             pl_rows_is_null(&rows, 0) ? SIZE_MAX : find_category(p, pl_rows_text(&rows, 0));
         if (category == SIZE_MAX) {
@@ -69,22 +61,18 @@ static popliner_status read_categories(const pl_database *database,
         }
         p->num_category_parts = p->num_categories * PL_NUM_CATEGORY_PARTS;
         pl_series *parts = p->category_memory + category * PL_NUM_CATEGORY_PARTS;
-        for (int i = 0; status == POPLINER_OK && i < PL_NUM_CATEGORY_PARTS; i++)
-            status = pl_profile_read_list_series(p, &rows, i + 1, &parts[i], error);
+        for (int i = 0; i < PL_NUM_CATEGORY_PARTS; i++)
+            parts[i] = pl_profile_read_list_series(p, &rows, i + 1);
     }
-    pl_rows_close(&rows);
     if (num_unknown > 0)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
+        pl_tell(r->options->listener, POPLINER_LEVEL_WARNING,
                 "Ignored the memory of %zu categories that the profile does not describe.",
                 num_unknown);
-    return status;
 }
 
-popliner_status pl_profile_read_tiles(pl_reading *r, popliner_error *error) {
-    popliner_status status = read_tiles(r, error);
-    if (status == POPLINER_OK)
-        status = read_categories(&r->database, r->options->listener, r->profile, error);
-    return status;
+void pl_profile_read_tiles(pl_reading *r) {
+    read_tiles(r);
+    read_categories(r);
 }
 
 /* ---- The part ---- */
@@ -97,25 +85,19 @@ static bool target_fits(const pl_target *t) {
            t->num_ipus / t->ipus_per_replica == t->num_replicas;
 }
 
-static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *error) {
-    uint64_t *end_tile = user;
-    uint64_t tile = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX - 1, &tile, error);
-    *end_tile = tile >= *end_tile ? tile + 1 : *end_tile;
-    return status;
-}
-
 /* A program is compiled for one replica, and it is unknown whether a profile then has the tiles of
  * one replica or of all. If the account by tile has those of one, there are no others. */
-static popliner_status find_held_tiles(const pl_database *database, pl_target *target,
-                                       popliner_error *error) {
+static void find_held_tiles(pl_database *database, pl_target *target) {
     static const pl_column columns[] = {{"tile", true}};
     static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, columns, 1, ""};
     uint64_t end_tile = 0;
-    popliner_status status = pl_table_read(database, &table, take_tile, &end_tile, error);
-    if (status == POPLINER_OK && end_tile == target->num_tiles / target->num_replicas)
+    pl_rows rows = pl_rows_open(database, &table);
+    while (pl_rows_next(&rows)) {
+        uint64_t tile = pl_rows_number(&rows, 0, INT64_MAX - 1);
+        end_tile = tile >= end_tile ? tile + 1 : end_tile;
+    }
+    if (end_tile == target->num_tiles / target->num_replicas)
         target->num_tiles = (size_t)end_tile;
-    return status;
 }
 
 static void warn(const pl_part *part, const pl_target *target, const popliner_listener *listener) {
@@ -132,7 +114,8 @@ static void warn(const pl_part *part, const pl_target *target, const popliner_li
                 num_ipus);
 }
 
-popliner_status pl_part_find(pl_reading *r, popliner_error *error) {
+void pl_part_find(pl_reading *r) {
+    pl_outcome *outcome = &r->database.outcome;
     const pl_read_options *options = r->options;
     pl_part *part = &r->part;
     pl_target *t = &r->profile->target;
@@ -148,19 +131,20 @@ popliner_status pl_part_find(pl_reading *r, popliner_error *error) {
     part->end_ipu = part->replica_ipus;
     part->end_tile = part->replica_tiles;
     if (part->is_one_ipu && !fits)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: table target_info has %zu tiles, but %zu IPUs of %zu tiles and %zu "
-                       "replicas of %zu IPUs; leave out %s",
-                       r->path, t->num_tiles, t->num_ipus, t->tiles_per_ipu, t->num_replicas,
-                       t->ipus_per_replica, name);
-    if (part->is_one_ipu && options->ipu >= part->replica_ipus) {
-        if (part->replica_ipus == 1)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "%s %zu: the profile has one IPU; use 0",
-                           name, options->ipu);
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s %zu: the profile has %zu IPUs; use 0 to %zu", name, options->ipu,
-                       part->replica_ipus, part->replica_ipus - 1);
-    }
+        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
+                        "%s: table target_info has %zu tiles, but %zu IPUs of %zu tiles and %zu "
+                        "replicas of %zu IPUs; leave out %s",
+                        r->path, t->num_tiles, t->num_ipus, t->tiles_per_ipu, t->num_replicas,
+                        t->ipus_per_replica, name);
+    if (part->is_one_ipu && options->ipu >= part->replica_ipus && part->replica_ipus == 1)
+        pl_outcome_fail(outcome, POPLINER_ERROR_USAGE, "%s %zu: the profile has one IPU; use 0",
+                        name, options->ipu);
+    if (part->is_one_ipu && options->ipu >= part->replica_ipus)
+        pl_outcome_fail(outcome, POPLINER_ERROR_USAGE,
+                        "%s %zu: the profile has %zu IPUs; use 0 to %zu", name, options->ipu,
+                        part->replica_ipus, part->replica_ipus - 1);
+    if (outcome->status != POPLINER_OK)
+        return;
     if (part->is_one_ipu) {
         part->first_ipu = options->ipu;
         part->end_ipu = options->ipu + 1;
@@ -169,7 +153,8 @@ popliner_status pl_part_find(pl_reading *r, popliner_error *error) {
     }
     part->is_all = part->end_ipu - part->first_ipu == part->num_ipus;
     warn(part, t, options->listener);
-    return part->is_of_replica ? find_held_tiles(&r->database, t, error) : POPLINER_OK;
+    if (part->is_of_replica)
+        find_held_tiles(&r->database, t);
 }
 
 /* ---- Comparing replicas ---- */

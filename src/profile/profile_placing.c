@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
 #include "profile/profile_readers.h"
 
 /* ---- The order ---- */
@@ -31,24 +29,28 @@ uint64_t pl_placing_key(const popliner_profile *p, size_t variable) {
 /* ---- Elements ---- */
 
 /* Reads them up to where they do not ascend, or are more than any tile has. */
-static popliner_status take_elements(void *user, pl_rows *rows, popliner_error *error) {
+static void read_elements(pl_database *database, popliner_profile *p) {
     enum { MAX_ELEMENTS = 1 << 12 };
-    popliner_profile *p = user;
-    size_t size_bytes = 0;
+    static const pl_column columns[] = {{"memoryElementOffsets", false}};
+    static const pl_table table = {"target_info", PL_TABLE_OPTIONAL, columns, 1, ""};
     size_t capacity = 0;
     uint64_t offset = 0;
-    if (p->num_elements > 0 || pl_rows_is_null(rows, 0))
-        return POPLINER_OK;
-    const uint8_t *blob = pl_rows_blob(rows, 0, &size_bytes);
-    const uint8_t *end = pl_blob_end(blob, size_bytes);
-    while (p->num_elements < MAX_ELEMENTS && pl_varint_read(&blob, end, &offset)) {
-        if (p->num_elements > 0 && offset <= p->element_offset[p->num_elements - 1])
-            break;
-        if (!pl_profile_reserve(p, &p->num_elements, &capacity))
-            return pl_fail_memory(error, "the profile");
-        p->element_offset[p->num_elements++] = offset;
+    pl_rows rows = pl_rows_open(database, &table);
+    while (pl_rows_next(&rows)) {
+        size_t size_bytes = 0;
+        const uint8_t *blob = pl_rows_blob(&rows, 0, &size_bytes);
+        const uint8_t *end = pl_blob_end(blob, size_bytes);
+        if (p->num_elements > 0 || pl_rows_is_null(&rows, 0))
+            continue;
+        while (p->num_elements < MAX_ELEMENTS && pl_varint_read(&blob, end, &offset)) {
+            if (p->num_elements > 0 && offset <= p->element_offset[p->num_elements - 1])
+                break;
+            if (!pl_outcome_has(&database->outcome,
+                                pl_profile_reserve(p, &p->num_elements, &capacity), "the profile"))
+                break;
+            p->element_offset[p->num_elements++] = offset;
+        }
     }
-    return POPLINER_OK;
 }
 
 /* ---- The recorded order ---- */
@@ -56,9 +58,8 @@ static popliner_status take_elements(void *user, pl_rows *rows, popliner_error *
 typedef struct order_reader {
     popliner_profile *profile;
     const pl_id_map *ids;
-    size_t capacity;  /* of the profile's array */
-    size_t next_tile; /* rows ascend by tile */
-    uint8_t *is_met;  /* [num_variables], NULL at first */
+    size_t capacity; /* of the profile's array */
+    uint8_t *is_met; /* [num_variables], NULL at first */
 } order_reader;
 
 /* Counts the variables of a tile that have bytes. */
@@ -101,34 +102,29 @@ static bool keep_order(order_reader *r, size_t tile, const uint8_t *blob, const 
     return true;
 }
 
-static popliner_status take_order(void *user, pl_rows *rows, popliner_error *error) {
-    order_reader *r = user;
-    popliner_profile *p = r->profile;
-    size_t size_bytes = 0;
-    uint64_t tile = SIZE_MAX;
-    if (!pl_rows_told(rows, 0, &tile) || tile < r->next_tile || tile >= p->target.num_tiles ||
-        pl_rows_is_null(rows, 1))
-        return POPLINER_OK;
-    r->next_tile = (size_t)tile + 1;
-    const uint8_t *blob = pl_rows_blob(rows, 1, &size_bytes);
-    if (r->is_met == NULL)
-        r->is_met = pl_new_array(p->num_variables, sizeof *r->is_met);
-    if (r->is_met == NULL || !keep_order(r, (size_t)tile, blob, pl_blob_end(blob, size_bytes)))
-        return pl_fail_memory(error, "the order of the variables");
-    return POPLINER_OK;
-}
-
-popliner_status pl_profile_read_placing(pl_reading *reading, popliner_error *error) {
-    static const pl_column element_columns[] = {{"memoryElementOffsets", false}};
-    static const pl_table elements = {"target_info", PL_TABLE_OPTIONAL, element_columns, 1, ""};
-    static const pl_column order_columns[] = {{"tile", true}, {"order", true}};
-    static const pl_table orders = {"allocation_order_by_tile", PL_TABLE_WHOLE, order_columns, 2,
-                                    "ORDER BY tile"};
+void pl_profile_read_placing(pl_reading *reading) {
+    static const pl_column columns[] = {{"tile", true}, {"order", true}};
+    static const pl_table table = {"allocation_order_by_tile", PL_TABLE_WHOLE, columns, 2,
+                                   "ORDER BY tile"};
     popliner_profile *p = reading->profile;
     order_reader r = {.profile = p, .ids = &reading->ids.variables};
-    popliner_status status = pl_table_read(&reading->database, &elements, take_elements, p, error);
-    if (status == POPLINER_OK)
-        status = pl_table_read(&reading->database, &orders, take_order, &r, error);
+    size_t next_tile = 0; /* rows ascend by tile */
+    read_elements(&reading->database, p);
+    pl_rows rows = pl_rows_open(&reading->database, &table);
+    while (pl_rows_next(&rows)) {
+        size_t size_bytes = 0;
+        uint64_t tile = SIZE_MAX;
+        if (!pl_rows_told(&rows, 0, &tile) || tile < next_tile || tile >= p->target.num_tiles ||
+            pl_rows_is_null(&rows, 1))
+            continue;
+        next_tile = (size_t)tile + 1;
+        const uint8_t *blob = pl_rows_blob(&rows, 1, &size_bytes);
+        if (r.is_met == NULL)
+            r.is_met = pl_new_array(p->num_variables, sizeof *r.is_met);
+        pl_outcome_has(&reading->database.outcome,
+                       r.is_met != NULL &&
+                           keep_order(&r, (size_t)tile, blob, pl_blob_end(blob, size_bytes)),
+                       "the order of the variables");
+    }
     free(r.is_met);
-    return status;
 }

@@ -40,8 +40,7 @@ static inline bool pl_part_has_place(const pl_part *part, size_t place, size_t c
 /* ---- Shared by the steps ---- */
 
 /* Reads a series from an RLE blob that must hold one number per tile; NULL is all zero. */
-popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
-                                       pl_series *series, popliner_error *error);
+pl_series pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column);
 
 /* Maps the ids of the file to our indices. */
 typedef struct pl_profile_ids {
@@ -67,7 +66,7 @@ typedef struct pl_list_room {
     size_t starts;
 } pl_list_room;
 
-/* A profile that is being read. */
+/* A profile that is being read. What fails, fails in the outcome of the database. */
 typedef struct pl_reading {
     const char *path;
     const pl_read_options *options;
@@ -79,43 +78,36 @@ typedef struct pl_reading {
     pl_part part;
     pl_list_room list_room;
     size_t capacity; /* of the arrays that the current table fills: see pl_profile_reserve */
-    /* rows of the table of fields that read columns of the current table, and the number of the
-     * first of these columns */
+    /* columns of the current table; rows of the table of fields that read some of them, and the
+     * number of the first of these */
+    pl_column columns[PL_MAX_COLUMNS];
     uint8_t fields[PL_MAX_COLUMNS];
     size_t num_fields;
     int first_column;
 } pl_reading;
 
-/* Like pl_table_read, with additional columns that are copied into the arrays of length *count: one
+/* Like pl_rows_open, with additional columns that are copied into the arrays of length *count: one
  * for each row of profile_fields.c that has a column. */
-popliner_status pl_reading_fields(pl_reading *reading, const pl_table *table, const size_t *count,
-                                  pl_take_row take, void *user, popliner_error *error);
+pl_rows pl_reading_open(pl_reading *reading, const pl_table *table, const size_t *count);
 
 /* Lists these columns and returns their number. */
 size_t pl_reading_columns(pl_reading *reading, const size_t *count, pl_column *columns);
 
-/* Reads these columns of the current row into position `place` of their arrays. Errors: INPUT,
- * MEMORY. */
-popliner_status pl_reading_take(pl_reading *reading, pl_rows *rows, size_t place,
-                                popliner_error *error);
+/* Reads these columns of the current row into position `place` of their arrays. */
+void pl_reading_take(pl_reading *reading, pl_rows *rows, size_t place);
 
-/* Appends an item to these arrays for the current row; `ids`, which may be NULL, map `id` to it.
- * Errors: INPUT, MEMORY. */
-popliner_status pl_reading_add(pl_reading *reading, pl_rows *rows, size_t *count, pl_id_map *ids,
-                               uint64_t id, popliner_error *error);
+/* Appends an item to these arrays for the current row; `ids`, which may be NULL, map `id` to it. */
+void pl_reading_add(pl_reading *reading, pl_rows *rows, size_t *count, pl_id_map *ids, uint64_t id);
 
-/* Calls `take` with the reading for every row of a table. */
-popliner_status pl_reading_table(pl_reading *reading, const pl_table *table, pl_take_row take,
-                                 popliner_error *error);
+/* Appends an item to these arrays for each row of a table, whose first column has the ids. */
+void pl_reading_ids(pl_reading *reading, const pl_table *table, size_t *count, pl_id_map *ids);
 
-/* Reads an id of the current row, as our index. Errors: INPUT if `ids`, those of the table `table`,
- * do not have it. */
-popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table,
-                              uint32_t *index, popliner_error *error);
+/* Reads an id of the current row, as our index. PL_NONE, with INPUT, if `ids`, those of the table
+ * `table`, do not have it. */
+uint32_t pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table);
 
 /* Reads a series from a list of varints, one number per tile; an empty list is all zero. */
-popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
-                                            pl_series *series, popliner_error *error);
+pl_series pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column);
 
 /* Computes the sizes of unlowered variables from their pieces. O(variables). */
 void pl_profile_sum_up_pieces(popliner_profile *profile);
@@ -151,10 +143,9 @@ typedef struct pl_exchanges {
 } pl_exchanges;
 
 /* Reads the tables of exchanges, all optional, after the lists of variables. The first of several
- * rows of one id counts. Errors: INPUT, MEMORY. */
-popliner_status pl_exchanges_read(const pl_database *database, popliner_profile *profile,
-                                  const pl_profile_ids *ids, pl_exchanges *exchanges,
-                                  popliner_error *error);
+ * rows of one id counts. */
+void pl_exchanges_read(pl_database *database, popliner_profile *profile, const pl_profile_ids *ids,
+                       pl_exchanges *exchanges);
 
 void pl_exchanges_free(pl_exchanges *exchanges);
 
@@ -162,14 +153,13 @@ void pl_exchanges_free(pl_exchanges *exchanges);
 const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id);
 
 /* Reads the lists of one direction, from host_exchange_from_host or host_exchange_to_host; the
- * caller frees entries. Errors: INPUT, MEMORY. */
-popliner_status pl_host_lists_read(const pl_database *database, const char *table,
-                                   const pl_profile_ids *ids, pl_host_lists *lists,
-                                   popliner_error *error);
+ * caller frees entries. */
+void pl_host_lists_read(pl_database *database, const char *table, const pl_profile_ids *ids,
+                        pl_host_lists *lists);
 
 /* ---- The steps, in the order of their dependencies: each a pl_reader ---- */
 
-typedef popliner_status pl_reader(pl_reading *reading, popliner_error *error);
+typedef void pl_reader(pl_reading *reading);
 
 /* Reads the version, which messages about the database then contain, the target, other facts, and
  * the engine options; all but the first two are optional. */
@@ -177,15 +167,13 @@ pl_reader pl_profile_read_target;
 
 /* Finds the part that the options request, after the target was read; if the file has only the
  * tiles of one replica, adjusts the target. Warns if the profile should not be split. Errors: USAGE
- * for an IPU that the profile does not have; INPUT for one whose tiles are unknown, and of reading;
- * MEMORY. O(tiles). */
+ * for an IPU that the profile does not have; INPUT for one whose tiles are unknown. O(tiles). */
 pl_reader pl_part_find;
 
 /* Reads the files of notes in the directory of the profile, unless they are to be left out: one row
  * for each value, named by the keys and list positions that lead to it, with points between. A
  * missing file has no rows. A file that cannot be read, is larger than a MiB or is not JSON has
- * none either, and the listener is warned, as it is of more values than are stored. Errors:
- * MEMORY. */
+ * none either, and the listener is warned, as it is of more values than are stored. */
 pl_reader pl_report_notes_read;
 
 /* Reads categories, unlowered variables and equivalence classes. */
@@ -219,12 +207,12 @@ pl_reader pl_profile_read_tiles;
 
 /* Fills profile->absence: one sentence for each missing optional table or column that answers
  * depend on. A table without rows lacks no column; the table of a program type is missing only if
- * the profile has such programs. Errors: INPUT, MEMORY. */
+ * the profile has such programs. */
 pl_reader pl_schema_find_absences;
 
-/* Runs the consistency checks. Skips a relation if the file lacks a table or column of it. Errors:
- * INPUT, MEMORY; a breach is not an error. Cost: a few passes over the lowered variables, on as
- * many threads as the database has connections, and one over the compiler's account of vertices. */
+/* Runs the consistency checks. Skips a relation if the file lacks a table or column of it. A breach
+ * is not an error. Cost: a few passes over the lowered variables, on as many threads as the database
+ * has connections, and one over the compiler's account of vertices. */
 pl_reader pl_profile_find_checks;
 
 /* ---- After the steps ---- */

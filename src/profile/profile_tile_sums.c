@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/growth.h"
 #include "base/threads.h"
 
@@ -328,8 +327,7 @@ void pl_tile_sums_free(pl_tile_sums *sums) {
     *sums = (pl_tile_sums){0};
 }
 
-popliner_status pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums,
-                                  popliner_error *error) {
+bool pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums) {
     size_t num_tiles = p->target.num_tiles;
     size_t most_variables = 0;
     for (size_t tile = 0; tile < num_tiles; tile++) {
@@ -351,7 +349,7 @@ popliner_status pl_tile_sums_find(const popliner_profile *p, size_t num_threads,
         free(a.workers[i].shared);
     }
     pl_arrays_free(&arrays);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the checks of the profile");
+    return memory;
 }
 
 uint64_t pl_tile_sums_of_category(const popliner_profile *p, const pl_tile_sums *sums,

@@ -7,122 +7,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
-
-/* The state of reading a table of (id, name) into a map and an array of names. */
-typedef struct name_reader {
-    popliner_profile *profile;
-    pl_id_map *ids;
-    pl_string **names;
-    size_t *count;
-    size_t capacity; /* of all arrays with one item per row */
-    size_t max_count;
-} name_reader;
-
-static popliner_status take_name(void *user, pl_rows *rows, popliner_error *error) {
-    name_reader *r = user;
-    uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (*r->count >= r->max_count)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has more than %zu rows",
-                       rows->database->path, rows->table, r->max_count);
-    pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_id_map_add(r->ids, id, *r->count) ||
-        !pl_profile_reserve(r->profile, r->count, &r->capacity))
-        return pl_fail_memory(error, "the names of variables");
-    (*r->names)[(*r->count)++] = name;
-    return POPLINER_OK;
+/* Reads a table of ids and names; without it there are no names. */
+static void read_names(pl_reading *r, const char *name, size_t *count, pl_id_map *ids) {
+    static const pl_column column = {"id", true};
+    const pl_table table = {name, PL_TABLE_OPTIONAL, &column, 1, ""};
+    pl_reading_ids(r, &table, count, ids);
 }
 
-/* The table is optional: without it there are no names. */
-static popliner_status read_names(const pl_database *database, const char *name, name_reader *r,
-                                  popliner_error *error) {
-    static const pl_column columns[] = {{"id", true}, {"name", true}};
-    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
-    popliner_status status = pl_table_read(database, &table, take_name, r, error);
-    pl_id_map_sort(r->ids);
-    if (status == POPLINER_OK && !pl_profile_allocate(r->profile, r->count))
-        status = pl_fail_memory(error, "the names of variables");
-    return status;
+static void read_categories(pl_reading *r) {
+    static const char name[] = "var_categories";
+    pl_outcome *outcome = &r->database.outcome;
+    popliner_profile *p = r->profile;
+    read_names(r, name, &p->num_categories, &r->ids.categories);
+    if (p->num_categories > PL_MAX_CATEGORIES)
+        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: table %s has more than %d rows",
+                        r->path, name, PL_MAX_CATEGORIES);
+    /* every variable needs a category; without the table there is one nameless category */
+    if (p->num_categories == 0 &&
+        pl_outcome_has(outcome, pl_profile_reserve(p, &p->num_categories, &r->capacity),
+                       "the categories of variables"))
+        p->num_categories = 1;
+    for (size_t i = 0; pl_database_is_well(&r->database) && i < p->num_categories; i++)
+        p->category[i] = (uint8_t)pl_category_from_name(pl_profile_string(p, p->category_name[i]));
 }
 
-/* Reads the first debug context of an unlowered variable. */
-static popliner_status take_variable_contexts(void *user, pl_rows *rows, popliner_error *error) {
-    pl_reading *r = user;
-    uint64_t id = 0;
-    size_t size_bytes = 0;
-    uint64_t context = 0;
-    popliner_status status = pl_rows_number_or(rows, 0, INT64_MAX, UINT64_MAX, &id, error);
-    if (status != POPLINER_OK)
-        return status;
-    const uint8_t *blob = pl_rows_blob(rows, 1, &size_bytes);
-    uint32_t unlowered = pl_id_map_find(&r->ids.unlowered, id);
-    if (unlowered == PL_NONE || size_bytes == 0)
-        return POPLINER_OK;
-    if (!pl_varint_read(&blob, blob + size_bytes, &context))
-        return pl_rows_fail(rows, 1, error, "is damaged: it ends inside a number");
-    r->profile->unlowered_debug_context[unlowered] = context;
-    return POPLINER_OK;
-}
-
-static popliner_status read_variable_contexts(pl_reading *r, popliner_error *error) {
+/* Reads the first debug context of each unlowered variable. */
+static void read_variable_contexts(pl_reading *r) {
     static const pl_column columns[] = {{"variable_id", true}, {"ids", false}};
     static const pl_table table = {"debug_ids", PL_TABLE_OPTIONAL, columns, 2, ""};
-    return pl_reading_table(r, &table, take_variable_contexts, error);
+    pl_rows rows = pl_rows_open(&r->database, &table);
+    while (pl_rows_next(&rows)) {
+        size_t size_bytes = 0;
+        uint64_t id = pl_rows_number_or(&rows, 0, INT64_MAX, UINT64_MAX);
+        const uint8_t *blob = pl_rows_blob(&rows, 1, &size_bytes);
+        uint32_t unlowered = pl_id_map_find(&r->ids.unlowered, id);
+        if (unlowered != PL_NONE && size_bytes > 0 &&
+            !pl_varint_read(&blob, blob + size_bytes,
+                            &r->profile->unlowered_debug_context[unlowered]))
+            pl_rows_fail(&rows, 1, "is damaged: it ends inside a number");
+    }
 }
 
-static popliner_status take_class(void *user, pl_rows *rows, popliner_error *error) {
-    pl_reading *r = user;
-    uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
-    return status == POPLINER_OK
-               ? pl_reading_add(r, rows, &r->profile->num_classes, &r->ids.classes, id, error)
-               : status;
-}
-
-static popliner_status read_classes(pl_reading *r, popliner_error *error) {
+static void read_classes(pl_reading *r) {
     static const pl_column column = {"id", true};
     static const pl_table table = {"eq_classes", PL_TABLE_REQUIRED, &column, 1, ""};
-    popliner_status status =
-        pl_reading_fields(r, &table, &r->profile->num_classes, take_class, r, error);
-    pl_id_map_sort(&r->ids.classes);
-    if (status == POPLINER_OK && r->profile->num_classes == 0)
-        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: table eq_classes is empty", r->path);
-    return status;
+    pl_reading_ids(r, &table, &r->profile->num_classes, &r->ids.classes);
+    if (r->profile->num_classes == 0)
+        pl_outcome_fail(&r->database.outcome, POPLINER_ERROR_INPUT, "%s: table eq_classes is empty",
+                        r->path);
 }
 
-popliner_status pl_profile_read_variables(pl_reading *r, popliner_error *error) {
-    popliner_profile *p = r->profile;
-    size_t capacity = 0;
-    name_reader categories = {.profile = p,
-                              .ids = &r->ids.categories,
-                              .names = &p->category_name,
-                              .count = &p->num_categories,
-                              .max_count = PL_MAX_CATEGORIES};
-    name_reader unlowered = {.profile = p,
-                             .ids = &r->ids.unlowered,
-                             .names = &p->unlowered_name,
-                             .count = &p->num_unlowered,
-                             .max_count = PL_NONE - 1};
-    popliner_status status = read_names(&r->database, "var_categories", &categories, error);
-    if (status == POPLINER_OK && p->num_categories == 0) {
-        /* every variable needs a category; without the table there is one nameless category */
-        if (!pl_profile_reserve(p, &p->num_categories, &capacity))
-            return pl_fail_memory(error, "the categories of variables");
-        p->num_categories = 1;
-    }
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++)
-        p->category[i] = (uint8_t)pl_category_from_name(pl_profile_string(p, p->category_name[i]));
-    if (status == POPLINER_OK)
-        status = read_names(&r->database, "unlowered_vars", &unlowered, error);
-    if (status == POPLINER_OK)
-        status = read_variable_contexts(r, error);
-    if (status == POPLINER_OK)
-        status = read_classes(r, error);
-    return status;
+void pl_profile_read_variables(pl_reading *r) {
+    read_categories(r);
+    read_names(r, "unlowered_vars", &r->profile->num_unlowered, &r->ids.unlowered);
+    read_variable_contexts(r);
+    read_classes(r);
 }
 
 /* ---- Live ranges of equivalence classes ---- */
@@ -138,33 +77,31 @@ typedef struct range_reader {
     size_t capacity;
 } range_reader;
 
-/* Reads a range, and counts it for its class. */
-static popliner_status take_range(void *user, pl_rows *rows, popliner_error *error) {
-    range_reader *r = user;
+/* Reads the ranges, and counts those of each class. */
+static void read_ranges(pl_database *database, range_reader *r) {
+    static const pl_column columns[] = {
+        {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
+    static const pl_table table = {"eq_class_step", PL_TABLE_REQUIRED, columns, 3, ""};
     popliner_profile *p = r->profile;
-    uint64_t first_step = 0;
-    uint64_t end_step = 0;
-    uint32_t class_index = PL_NONE;
-    popliner_status status =
-        pl_rows_index(rows, 0, &r->ids->classes, "eq_classes", &class_index, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 1, p->num_steps, &first_step, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 2, p->num_steps, &end_step, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (end_step < first_step)
-        return pl_rows_fail(rows, 2, error, "is %llu, before step_id_from %llu",
-                            (unsigned long long)end_step, (unsigned long long)first_step);
-    const pl_column_room room[] = {PL_COLUMN_ROOM(r->class_index), PL_COLUMN_ROOM(r->first_step),
-                                   PL_COLUMN_ROOM(r->end_step)};
-    if (!pl_grow_columns(room, 3, &r->capacity, r->count + 1))
-        return pl_fail_memory(error, "the live ranges");
-    r->class_index[r->count] = class_index;
-    r->first_step[r->count] = (uint32_t)first_step;
-    r->end_step[r->count++] = (uint32_t)end_step;
-    p->class_ranges_start[class_index + 1]++;
-    return POPLINER_OK;
+    pl_rows rows = pl_rows_open(database, &table);
+    while (pl_rows_next(&rows)) {
+        uint32_t class_index = pl_rows_index(&rows, 0, &r->ids->classes, "eq_classes");
+        uint64_t first_step = pl_rows_number(&rows, 1, p->num_steps);
+        uint64_t end_step = pl_rows_number(&rows, 2, p->num_steps);
+        const pl_column_room room[] = {PL_COLUMN_ROOM(r->class_index),
+                                       PL_COLUMN_ROOM(r->first_step), PL_COLUMN_ROOM(r->end_step)};
+        if (end_step < first_step)
+            pl_rows_fail(&rows, 2, "is %llu, before step_id_from %llu",
+                         (unsigned long long)end_step, (unsigned long long)first_step);
+        if (!pl_outcome_has(&database->outcome,
+                            pl_grow_columns(room, 3, &r->capacity, r->count + 1),
+                            "the live ranges"))
+            continue;
+        r->class_index[r->count] = class_index;
+        r->first_step[r->count] = (uint32_t)first_step;
+        r->end_step[r->count++] = (uint32_t)end_step;
+        p->class_ranges_start[class_index + 1]++;
+    }
 }
 
 /* Sorts the ranges by class; false if memory is short. */
@@ -250,21 +187,18 @@ static bool merge_ranges(popliner_profile *p) {
     return memory;
 }
 
-popliner_status pl_profile_read_live_ranges(pl_reading *reading, popliner_error *error) {
+void pl_profile_read_live_ranges(pl_reading *reading) {
     popliner_profile *profile = reading->profile;
-    static const pl_column columns[] = {
-        {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
-    static const pl_table table = {"eq_class_step", PL_TABLE_REQUIRED, columns, 3, ""};
+    pl_outcome *outcome = &reading->database.outcome;
     range_reader r = {.profile = profile, .ids = &reading->ids};
     profile->class_ranges_start =
         pl_new_array(profile->num_classes + 1, sizeof *profile->class_ranges_start);
-    if (profile->class_ranges_start == NULL)
-        return pl_fail_memory(error, "the equivalence classes");
-    popliner_status status = pl_table_read(&reading->database, &table, take_range, &r, error);
-    if (status == POPLINER_OK && (!sort_by_class(&r) || !merge_ranges(profile)))
-        status = pl_fail_memory(error, "the live ranges");
+    if (!pl_outcome_has(outcome, profile->class_ranges_start != NULL, "the equivalence classes"))
+        return;
+    read_ranges(&reading->database, &r);
+    if (pl_database_is_well(&reading->database))
+        pl_outcome_has(outcome, sort_by_class(&r) && merge_ranges(profile), "the live ranges");
     free(r.class_index);
     free(r.first_step);
     free(r.end_step);
-    return status;
 }

@@ -6,39 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
-
-static popliner_status fail_memory(popliner_error *error) {
-    return pl_fail_memory(error, "the checks of the profile");
-}
+static const char memory_for[] = "the checks of the profile";
 
 /* ---- The programs that a table lists ---- */
 
 typedef struct program_list {
-    const pl_profile_ids *ids;
     uint32_t *programs;
     size_t count;
     size_t capacity;
 } program_list;
 
-static popliner_status take_listed(void *user, pl_rows *rows, popliner_error *error) {
-    program_list *list = user;
-    uint64_t id = 0;
-    if (!pl_rows_told(rows, 0, &id))
-        return POPLINER_OK;
-    if (!pl_grow(&list->programs, &list->capacity, list->count + 1, sizeof *list->programs))
-        return fail_memory(error);
-    list->programs[list->count++] = pl_id_map_find(&list->ids->programs, id);
-    return POPLINER_OK;
-}
-
-/* Reads control_programs or function_programs, in the order of their ids. */
-static popliner_status read_listed(const pl_database *database, const char *table,
-                                   program_list *list, popliner_error *error) {
+/* Reads control_programs or function_programs, in the order of their ids. Free the programs. */
+static program_list read_listed(pl_database *database, const char *table,
+                                const pl_profile_ids *ids) {
     static const pl_column columns[] = {{"program", true}, {"id", true}};
     const pl_table listed = {table, PL_TABLE_WHOLE, columns, 2, "ORDER BY id"};
-    return pl_table_read(database, &listed, take_listed, list, error);
+    program_list list = {0};
+    pl_rows rows = pl_rows_open(database, &listed);
+    while (pl_rows_next(&rows)) {
+        uint64_t id = 0;
+        if (pl_rows_told(&rows, 0, &id) &&
+            pl_outcome_has(
+                &database->outcome,
+                pl_grow(&list.programs, &list.capacity, list.count + 1, sizeof *list.programs),
+                memory_for))
+            list.programs[list.count++] = pl_id_map_find(&ids->programs, id);
+    }
+    return list;
 }
 
 /* ---- Relation 9 ---- */
@@ -111,62 +105,42 @@ static void walk_steps(step_walk *w, pl_tally *t) {
         pl_tally_note(t, 1, "the last that there is", "");
 }
 
-/* Sets *is_told to whether the file records the nesting of steps: a missing table or column has its
- * own warning. */
-static popliner_status find_nesting(const pl_database *database, const popliner_profile *p,
-                                    bool *is_told, popliner_error *error) {
-    bool has_parents = false;
-    bool has_children = false;
-    bool has_calls = false;
-    bool has_functions = false;
+/* True if the file records the nesting of steps: a missing table or column has its own warning. */
+static bool is_nesting_told(pl_database *database, const popliner_profile *p) {
     bool any_call = false;
-    popliner_status status = pl_database_has_column(database, "depth_first_steps", "parent_step_id",
-                                                    &has_parents, error);
-    if (status == POPLINER_OK)
-        status = pl_database_has_column(database, "programs", "children", &has_children, error);
-    if (status == POPLINER_OK)
-        status = pl_database_has_table(database, "program_type_call", &has_calls, error);
-    if (status == POPLINER_OK)
-        status = pl_database_has_table(database, "function_programs", &has_functions, error);
     for (size_t i = 0; i < p->num_programs; i++)
         any_call = any_call || p->program_type[i] == POPLINER_PROGRAM_CALL;
-    *is_told = has_parents && has_children && (!any_call || (has_calls && has_functions));
-    return status;
+    return pl_database_has_column(database, "depth_first_steps", "parent_step_id") &&
+           pl_database_has_column(database, "programs", "children") &&
+           (!any_call || (pl_database_has_table(database, "program_type_call") &&
+                          pl_database_has_table(database, "function_programs")));
 }
 
-static popliner_status check_step_order(const pl_database *database, const popliner_profile *p,
-                                        const pl_profile_ids *ids, pl_tally *t,
-                                        popliner_error *error) {
-    program_list roots = {.ids = ids};
-    program_list functions = {.ids = ids};
-    bool is_told = false;
-    step_walk w = {.profile = p, .roots = &roots};
+static void check_step_order(pl_database *database, const popliner_profile *p,
+                             const pl_profile_ids *ids, pl_tally *t) {
     pl_arrays arrays = {0};
-    popliner_status status = find_nesting(database, p, &is_told, error);
-    if (status == POPLINER_OK)
-        status = read_listed(database, "control_programs", &roots, error);
-    if (status == POPLINER_OK)
-        status = read_listed(database, "function_programs", &functions, error);
-    if (status != POPLINER_OK || !is_told || p->num_steps == 0)
-        goto done;
-    w.is_function = pl_arrays_new(&arrays, p->num_programs, 1);
-    w.open = pl_arrays_new(&arrays, p->num_steps, sizeof *w.open);
-    w.is_open = pl_arrays_new(&arrays, p->num_steps, 1);
-    w.num_inside = pl_arrays_new(&arrays, p->num_steps, sizeof *w.num_inside);
-    if (arrays.failed) {
-        status = fail_memory(error);
-        goto done;
+    if (p->num_steps == 0 || !is_nesting_told(database, p))
+        return;
+    program_list roots = read_listed(database, "control_programs", ids);
+    program_list functions = read_listed(database, "function_programs", ids);
+    step_walk w = {
+        .profile = p,
+        .roots = &roots,
+        .is_function = pl_arrays_new(&arrays, p->num_programs, 1),
+        .open = pl_arrays_new(&arrays, p->num_steps, sizeof *w.open),
+        .is_open = pl_arrays_new(&arrays, p->num_steps, 1),
+        .num_inside = pl_arrays_new(&arrays, p->num_steps, sizeof *w.num_inside),
+    };
+    if (pl_outcome_has(&database->outcome, !arrays.failed, memory_for)) {
+        for (size_t i = 0; i < functions.count; i++) {
+            if (functions.programs[i] != PL_NONE)
+                w.is_function[functions.programs[i]] = 1;
+        }
+        walk_steps(&w, t);
     }
-    for (size_t i = 0; i < functions.count; i++) {
-        if (functions.programs[i] != PL_NONE)
-            w.is_function[functions.programs[i]] = 1;
-    }
-    walk_steps(&w, t);
-done:
     pl_arrays_free(&arrays);
     free(roots.programs);
     free(functions.programs);
-    return status;
 }
 
 /* ---- Relation 20 ---- */
@@ -263,58 +237,50 @@ static void check_roots(control_code *c, const program_list *roots, const pl_til
     }
 }
 
-static popliner_status check_control_code(const pl_database *database, const popliner_profile *p,
-                                          const pl_profile_ids *ids, const pl_tile_sums *sums,
-                                          pl_tally *t, popliner_error *error) {
+static void check_control_code(pl_database *database, const popliner_profile *p,
+                               const pl_profile_ids *ids, const pl_tile_sums *sums, pl_tally *t) {
     size_t num_tiles = p->target.num_tiles;
-    bool is_told = false;
-    program_list roots = {.ids = ids};
-    control_code c = {.profile = p};
     pl_arrays arrays = {0};
-    popliner_status status =
-        pl_database_has_column(database, "programs", "control_code_bytes_by_tile", &is_told, error);
-    if (status == POPLINER_OK)
-        status = read_listed(database, "control_programs", &roots, error);
-    if (status != POPLINER_OK || !is_told)
-        goto done;
-    c.own = pl_arrays_new(&arrays, num_tiles, sizeof *c.own);
-    c.children = pl_arrays_new(&arrays, num_tiles, sizeof *c.children);
-    c.is_child = pl_arrays_new(&arrays, p->num_programs, 1);
-    c.is_executed = pl_arrays_new(&arrays, p->num_compute_sets, 1);
-    if (arrays.failed) {
-        status = fail_memory(error);
-        goto done;
+    if (!pl_database_has_column(database, "programs", "control_code_bytes_by_tile"))
+        return;
+    program_list roots = read_listed(database, "control_programs", ids);
+    control_code c = {
+        .profile = p,
+        .own = pl_arrays_new(&arrays, num_tiles, sizeof *c.own),
+        .children = pl_arrays_new(&arrays, num_tiles, sizeof *c.children),
+        .is_child = pl_arrays_new(&arrays, p->num_programs, 1),
+        .is_executed = pl_arrays_new(&arrays, p->num_compute_sets, 1),
+    };
+    if (pl_outcome_has(&database->outcome, !arrays.failed, memory_for)) {
+        check_programs(&c, t);
+        if (sums != NULL)
+            check_roots(&c, &roots, sums, t);
     }
-    check_programs(&c, t);
-    if (sums != NULL)
-        check_roots(&c, &roots, sums, t);
-done:
     pl_arrays_free(&arrays);
     free(roots.programs);
-    return status;
 }
 
 /* ---- Relations 19 and 21 ---- */
 
-static bool *mark_never_named(const popliner_profile *p) {
-    bool *marks = pl_new_array(p->num_categories, sizeof *marks);
-    for (size_t i = 0; marks != NULL && i < p->num_categories; i++)
-        marks[i] = pl_category_is_never_named(pl_profile_string(p, p->category_name[i]));
-    return marks;
-}
-
-/* Returns the first step of the programs of each list. */
-static uint32_t *find_list_steps(const popliner_profile *p) {
-    uint32_t *step_of = pl_new_array(p->num_lists, sizeof *step_of);
-    for (size_t i = 0; step_of != NULL && i < p->num_lists; i++)
-        step_of[i] = PL_NONE;
-    for (size_t step = p->num_steps; step_of != NULL && step-- > 0;) {
+/* Prepares the checks of the lists; false if memory is short. */
+static bool begin_lists(const popliner_profile *p, pl_list_checks *lists, pl_arrays *arrays) {
+    lists->is_never_named = pl_arrays_new(arrays, p->num_categories, sizeof(bool));
+    lists->step = pl_arrays_new(arrays, p->num_lists, sizeof *lists->step);
+    lists->seen = pl_arrays_new(arrays, p->num_classes, sizeof *lists->seen);
+    if (arrays->failed)
+        return false;
+    for (size_t i = 0; i < p->num_categories; i++)
+        lists->is_never_named[i] =
+            pl_category_is_never_named(pl_profile_string(p, p->category_name[i]));
+    for (size_t i = 0; i < p->num_lists; i++)
+        lists->step[i] = PL_NONE;
+    for (size_t step = p->num_steps; step-- > 0;) {
         uint32_t program = p->step_program[step];
         uint32_t end = p->program_lists_start[program + 1];
         for (uint32_t i = p->program_lists_start[program]; i < end; i++)
-            step_of[p->program_list[i]] = (uint32_t)step;
+            lists->step[p->program_list[i]] = (uint32_t)step;
     }
-    return step_of;
+    return true;
 }
 
 static bool lives_at(const popliner_profile *p, uint32_t class_index, uint32_t step) {
@@ -360,39 +326,27 @@ void pl_list_check(const pl_list_checks *c, uint32_t list, pl_tally *t, uint64_t
         pl_tally_note(t, 1, "no program runs it", "");
 }
 
-static popliner_status check_lists(const pl_database *database, const popliner_profile *p,
-                                   const pl_profile_ids *ids, const pl_tile_sums *sums,
-                                   pl_tally *tallies, popliner_error *error) {
+static void check_lists(pl_database *database, const popliner_profile *p, const pl_profile_ids *ids,
+                        const pl_tile_sums *sums, pl_tally *tallies) {
     enum { MOST_LOOKS = 1 << 20 }; /* more would take longer than all other checks */
     pl_list_checks lists = {.profile = p, .every = p->num_list_variables / MOST_LOOKS + 1};
-    popliner_status status = POPLINER_OK;
-    lists.is_never_named = mark_never_named(p);
-    lists.step = find_list_steps(p);
-    lists.seen = pl_new_array(p->num_classes, sizeof *lists.seen);
-    if (lists.is_never_named == NULL || lists.step == NULL || lists.seen == NULL)
-        status = fail_memory(error);
-    for (size_t set = 0; status == POPLINER_OK && set < p->num_compute_sets; set++) {
-        pl_tally_begin(&tallies[POPLINER_RELATION_COMPUTE_SETS], "compute set", set);
-        pl_list_check(&lists, (uint32_t)set, &tallies[POPLINER_RELATION_COMPUTE_SETS], NULL);
+    pl_arrays arrays = {0};
+    pl_tally *t = &tallies[POPLINER_RELATION_COMPUTE_SETS];
+    if (pl_outcome_has(&database->outcome, begin_lists(p, &lists, &arrays), memory_for)) {
+        for (size_t set = 0; set < p->num_compute_sets; set++) {
+            pl_tally_begin(t, "compute set", set);
+            pl_list_check(&lists, (uint32_t)set, t, NULL);
+        }
+        pl_exchange_checks_find(database, &lists, ids, sums, tallies);
     }
-    if (status == POPLINER_OK)
-        status = pl_exchange_checks_find(database, &lists, ids, sums, tallies, error);
-    free(lists.is_never_named);
-    free(lists.step);
-    free(lists.seen);
-    return status;
+    pl_arrays_free(&arrays);
 }
 
-popliner_status pl_program_checks_find(const pl_database *database, const popliner_profile *p,
-                                       const pl_profile_ids *ids, const pl_tile_sums *sums,
-                                       pl_tally *tallies, popliner_error *error) {
+void pl_program_checks_find(pl_database *database, const popliner_profile *p,
+                            const pl_profile_ids *ids, const pl_tile_sums *sums,
+                            pl_tally *tallies) {
     check_types(p, &tallies[POPLINER_RELATION_PROGRAM_TYPES]);
-    popliner_status status =
-        check_step_order(database, p, ids, &tallies[POPLINER_RELATION_STEP_ORDER], error);
-    if (status == POPLINER_OK)
-        status = check_control_code(database, p, ids, sums,
-                                    &tallies[POPLINER_RELATION_CONTROL_CODE], error);
-    if (status == POPLINER_OK)
-        status = check_lists(database, p, ids, sums, tallies, error);
-    return status;
+    check_step_order(database, p, ids, &tallies[POPLINER_RELATION_STEP_ORDER]);
+    check_control_code(database, p, ids, sums, &tallies[POPLINER_RELATION_CONTROL_CODE]);
+    check_lists(database, p, ids, sums, tallies);
 }

@@ -181,70 +181,64 @@ static bool read_file(int file, char **bytes, size_t *length, const char **why) 
 }
 
 /* Adds the rows of a document. */
-static popliner_status add_document(notes *n, const char *path, const char *bytes, size_t length,
-                                    const popliner_listener *listener, popliner_error *error) {
+static void add_document(notes *n, const char *path, const char *bytes, size_t length,
+                         const popliner_listener *listener, pl_outcome *outcome) {
     json_t *root = NULL;
     popliner_error wrong = {0};
     popliner_status status = pl_json_parse(bytes, length, path, &root, &wrong);
-    if (status == POPLINER_ERROR_INPUT) {
+    if (status == POPLINER_ERROR_INPUT)
         pl_tell(listener, POPLINER_LEVEL_WARNING, "%s; the file is left out", wrong.message);
-        return POPLINER_OK;
-    }
+    else if (status != POPLINER_OK)
+        pl_outcome_fail(outcome, status, "%s", wrong.message);
     if (status != POPLINER_OK)
-        return pl_fail(error, status, "%s", wrong.message);
+        return;
     pl_plain_locale locale = pl_plain_locale_enter(); /* for numbers */
     add_value(n, root, 0);
     pl_plain_locale_leave(&locale);
     json_decref(root);
-    if (n->is_too_low)
-        return pl_fail_memory(error, "the notes of the report");
-    if (n->is_cut)
+    if (pl_outcome_has(outcome, !n->is_too_low, "the notes of the report") && n->is_cut)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "%s: left out what exceeds %d values, %d bytes of names and texts, or depth %d",
                 path, MAX_ROWS, MAX_TEXT_BYTES, MAX_DEPTH);
-    return POPLINER_OK;
 }
 
-static popliner_status read_notes(notes *n, const char *path, const popliner_listener *listener,
-                                  popliner_error *error) {
+static void read_notes(notes *n, const char *path, const popliner_listener *listener,
+                       pl_outcome *outcome) {
     char *bytes = NULL;
     size_t length = 0;
     const char *why = NULL;
-    popliner_status status = POPLINER_OK;
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return POPLINER_OK;
+        return;
     if (file < 0)
         why = strerror(errno);
-    else if (!read_file(file, &bytes, &length, &why))
-        status = pl_fail_memory(error, "the notes of the report");
+    else
+        pl_outcome_has(outcome, read_file(file, &bytes, &length, &why), "the notes of the report");
     if (why != NULL)
         pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: left out, because it cannot be read: %s",
                 path, why);
-    else if (status == POPLINER_OK)
-        status = add_document(n, path, bytes, length, listener, error);
+    else if (bytes != NULL)
+        add_document(n, path, bytes, length, listener, outcome);
     free(bytes);
     if (file >= 0)
         close(file);
-    return status;
 }
 
-popliner_status pl_report_notes_read(pl_reading *r, popliner_error *error) {
+void pl_report_notes_read(pl_reading *r) {
     const char *slash = strrchr(r->path, '/');
     const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - r->path);
     const size_t num_groups = r->options->leaves_out_notes ? 0 : POPLINER_NUM_NOTE_FILES;
-    popliner_status status = POPLINER_OK;
+    pl_outcome *outcome = &r->database.outcome;
     size_t capacity = 0;
-    for (uint8_t group = 0; status == POPLINER_OK && group < num_groups; group++) {
+    for (uint8_t group = 0; group < num_groups; group++) {
         notes n = {.profile = r->profile, .group = group, .capacity = capacity};
         pl_text path = {0};
         pl_text_append(&path, r->path, length);
         pl_text_add(&path, pl_note_files[group]);
-        status = path.failed ? pl_fail_memory(error, "file names")
-                             : read_notes(&n, path.data, r->options->listener, error);
+        if (pl_outcome_has(outcome, !path.failed, "file names"))
+            read_notes(&n, path.data, r->options->listener, outcome);
         capacity = n.capacity;
         free(n.name.data);
         free(path.data);
     }
-    return status;
 }

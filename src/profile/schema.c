@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
-
 /* Results that depend on tables and columns. */
 #define NEEDS "the memory of stages"
 #define ACCOUNT "the comparison with the compiler's account"
@@ -195,40 +192,8 @@ const char *pl_schema_tells(const char *table, const char *column) {
     return NULL;
 }
 
-/* Sets *has to whether a query, with `text` as its parameter unless NULL, has a row. */
-static popliner_status has_row(const pl_database *database, const char *query, const char *text,
-                               bool *has, popliner_error *error) {
-    sqlite3_stmt *statement = NULL;
-    popliner_status status = POPLINER_OK;
-    int code = sqlite3_prepare_v2(database->sqlite, query, -1, &statement, NULL);
-    if (code == SQLITE_OK && text != NULL)
-        code = sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    *has = code == SQLITE_ROW;
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        status = pl_database_fail(database, "looking for what is missing", error);
-    sqlite3_finalize(statement);
-    return status;
-}
-
-/* Sets *has to whether a table has a row; it must exist. */
-static popliner_status has_rows(const pl_database *database, const char *table, bool *has,
-                                popliner_error *error) {
-    char query[120];
-    snprintf(query, sizeof query, "SELECT 1 FROM \"%s\" LIMIT 1", table);
-    return has_row(database, query, NULL, has, error);
-}
-
-/* The state of searching for missing tables and columns. */
-typedef struct search {
-    const pl_database *database;
-    popliner_profile *profile;
-    size_t capacity;
-} search;
-
-static popliner_status add_absence(search *s, const use *u, popliner_error *error) {
-    popliner_profile *p = s->profile;
+static void add_absence(pl_reading *r, const use *u) {
+    popliner_profile *p = r->profile;
     char sentence[400];
     if (u->column == NULL)
         snprintf(sentence, sizeof sentence, "The profile has no table %s (%s). Do not trust %s.",
@@ -238,49 +203,42 @@ static popliner_status add_absence(search *s, const use *u, popliner_error *erro
                  "Table %s of the profile has no column %s (%s). Do not trust %s.", u->table,
                  u->column, u->tells, u->untrusted);
     pl_string text = pl_profile_add_string(p, sentence);
-    if (text == PL_NONE || !pl_profile_reserve(p, &p->num_absences, &s->capacity))
-        return pl_fail_memory(error, "the profile");
-    p->absence[p->num_absences++] = text;
-    return POPLINER_OK;
+    if (pl_outcome_has(&r->database.outcome,
+                       text != PL_NONE && pl_profile_reserve(p, &p->num_absences, &r->capacity),
+                       "the profile"))
+        p->absence[p->num_absences++] = text;
 }
 
-/* Searches for a table, and for its columns if it has rows: `count` rows of uses[]. */
-static popliner_status search_table(search *s, const use *of_table, size_t count,
-                                    popliner_error *error) {
-    bool found = false;
-    bool matters = false;
-    popliner_status status = pl_database_has_table(s->database, of_table->table, &found, error);
-    if (status == POPLINER_OK && found)
-        status = has_rows(s->database, of_table->table, &matters, error);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const use *u = &of_table[i];
-        bool has = found;
-        if (u->untrusted == NULL || (u->column != NULL && !matters) || (u->column == NULL && found))
+/* True if a query, with `text` as its parameter unless NULL, has a row. */
+static bool has_row(pl_database *database, const char *query, const char *text) {
+    int64_t ignored;
+    return pl_database_ask(database, query, text, "looking for what is missing", &ignored);
+}
+
+void pl_schema_find_absences(pl_reading *r) {
+    pl_database *database = &r->database;
+    bool found = false;    /* the current table */
+    bool has_rows = false; /* so its columns matter */
+    r->capacity = 0;
+    for (size_t i = 0; pl_database_is_well(database) && i < NUM_USES; i++) {
+        const use *u = &uses[i];
+        if (i == 0 || strcmp(u->table, uses[i - 1].table) != 0) {
+            char query[120];
+            snprintf(query, sizeof query, "SELECT 1 FROM \"%s\" LIMIT 1", u->table);
+            found = pl_database_has_table(database, u->table);
+            has_rows = found && has_row(database, query, NULL);
+        }
+        if (u->untrusted == NULL || (u->column == NULL ? found : !has_rows))
             continue;
+        bool is_absent = true;
         if (u->column != NULL)
-            status = pl_database_has_column(s->database, u->table, u->column, &has, error);
-        else if (u->program_type != NULL) {
-            status = has_row(s->database, "SELECT 1 FROM program_types WHERE name = ?1",
-                             u->program_type, &has, error);
-            has = !has;
-        }
-        if (status == POPLINER_OK && !has)
-            status = add_absence(s, u, error);
+            is_absent = !pl_database_has_column(database, u->table, u->column);
+        else if (u->program_type != NULL)
+            is_absent =
+                has_row(database, "SELECT 1 FROM program_types WHERE name = ?1", u->program_type);
+        if (is_absent)
+            add_absence(r, u);
     }
-    return status;
-}
-
-popliner_status pl_schema_find_absences(pl_reading *reading, popliner_error *error) {
-    search s = {.database = &reading->database, .profile = reading->profile};
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0, count; status == POPLINER_OK && i < NUM_USES; i += count) {
-        for (count = 1; i + count < NUM_USES; count++) {
-            if (strcmp(uses[i].table, uses[i + count].table) != 0)
-                break;
-        }
-        status = search_table(&s, &uses[i], count, error);
-    }
-    return status;
 }
 
 void pl_schema_tell_absences(const popliner_profile *profile, const popliner_listener *listener) {

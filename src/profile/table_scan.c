@@ -12,35 +12,34 @@
  * finding the start of a piece is negligible. */
 enum { MAX_PIECES = 256 };
 
-/* Sets *is_number and the bounds if all keys are numbers, which SQLite finds without reading every
+/* Sets the bounds and returns true if all keys are numbers, which SQLite finds without reading every
  * row if the key is the rowid or has an index. */
-static popliner_status find_bounds(pl_scan *scan, bool *is_number, popliner_error *error) {
+static bool find_bounds(pl_scan *scan) {
     sqlite3 *sqlite = scan->database->sqlite;
     sqlite3_stmt *statement = NULL;
     pl_text sql = {0};
-    popliner_status status = POPLINER_OK;
-    *is_number = false;
+    bool is_number = false;
     pl_text_format(&sql,
                    "SELECT (SELECT min(%s) FROM \"%s\"), (SELECT max(%s) FROM \"%s\"), "
                    "EXISTS (SELECT 1 FROM \"%s\" WHERE %s IS NULL)",
                    scan->key, scan->table, scan->key, scan->table, scan->table, scan->key);
     if (sql.failed)
-        status = pl_fail_memory(error, "a query");
+        pl_outcome_fail_memory(&scan->database->outcome, "a query");
     /* for example, a view has no rowid: then it is one piece */
     else if (sqlite3_prepare_v2(sqlite, sql.data, -1, &statement, NULL) == SQLITE_OK &&
              sqlite3_step(statement) == SQLITE_ROW &&
              sqlite3_column_type(statement, 0) == SQLITE_INTEGER &&
              sqlite3_column_type(statement, 1) == SQLITE_INTEGER &&
              sqlite3_column_int(statement, 2) == 0) {
-        *is_number = true;
+        is_number = true;
         scan->lowest = sqlite3_column_int64(statement, 0);
         scan->highest = sqlite3_column_int64(statement, 1);
     } else if (sqlite3_errcode(sqlite) == SQLITE_NOMEM) {
-        status = pl_fail_memory(error, "the database");
+        pl_outcome_fail_memory(&scan->database->outcome, "the database");
     }
     sqlite3_finalize(statement);
     free(sql.data);
-    return status;
+    return is_number;
 }
 
 void pl_scan_do_not_cut(pl_scan *scan) {
@@ -49,24 +48,20 @@ void pl_scan_do_not_cut(pl_scan *scan) {
     scan->pieces[0] = (pl_piece){.first = INT64_MIN, .end = INT64_MAX};
 }
 
-popliner_status pl_scan_open(pl_scan *scan, popliner_error *error) {
-    bool is_number = false;
+void pl_scan_open(pl_scan *scan) {
     pl_text list = {0};
     const pl_table table = {scan->table, PL_TABLE_OPTIONAL, scan->columns, scan->num_columns,
                             scan->order};
-    popliner_status status = pl_list_columns(scan->database, &table, &scan->found, &list, error);
+    scan->found = pl_list_columns(scan->database, &table, &list);
     scan->column_list = list.data;
-    if (status != POPLINER_OK || !scan->found)
-        return status;
+    if (!scan->found)
+        return;
     scan->pieces = pl_new_array(MAX_PIECES, sizeof *scan->pieces);
-    if (scan->pieces == NULL)
-        return pl_fail_memory(error, "a table");
-    status = find_bounds(scan, &is_number, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (!is_number || scan->lowest < 0 || scan->highest > INT64_MAX - MAX_PIECES) {
+    if (!pl_outcome_has(&scan->database->outcome, scan->pieces != NULL, "a table"))
+        return;
+    if (!find_bounds(scan) || scan->lowest < 0 || scan->highest > INT64_MAX - MAX_PIECES) {
         pl_scan_do_not_cut(scan);
-        return POPLINER_OK;
+        return;
     }
     int64_t span = scan->highest - scan->lowest + 1;
     int64_t keys = span / MAX_PIECES + 1;
@@ -79,7 +74,6 @@ popliner_status pl_scan_open(pl_scan *scan, popliner_error *error) {
         if (is_last)
             break;
     }
-    return POPLINER_OK;
 }
 
 void pl_scan_close(pl_scan *scan) {
@@ -101,13 +95,13 @@ typedef struct piece_user {
     size_t rows_before; /* of the earlier pieces, for messages */
 } piece_user;
 
-static popliner_status take_row(void *user, pl_rows *rows, popliner_error *error) {
+static void take_row(void *user, pl_rows *rows) {
     const piece_user *p = user;
-    return p->scan->take(p->scan->user, rows, p->piece, rows->row - 1 - p->rows_before, error);
+    p->scan->take(p->scan->user, rows, p->piece, rows->row - 1 - p->rows_before);
 }
 
-static popliner_status read_piece(const pl_scan *scan, const pl_database *database, size_t piece,
-                                  size_t rows_before, popliner_error *error) {
+static void read_piece(const pl_scan *scan, pl_database *database, size_t piece,
+                       size_t rows_before) {
     pl_piece *p = &scan->pieces[piece];
     piece_user user = {scan, piece, rows_before};
     pl_rows rows = {
@@ -118,20 +112,22 @@ static popliner_status read_piece(const pl_scan *scan, const pl_database *databa
         pl_text_format(&sql, " WHERE %s >= %lld AND %s < %lld", scan->key, (long long)p->first,
                        scan->key, (long long)p->end);
     pl_text_format(&sql, " %s", scan->order);
-    popliner_status status =
-        sql.failed ? pl_fail_memory(error, "a query")
-                   : pl_rows_each(&rows, sql.data, scan->num_columns, take_row, &user, error);
+    if (pl_outcome_has(&database->outcome, !sql.failed, "a query"))
+        pl_rows_each(&rows, sql.data, scan->num_columns, take_row, &user);
     p->num_rows = rows.row - rows_before;
     free(sql.data);
-    return status;
+}
+
+static pl_database *connection_of(const pl_scan *scan, size_t worker) {
+    return worker == 0 ? scan->database : &scan->database->helpers[worker - 1];
 }
 
 static bool do_piece(void *user, size_t worker, size_t piece) {
     run *r = user;
     const pl_scan *scan = r->scan;
-    const pl_database *database =
-        worker == 0 ? scan->database : &scan->database->helpers[worker - 1];
-    if (read_piece(scan, database, piece, 0, &r->errors[worker]) != POPLINER_OK)
+    pl_database *database = connection_of(scan, worker);
+    read_piece(scan, database, piece, 0);
+    if (!pl_database_is_well(database))
         return false;
     if (scan->progress != NULL)
         atomic_fetch_add(&scan->progress->pieces_done, 1);
@@ -145,12 +141,13 @@ static void do_side_task(void *user) {
     r->scan->side_task(r->scan->user);
 }
 
-static popliner_status fail_stopped(const pl_scan *scan, popliner_error *error) {
+static void fail_stopped(const pl_scan *scan) {
     size_t num_rows = 0;
     for (size_t i = 0; i < scan->num_pieces; i++)
         num_rows += scan->pieces[i].num_rows;
-    return pl_fail(error, POPLINER_ERROR_STOPPED, "%s: reading table %s was stopped after %zu rows",
-                   scan->database->path, scan->table, num_rows);
+    pl_outcome_fail(&scan->database->outcome, POPLINER_ERROR_STOPPED,
+                    "%s: reading table %s was stopped after %zu rows", scan->database->path,
+                    scan->table, num_rows);
 }
 
 /* True if a run that failed was stopped: then there may be no error. */
@@ -161,11 +158,15 @@ static bool is_stopped(const run *r, size_t num_threads) {
     return true;
 }
 
-popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
+void pl_scan_run(pl_scan *scan) {
+    pl_outcome *outcome = &scan->database->outcome;
+    const pl_outcome before = *outcome;
     size_t num_threads = scan->database->num_helpers + 1;
     run r = {.scan = scan, .errors = pl_new_array(num_threads, sizeof *r.errors)};
-    if (r.errors == NULL)
-        return pl_fail_memory(error, "a table");
+    if (!pl_outcome_has(outcome, r.errors != NULL, "a table"))
+        goto done;
+    for (size_t i = 0; i < num_threads; i++)
+        connection_of(scan, i)->outcome = (pl_outcome){.error = &r.errors[i]};
     pl_parallel work = {.num_threads = num_threads,
                         .count = scan->num_pieces,
                         .task = do_piece,
@@ -175,21 +176,21 @@ popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
     if (scan->progress != NULL)
         scan->progress->num_pieces = scan->num_pieces;
     size_t failed = pl_parallel_run(&work);
-    popliner_status status = POPLINER_OK;
+    *outcome = before;
     if (failed < scan->num_pieces && is_stopped(&r, num_threads)) {
-        status = fail_stopped(scan, error);
+        fail_stopped(scan);
     } else if (failed < scan->num_pieces) {
         /* reads the piece again now that the number of earlier rows is known, for a message with
          * the number of the row */
         size_t rows_before = 0;
         for (size_t i = 0; i < failed; i++)
             rows_before += scan->pieces[i].num_rows;
-        status = read_piece(scan, scan->database, failed, rows_before, error);
-        for (size_t i = 0; i < num_threads && status == POPLINER_OK; i++) {
+        read_piece(scan, scan->database, failed, rows_before);
+        for (size_t i = 0; i < num_threads; i++) {
             if (r.errors[i].status != POPLINER_OK)
-                status = pl_fail(error, r.errors[i].status, "%s", r.errors[i].message);
+                pl_outcome_fail(outcome, r.errors[i].status, "%s", r.errors[i].message);
         }
     }
+done:
     free(r.errors);
-    return status;
 }

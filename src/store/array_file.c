@@ -84,51 +84,33 @@ bool pl_array_writer_close(pl_array_writer *writer) {
 
 /* ---- Reading ---- */
 
-/* Reads a pragma with a numeric value. */
-static popliner_status read_pragma(const pl_database *database, const char *sql, int *value,
-                                   popliner_error *error) {
-    sqlite3_stmt *statement = NULL;
-    popliner_status status = POPLINER_OK;
-    if (sqlite3_prepare_v2(database->sqlite, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        *value = sqlite3_column_int(statement, 0);
-    else
-        status = pl_database_fail(database, "reading its version", error);
-    sqlite3_finalize(statement);
-    return status;
-}
-
-static popliner_status check_version(const pl_database *database, popliner_error *error) {
-    int application = 0;
-    int version = 0;
-    popliner_status status = read_pragma(database, "PRAGMA application_id", &application, error);
-    if (status == POPLINER_OK)
-        status = read_pragma(database, "PRAGMA user_version", &version, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (application != APPLICATION_ID)
-        return pl_fail_because(error, POPLINER_REASON_NO_ANALYSIS, "%s: is not a stored analysis",
-                               database->path);
+static void check_version(pl_database *database) {
+    static const char action[] = "reading its version";
+    pl_outcome *outcome = &database->outcome;
+    int64_t application = 0;
+    int64_t version = 0;
+    pl_database_ask(database, "PRAGMA application_id", NULL, action, &application);
+    pl_database_ask(database, "PRAGMA user_version", NULL, action, &version);
+    if (outcome->status == POPLINER_OK && application != APPLICATION_ID)
+        outcome->status = pl_fail_because(outcome->error, POPLINER_REASON_NO_ANALYSIS,
+                                          "%s: is not a stored analysis", database->path);
     if (version != FORMAT_VERSION)
-        return pl_fail(
-            error, POPLINER_ERROR_INPUT,
+        pl_outcome_fail(
+            outcome, POPLINER_ERROR_INPUT,
             "%s: has format %d, but this popliner reads format %d; store the analysis again",
-            database->path, version, FORMAT_VERSION);
-    return POPLINER_OK;
+            database->path, (int)version, FORMAT_VERSION);
 }
 
-popliner_status pl_array_reader_open(pl_array_reader *reader, const char *path,
-                                     popliner_error *error) {
-    popliner_status status = pl_database_open(&reader->database, path, "a stored analysis", error);
-    if (status == POPLINER_OK)
-        status = check_version(&reader->database, error);
-    if (status == POPLINER_OK &&
-        sqlite3_prepare_v2(reader->database.sqlite,
+void pl_array_reader_open(pl_array_reader *reader, const char *path, popliner_error *error) {
+    pl_database *database = &reader->database;
+    if (pl_database_open(database, path, "a stored analysis", error) != POPLINER_OK)
+        return;
+    check_version(database);
+    if (sqlite3_prepare_v2(database->sqlite,
                            "SELECT num_bytes, checksum, bytes FROM arrays WHERE name = ?1 ORDER BY "
                            "piece",
                            -1, &reader->select, NULL) != SQLITE_OK)
-        status = pl_database_fail(&reader->database, "loading an array", error);
-    return status;
+        pl_database_fail(database, "loading an array");
 }
 
 void pl_array_reader_close(pl_array_reader *reader) {
@@ -137,46 +119,46 @@ void pl_array_reader_close(pl_array_reader *reader) {
     pl_database_close(&reader->database);
 }
 
-popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *what,
-                                     popliner_error *error) {
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged (%s); store the analysis again",
-                   reader->database.path, what);
+void pl_array_reader_fail(pl_array_reader *reader, const char *what) {
+    pl_outcome_fail(&reader->database.outcome, POPLINER_ERROR_INPUT,
+                    "%s: is damaged (%s); store the analysis again", reader->database.path, what);
 }
 
-/* Begins to iterate over the pieces of an array. */
-static popliner_status select_array(pl_array_reader *reader, const char *name,
-                                    popliner_error *error) {
+/* Begins to iterate over the pieces of an array. Returns the result of the first step. */
+static int select_array(pl_array_reader *reader, const char *name) {
+    if (!pl_database_is_well(&reader->database))
+        return SQLITE_DONE;
     /* returns the error of the last query again, which was reported then */
     sqlite3_reset(reader->select);
-    if (sqlite3_bind_text(reader->select, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
-        return POPLINER_OK;
-    return pl_database_fail(&reader->database, "loading an array", error);
+    int code = sqlite3_bind_text(reader->select, 1, name, -1, SQLITE_TRANSIENT);
+    return code == SQLITE_OK ? sqlite3_step(reader->select) : code;
 }
 
-popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
-                                    bool *has, popliner_error *error) {
+/* Fails unless the iteration has ended. */
+static void end_array(pl_array_reader *reader, int code) {
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        pl_database_fail(&reader->database, "loading an array");
+}
+
+bool pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name) {
     char full_name[MAX_NAME];
     snprintf(full_name, sizeof full_name, "%s%s", group, name);
-    popliner_status status = select_array(reader, full_name, error);
-    int code = status == POPLINER_OK ? sqlite3_step(reader->select) : SQLITE_DONE;
-    *has = code == SQLITE_ROW;
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        status = pl_database_fail(&reader->database, "loading an array", error);
-    return status;
+    int code = select_array(reader, full_name);
+    end_array(reader, code);
+    return code == SQLITE_ROW;
 }
 
-popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
-                                     const pl_field *field, popliner_error *error) {
+void pl_array_reader_load(pl_array_reader *reader, const char *group, const pl_field *field) {
+    pl_outcome *outcome = &reader->database.outcome;
     sqlite3_stmt *select = reader->select;
     char name[MAX_NAME];
     uint8_t *bytes = NULL;
     size_t num_bytes = 0;
     size_t done = 0;
     int num_pieces = 0;
-    int code = SQLITE_DONE;
     snprintf(name, sizeof name, "%s%s", group, field->name);
-    popliner_status status = select_array(reader, name, error);
-    while (status == POPLINER_OK && (code = sqlite3_step(select)) == SQLITE_ROW) {
+    int code = select_array(reader, name);
+    for (; code == SQLITE_ROW; code = sqlite3_step(select)) {
         const void *piece = sqlite3_column_blob(select, 2);
         size_t size = (size_t)sqlite3_column_bytes(select, 2);
         if (num_pieces == 0) {
@@ -185,34 +167,30 @@ popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
             /* limits the allocation for a damaged size: each full piece of the file proves 64
              * MiB */
             if (num_bytes > size && size != PIECE_BYTES)
-                status = pl_array_reader_fail(reader, name, error);
-            else if ((bytes = pl_new_array(num_bytes, 1)) == NULL)
-                status = pl_fail_memory(error, "the stored analysis");
+                pl_array_reader_fail(reader, name);
+            else
+                pl_outcome_has(outcome, (bytes = pl_new_array(num_bytes, 1)) != NULL,
+                               "the stored analysis");
         }
-        if (status != POPLINER_OK)
-            break;
         if (size > num_bytes - done || piece_checksum(name, num_pieces++, num_bytes, piece, size) !=
-                                           (uint64_t)sqlite3_column_int64(select, 1)) {
-            status = pl_array_reader_fail(reader, name, error);
+                                           (uint64_t)sqlite3_column_int64(select, 1))
+            pl_array_reader_fail(reader, name);
+        if (!pl_database_is_well(&reader->database))
             break;
-        }
         if (size > 0)
             memcpy(bytes + done, piece, size);
         done += size;
     }
-    if (status == POPLINER_OK && code != SQLITE_DONE)
-        status = pl_database_fail(&reader->database, "loading an array", error);
+    end_array(reader, code);
     size_t items = num_bytes / field->item_size;
-    if (status == POPLINER_OK &&
-        (num_pieces == 0 || done != num_bytes || num_bytes % field->item_size != 0 ||
-         items < field->extra_items ||
-         (*field->count != SIZE_MAX && *field->count != items - field->extra_items)))
-        status = pl_array_reader_fail(reader, name, error);
-    if (status == POPLINER_OK) {
+    if (num_pieces == 0 || done != num_bytes || num_bytes % field->item_size != 0 ||
+        items < field->extra_items ||
+        (*field->count != SIZE_MAX && *field->count != items - field->extra_items))
+        pl_array_reader_fail(reader, name);
+    if (outcome->status == POPLINER_OK) {
         *field->count = items - field->extra_items;
         pl_field_set_items(field, bytes);
     } else {
         free(bytes);
     }
-    return status;
 }

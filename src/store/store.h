@@ -57,30 +57,27 @@ bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_fi
 bool pl_array_writer_commit(pl_array_writer *writer);
 bool pl_array_writer_close(pl_array_writer *writer);
 
-/* A file that is being read. Zero-initialise; close with pl_array_reader_close. */
+/* A file that is being read. Zero-initialise; close with pl_array_reader_close. What fails, fails in
+ * the outcome of the database. */
 typedef struct pl_array_reader {
     pl_database database;
     sqlite3_stmt *select;
 } pl_array_reader;
 
 /* Opens a file of this format and version. Errors: INPUT, MEMORY. */
-popliner_status pl_array_reader_open(pl_array_reader *reader, const char *path,
-                                     popliner_error *error);
+void pl_array_reader_open(pl_array_reader *reader, const char *path, popliner_error *error);
 void pl_array_reader_close(pl_array_reader *reader);
 
-/* Sets *has to whether the file has an array of this name. Errors: INPUT. */
-popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
-                                    bool *has, popliner_error *error);
+/* True if the file has an array of this name. */
+bool pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name);
 
 /* Loads one array from all of its pieces into the field, which owns it. A count of SIZE_MAX becomes
  * that of the array; any other count must match. Errors: INPUT if it is missing or damaged,
  * MEMORY. */
-popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
-                                     const pl_field *field, popliner_error *error);
+void pl_array_reader_load(pl_array_reader *reader, const char *group, const pl_field *field);
 
 /* Fails with INPUT because `what` is damaged, with the remedy. */
-popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *what,
-                                     popliner_error *error);
+void pl_array_reader_fail(pl_array_reader *reader, const char *what);
 
 /* ---- Loading ---- */
 

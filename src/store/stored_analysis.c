@@ -116,14 +116,12 @@ static void free_record(record *r) {
 }
 
 /* Loads arrays of the record; all counts except that of the operations come from the file. */
-static popliner_status load(pl_array_reader *reader, const char *group, const pl_field *fields,
-                            size_t num_fields, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+static void load(pl_array_reader *reader, const char *group, const pl_field *fields,
+                 size_t num_fields) {
     for (size_t i = 0; i < num_fields; i++)
         *fields[i].count = SIZE_MAX;
-    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
-        status = pl_array_reader_load(reader, group, &fields[i], error);
-    return status;
+    for (size_t i = 0; i < num_fields; i++)
+        pl_array_reader_load(reader, group, &fields[i]);
 }
 
 static pl_details_key key_of(const record *r) {
@@ -181,56 +179,55 @@ static bool chain_is_same(const pl_chain *chain, const pl_chain *other) {
     return is_same;
 }
 
-/* Loads the stages of this number if they are wanted; else *stages stays zero. *is_last becomes
- * true if the file has no stages of this number. Errors: INPUT if they are damaged, MEMORY. */
-static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
-                                   const pl_wanted_stages *wanted, pl_measured_stages *stages,
-                                   bool *is_last, popliner_error *error) {
+/* Loads the contents of a wanted record. */
+static void load_contents(pl_stored_analysis *analysis, const char *group, record *r,
+                          const pl_wanted_stages *wanted) {
     pl_array_reader *reader = &analysis->reader;
-    const pl_operations *operations = analysis->operations;
+    pl_outcome *outcome = &reader->database.outcome;
+    pl_field fields[MAX_FIELDS];
+    bool is_right = false;
+    r->chain = calloc(1, sizeof *r->chain);
+    r->details = calloc(1, sizeof *r->details);
+    if (!pl_outcome_has(outcome, r->chain != NULL && r->details != NULL, "the stored stages"))
+        return;
+    r->chain->model = pl_memory_model_find(wanted->model);
+    load(reader, group, fields, list_contents(r, fields));
+    r->details->key = key_of(r);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        r->details->largest[need].max_copies = pl_most_copies(r->details->key.pipeline.max_stages);
+        r->details->largest[need].unused = PL_NONE;
+    }
+    if (outcome->status == POPLINER_OK)
+        outcome->status = pl_chain_complete(r->chain, analysis->profile, analysis->operations,
+                                            wanted->layers, &is_right, outcome->error);
+    if (outcome->status == POPLINER_OK &&
+        (!is_right || (wanted->chain != NULL && !chain_is_same(r->chain, wanted->chain)) ||
+         !is_consistent(r, analysis->profile)))
+        pl_array_reader_fail(reader, "its stages");
+}
+
+/* Loads the stages of this number if they are wanted; else *stages stays zero. False if the file has
+ * no stages of this number. */
+static bool load_stages(pl_stored_analysis *analysis, size_t number, const pl_wanted_stages *wanted,
+                        pl_measured_stages *stages) {
+    pl_array_reader *reader = &analysis->reader;
     record r = {0};
     pl_field fields[MAX_FIELDS];
     char group[MAX_GROUP];
-    bool has = false;
-    bool is_right = false;
-    *stages = (pl_measured_stages){0};
     name_group(number, group);
-    popliner_status status = pl_array_reader_has(reader, group, "settings", &has, error);
-    *is_last = !has;
-    if (status != POPLINER_OK || !has)
-        return status;
-    size_t num_fields = list_key(&r, fields);
-    status = load(reader, group, fields, num_fields, error);
-    if (status == POPLINER_OK &&
-        (r.num_settings != NUM_SETTINGS || r.num_operations != pl_operations_count(operations)))
-        status = pl_array_reader_fail(reader, "its stages", error);
-    if (status != POPLINER_OK || !is_wanted(&r, wanted))
-        goto done;
-    r.chain = calloc(1, sizeof *r.chain);
-    r.details = calloc(1, sizeof *r.details);
-    if (r.chain == NULL || r.details == NULL) {
-        status = pl_fail_memory(error, "the stored stages");
-        goto done;
+    if (!pl_array_reader_has(reader, group, "settings"))
+        return false;
+    load(reader, group, fields, list_key(&r, fields));
+    if (r.num_settings != NUM_SETTINGS ||
+        r.num_operations != pl_operations_count(analysis->operations))
+        pl_array_reader_fail(reader, "its stages");
+    if (pl_database_is_well(&reader->database) && is_wanted(&r, wanted)) {
+        load_contents(analysis, group, &r, wanted);
+        if (pl_database_is_well(&reader->database))
+            take(&r, stages);
     }
-    r.chain->model = pl_memory_model_find(wanted->model);
-    num_fields = list_contents(&r, fields);
-    status = load(reader, group, fields, num_fields, error);
-    r.details->key = key_of(&r);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        r.details->largest[need].max_copies = pl_most_copies(r.details->key.pipeline.max_stages);
-        r.details->largest[need].unused = PL_NONE;
-    }
-    if (status == POPLINER_OK)
-        status = pl_chain_complete(r.chain, analysis->profile, operations, wanted->layers,
-                                   &is_right, error);
-    is_right = is_right && (wanted->chain == NULL || chain_is_same(r.chain, wanted->chain));
-    if (status == POPLINER_OK && (!is_right || !is_consistent(&r, analysis->profile)))
-        status = pl_array_reader_fail(reader, "its stages", error);
-    if (status == POPLINER_OK)
-        take(&r, stages);
-done:
     free_record(&r);
-    return status;
+    return true;
 }
 
 /* ---- Storing ---- */
@@ -386,53 +383,38 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
     return status;
 }
 
-static popliner_status load_target(const pl_array_reader *reader, popliner_profile *profile,
-                                   pl_operations *operations, popliner_error *error) {
+static void load_target(pl_array_reader *reader, popliner_profile *profile,
+                        pl_operations *operations) {
     static const pl_column columns[] = {
         {"num_tiles", true},      {"num_ipus", true},     {"num_replicas", true},
         {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},
         {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
-    const pl_database *database = &reader->database;
-    pl_target *target = &profile->target;
     static const pl_table table = {"target", true, columns, 9, ""};
-    pl_rows rows = {0};
-    bool more = false;
-    uint64_t numbers[4] = {0};
-    uint64_t of_framework = 0;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_next(&rows, &more, error);
-    if (status == POPLINER_OK && !more)
-        status = pl_array_reader_fail(reader, "no target", error);
-    for (int i = 0; status == POPLINER_OK && i < 4; i++)
-        status = pl_rows_number(&rows, i, i == 0 ? 1 << 24 : INT64_MAX, &numbers[i], error);
-    /* as in a profile: there is always a fullest tile */
-    if (status == POPLINER_OK && numbers[0] == 0)
-        status = pl_rows_fail(&rows, 0, error, "is 0");
-    if (status == POPLINER_OK)
-        status = pl_rows_number(&rows, 5, 1, &of_framework, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(&rows, 8, INT64_MAX, &target->clock_hz, error);
-    if (status == POPLINER_OK) {
-        size_t size = 0;
-        const uint8_t *mark = pl_rows_blob(&rows, 6, &size);
-        if (size != sizeof byte_order_mark || memcmp(mark, &byte_order_mark, size) != 0)
-            status =
-                pl_fail(error, POPLINER_ERROR_INPUT,
-                        "%s: was stored with another byte order; store it again on this machine",
-                        database->path);
-        snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
+    pl_target *target = &profile->target;
+    size_t size = 0;
+    pl_rows rows = pl_rows_open(&reader->database, &table);
+    if (!pl_rows_next(&rows)) {
+        pl_array_reader_fail(reader, "no target");
+        return;
     }
-    target->num_tiles = (size_t)numbers[0];
-    target->num_ipus = (size_t)numbers[1];
-    target->num_replicas = (size_t)numbers[2];
-    target->bytes_per_tile = numbers[3];
-    operations->of_framework = (uint8_t)of_framework;
-    if (status == POPLINER_OK &&
-        (uint64_t)sqlite3_column_int64(rows.statement, 7) != target_checksum(target, operations))
-        status = pl_array_reader_fail(reader, "the target", error);
+    target->num_tiles = (size_t)pl_rows_number(&rows, 0, 1 << 24);
+    target->num_ipus = (size_t)pl_rows_number(&rows, 1, INT64_MAX);
+    target->num_replicas = (size_t)pl_rows_number(&rows, 2, INT64_MAX);
+    target->bytes_per_tile = pl_rows_number(&rows, 3, INT64_MAX);
+    /* as in a profile: there is always a fullest tile */
+    if (target->num_tiles == 0)
+        pl_rows_fail(&rows, 0, "is 0");
+    operations->of_framework = (uint8_t)pl_rows_number(&rows, 5, 1);
+    target->clock_hz = pl_rows_number(&rows, 8, INT64_MAX);
+    const uint8_t *mark = pl_rows_blob(&rows, 6, &size);
+    if (size != sizeof byte_order_mark || memcmp(mark, &byte_order_mark, size) != 0)
+        pl_outcome_fail(&reader->database.outcome, POPLINER_ERROR_INPUT,
+                        "%s: was stored with another byte order; store it again on this machine",
+                        reader->database.path);
+    snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
+    if ((uint64_t)sqlite3_column_int64(rows.statement, 7) != target_checksum(target, operations))
+        pl_array_reader_fail(reader, "the target");
     pl_rows_close(&rows);
-    return status;
 }
 
 /* ---- Loading ---- */
@@ -467,7 +449,8 @@ static bool leave_variables_out(popliner_profile *p) {
 }
 
 /* Loads everything except the variables. */
-static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error) {
+static void load_ground(pl_stored_analysis *a) {
+    pl_outcome *outcome = &a->reader.database.outcome;
     pl_field fields[2 * PL_MAX_FIELDS];
     size_t num_tiles = a->profile->target.num_tiles;
     size_t num_fields = pl_profile_fields(a->profile, fields);
@@ -476,26 +459,23 @@ static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error)
     for (size_t i = 0; i < num_fields; i++)
         *fields[i].count = SIZE_MAX; /* unknown yet */
     a->profile->target.num_tiles = num_tiles;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
-        status = pl_array_reader_load(&a->reader, "", &fields[i], error);
-    if (status == POPLINER_OK && !leave_variables_out(a->profile))
-        status = pl_fail_memory(error, "the stored analysis");
-    if (status == POPLINER_OK)
-        status = pl_profile_check(a->profile, a->reader.database.path, error);
-    if (status == POPLINER_OK &&
-        !pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
-        status = pl_array_reader_fail(&a->reader, "the operations", error);
-    if (status == POPLINER_OK && !pl_operations_complete(a->operations))
-        status = pl_fail_memory(error, "the stored analysis");
-    if (status == POPLINER_OK)
+    for (size_t i = 0; i < num_fields; i++)
+        pl_array_reader_load(&a->reader, "", &fields[i]);
+    if (!pl_outcome_has(outcome, leave_variables_out(a->profile), "the stored analysis"))
+        return;
+    outcome->status = pl_profile_check(a->profile, a->reader.database.path, outcome->error);
+    if (outcome->status != POPLINER_OK)
+        return;
+    if (!pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
+        pl_array_reader_fail(&a->reader, "the operations");
+    else if (pl_outcome_has(outcome, pl_operations_complete(a->operations), "the stored analysis"))
         pl_profile_take_facts(a->profile);
-    return status;
 }
 
 popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
                                                   const popliner_listener *listener,
                                                   popliner_error *error) {
+    pl_database *database = &analysis->reader.database;
     popliner_profile *p = analysis->profile;
     pl_field fields[PL_MAX_FIELDS];
     if (!p->lacks_variables)
@@ -503,15 +483,16 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
     size_t num_fields = pl_profile_variable_fields(p, fields);
     pl_fields_free(fields, num_fields);
     pl_profile_count_variables(p, SIZE_MAX);
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++) {
+    database->outcome = (pl_outcome){.error = error};
+    for (size_t i = 0; i < num_fields; i++) {
         pl_progress(listener, "Loading lowered variables", i, num_fields);
-        status = pl_array_reader_load(&analysis->reader, "", &fields[i], error);
+        pl_array_reader_load(&analysis->reader, "", &fields[i]);
     }
     pl_progress(listener, "Loading lowered variables", num_fields, num_fields);
+    popliner_status status = database->outcome.status;
     if (status == POPLINER_OK)
-        status = pl_profile_check(p, analysis->reader.database.path, error);
-    status = pl_database_end_reading(&analysis->reader.database, status, error);
+        status = pl_profile_check(p, database->path, error);
+    status = pl_database_end_reading(database, status, error);
     p->lacks_variables = false;
     if (status != POPLINER_OK && !leave_variables_out(p))
         return pl_fail_memory(error, "the stored analysis");
@@ -524,15 +505,17 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
     pl_stored_analysis *a = calloc(1, sizeof *a);
     if (a == NULL)
         return pl_fail_memory(error, "the stored analysis");
+    pl_outcome *outcome = &a->reader.database.outcome;
     a->profile = calloc(1, sizeof *a->profile);
     a->operations = calloc(1, sizeof *a->operations);
-    popliner_status status = a->profile == NULL || a->operations == NULL
-                                 ? pl_fail_memory(error, "the stored analysis")
-                                 : pl_array_reader_open(&a->reader, path, error);
-    if (status == POPLINER_OK)
-        status = load_target(&a->reader, a->profile, a->operations, error);
-    if (status == POPLINER_OK)
-        status = load_ground(a, error);
+    outcome->error = error;
+    if (pl_outcome_has(outcome, a->profile != NULL && a->operations != NULL, "the stored analysis"))
+        pl_array_reader_open(&a->reader, path, error);
+    if (outcome->status == POPLINER_OK) {
+        load_target(&a->reader, a->profile, a->operations);
+        load_ground(a);
+    }
+    popliner_status status = outcome->status;
     /* without a framework, layers also depend on the names of variables */
     if (status == POPLINER_OK && !a->operations->of_framework)
         status = pl_stored_analysis_load_variables(a, NULL, error);
@@ -555,12 +538,12 @@ void pl_measured_stages_clear(pl_measured_stages *stages) {
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
                                                const pl_wanted_stages *wanted,
                                                pl_measured_stages *stages, popliner_error *error) {
-    bool is_last = false;
-    popliner_status status = POPLINER_OK;
+    pl_database *database = &analysis->reader.database;
     *stages = (pl_measured_stages){0};
-    for (size_t i = 0; status == POPLINER_OK && stages->chain == NULL && !is_last; i++)
-        status = load_stages(analysis, i, wanted, stages, &is_last, error);
-    status = pl_database_end_reading(&analysis->reader.database, status, error);
+    database->outcome = (pl_outcome){.error = error};
+    for (size_t i = 0; stages->chain == NULL && load_stages(analysis, i, wanted, stages); i++)
+        continue;
+    popliner_status status = pl_database_end_reading(database, database->outcome.status, error);
     if (status != POPLINER_OK)
         pl_measured_stages_clear(stages);
     return status;
