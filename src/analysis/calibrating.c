@@ -400,108 +400,84 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
     return status;
 }
 
-/* Reads a name and sets *number to its index in the names. */
-static popliner_status take_name(const pl_json_reader *json, const json_t *settings,
-                                 const char *key, const char *(*name_at)(size_t number),
-                                 size_t *number) {
-    const pl_json_place place = pl_place("correction.made_with.%s", key);
-    const char *text = NULL;
-    popliner_status status = pl_json_text(json, &place, json_object_get(settings, key), &text);
-    if (status != POPLINER_OK)
-        return status;
-    *number = pl_find_name(name_at, text);
-    return *number != SIZE_MAX ? POPLINER_OK
-                               : pl_json_refuse(json, &place, "unknown name '%s'", text);
+/* Returns the index of a name in the names; SIZE_MAX, with INPUT, for another text. */
+static size_t take_name(pl_json_reader *json, const pl_json_value *value,
+                        const char *(*name_at)(size_t number)) {
+    const char *text = pl_json_text(json, value);
+    const size_t number = pl_find_name(name_at, text);
+    if (number == SIZE_MAX)
+        pl_json_refuse(json, value, "unknown name '%s'", text);
+    return number;
 }
 
-static popliner_status take_effects(const pl_json_reader *json, const json_t *list,
-                                    unsigned *effects) {
-    const pl_json_place place = pl_place("correction.made_with.effects");
-    popliner_status status = pl_json_array(json, &place, list);
-    *effects = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(list); i++) {
-        const char *text = NULL;
-        status = pl_json_text(json, &place, json_array_get(list, i), &text);
-        if (status != POPLINER_OK)
-            return status;
-        const size_t bit = pl_find_name(pl_effect_name, text);
-        if (bit == SIZE_MAX)
-            return pl_json_refuse(json, &place, "unknown name '%s'", text);
-        *effects |= 1u << bit;
+static size_t take_setting(pl_json_reader *json, const pl_json_value *settings, const char *key,
+                           const char *(*name_at)(size_t number)) {
+    const pl_json_value value = pl_json_in(settings, key);
+    return take_name(json, &value, name_at);
+}
+
+static void take_settings(pl_json_reader *json, const pl_json_value *settings,
+                          popliner_request *request) {
+    const pl_json_value effects = pl_json_in(settings, "effects");
+    pl_json_object(json, settings);
+    request->schedule =
+        (popliner_schedule)take_setting(json, settings, "schedule", pl_schedule_name);
+    request->recompute =
+        (popliner_recompute)take_setting(json, settings, "recompute", pl_recompute_name);
+    request->accumulators =
+        (popliner_accumulators)take_setting(json, settings, "accumulators", pl_accumulators_name);
+    pl_json_array(json, &effects);
+    request->effects = 0;
+    for (size_t i = 0; i < json_array_size(effects.json); i++) {
+        pl_json_value name = effects;
+        name.json = json_array_get(effects.json, i);
+        const size_t bit = take_name(json, &name, pl_effect_name);
+        request->effects |= bit != SIZE_MAX ? 1u << bit : 0;
     }
-    return status;
-}
-
-static popliner_status take_settings(const pl_json_reader *json, const json_t *settings,
-                                     popliner_request *request) {
-    const pl_json_place place = pl_place("correction.made_with");
-    size_t schedule = 0;
-    size_t recompute = 0;
-    size_t accumulators = 0;
-    popliner_status status = pl_json_object(json, &place, settings);
-    if (status == POPLINER_OK)
-        status = take_name(json, settings, "schedule", pl_schedule_name, &schedule);
-    if (status == POPLINER_OK)
-        status = take_name(json, settings, "recompute", pl_recompute_name, &recompute);
-    if (status == POPLINER_OK)
-        status = take_name(json, settings, "accumulators", pl_accumulators_name, &accumulators);
-    if (status == POPLINER_OK)
-        status = take_effects(json, json_object_get(settings, "effects"), &request->effects);
-    request->schedule = (popliner_schedule)schedule;
-    request->recompute = (popliner_recompute)recompute;
-    request->accumulators = (popliner_accumulators)accumulators;
-    return status;
 }
 
 /* Reads the factors of some stages, and converts them to millionths. */
-static popliner_status take_scales(const pl_json_reader *json, const json_t *correction,
-                                   size_t stages, uint64_t per_million[POPLINER_NUM_SCALES]) {
-    const char *name = pl_scaled_stages_name(stages);
-    const pl_json_place place = pl_place("correction.%s", name);
-    const json_t *own = json_object_get(correction, name);
-    popliner_status status = pl_json_object(json, &place, own);
-    for (size_t i = 0; status == POPLINER_OK && i < POPLINER_NUM_SCALES; i++) {
-        const pl_json_place factor_place = pl_place("correction.%s.%s", name, pl_scale_name(i));
-        status = pl_json_scaled(json, &factor_place, json_object_get(own, pl_scale_name(i)),
-                                MILLION, POPLINER_MAX_PER_MILLION, &per_million[i]);
-        if (status == POPLINER_OK && per_million[i] == 0 && i != POPLINER_SCALE_LAYOUT)
-            status = pl_json_refuse(json, &factor_place, "expected a number above 0");
+static void take_scales(pl_json_reader *json, const pl_json_value *correction, size_t stages,
+                        uint64_t per_million[POPLINER_NUM_SCALES]) {
+    const pl_json_value own = pl_json_in(correction, pl_scaled_stages_name(stages));
+    pl_json_object(json, &own);
+    for (size_t i = 0; i < POPLINER_NUM_SCALES; i++) {
+        const pl_json_value value = pl_json_in(&own, pl_scale_name(i));
+        per_million[i] = pl_json_scaled(json, &value, MILLION, POPLINER_MAX_PER_MILLION);
+        if (per_million[i] == 0 && i != POPLINER_SCALE_LAYOUT)
+            pl_json_refuse(json, &value, "expected a number above 0");
     }
-    return status;
 }
 
-static popliner_status take_correction(const pl_json_reader *json, const json_t *root,
-                                       popliner_request *request) {
-    const json_t *correction = json_object_get(root, "correction");
-    const char *format = json_string_value(json_object_get(root, "format"));
-    const pl_json_place whole = pl_place("%s", "");
+static void take_correction(pl_json_reader *json, const pl_json_value *root,
+                            popliner_request *request) {
+    const pl_json_value correction = pl_json_in(root, "correction");
+    const pl_json_value settings = pl_json_in(&correction, "made_with");
+    const char *format = json_string_value(json_object_get(root->json, "format"));
     if (format == NULL || strcmp(format, "popliner-calibration") != 0)
-        return pl_json_refuse(
-            json, &whole, "is not a calibration (expected \"format\": \"popliner-calibration\")");
-    if (!json_is_object(correction))
-        return pl_json_refuse(
-            json, &whole,
+        pl_json_refuse(json, root,
+                       "is not a calibration (expected \"format\": \"popliner-calibration\")");
+    if (!json_is_object(correction.json))
+        pl_json_refuse(
+            json, root,
             "has no correction, because it was made with a calibration; repeat it without one");
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < 2; i++)
-        status = take_scales(json, correction, i, request->calibration.per_million[i]);
-    if (status == POPLINER_OK)
-        status = take_settings(json, json_object_get(correction, "made_with"), request);
-    return status;
+    for (size_t i = 0; i < 2; i++)
+        take_scales(json, &correction, i, request->calibration.per_million[i]);
+    take_settings(json, &settings, request);
 }
 
 popliner_status popliner_calibration_read(const char *path, popliner_request *request,
                                           popliner_error *error) {
     pl_text text = {0};
     json_t *root = NULL;
-    const pl_json_reader json = {path, error};
+    pl_json_reader json = {path, {POPLINER_OK, error}};
     *request = (popliner_request)POPLINER_REQUEST_INIT;
     popliner_status status = read_text(path, &text, error);
     if (status == POPLINER_OK)
         status = pl_json_parse(text.data == NULL ? "" : text.data, text.length, path, &root, error);
     if (status == POPLINER_OK)
-        status = take_correction(&json, root, request);
+        take_correction(&json, &(pl_json_value){.json = root}, request);
     json_decref(root);
     free(text.data);
-    return status;
+    return status == POPLINER_OK ? json.outcome.status : status;
 }

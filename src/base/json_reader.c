@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/growth.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
@@ -100,24 +100,36 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-pl_json_place pl_place(const char *format, ...) {
-    pl_json_place place;
-    va_list arguments;
-    va_start(arguments, format);
-    pl_format(place.text, sizeof place.text, format, arguments);
-    va_end(arguments);
-    return place;
+pl_json_value pl_json_in(const pl_json_value *object, const char *key) {
+    return (pl_json_value){json_object_get(object->json, key), object, key, 0};
 }
 
-popliner_status pl_json_refuse(const pl_json_reader *json, const pl_json_place *place,
-                               const char *format, ...) {
+pl_json_value pl_json_at(const pl_json_value *list, size_t index) {
+    return (pl_json_value){json_array_get(list->json, index), list, NULL, index};
+}
+
+/* Writes the place of a value, cut if it is longer. Returns its length. */
+static size_t write_place(const pl_json_value *value, char *text, size_t size) {
+    if (value->owner == NULL)
+        return 0;
+    size_t length = write_place(value->owner, text, size);
+    const int more =
+        value->key == NULL
+            ? snprintf(text + length, size - length, "[%zu]", value->index)
+            : snprintf(text + length, size - length, "%s%s", length > 0 ? "." : "", value->key);
+    return (size_t)more < size - length ? length + (size_t)more : size - 1;
+}
+
+void pl_json_refuse(pl_json_reader *json, const pl_json_value *value, const char *format, ...) {
+    char place[200] = "";
     char sentence[600];
     va_list arguments;
     va_start(arguments, format);
     pl_format(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return pl_fail(json->error, POPLINER_ERROR_INPUT, "%s: %s%s%s", json->path, place->text,
-                   place->text[0] == '\0' ? "" : ": ", sentence);
+    write_place(value, place, sizeof place);
+    pl_outcome_fail(&json->outcome, POPLINER_ERROR_INPUT, "%s: %s%s%s", json->path, place,
+                    place[0] == '\0' ? "" : ": ", sentence);
 }
 
 /* Describes the type of a value for users. */
@@ -144,73 +156,71 @@ static const char *kind(const json_t *value) {
     return "null";
 }
 
-popliner_status pl_json_object(const pl_json_reader *json, const pl_json_place *place,
-                               const json_t *value) {
-    if (json_is_object(value))
-        return POPLINER_OK;
-    return pl_json_refuse(json, place, "expected an object, found %s", kind(value));
+void pl_json_object(pl_json_reader *json, const pl_json_value *value) {
+    if (!json_is_object(value->json))
+        pl_json_refuse(json, value, "expected an object, found %s", kind(value->json));
 }
 
-popliner_status pl_json_array(const pl_json_reader *json, const pl_json_place *place,
-                              const json_t *value) {
-    if (json_is_array(value))
-        return POPLINER_OK;
-    return pl_json_refuse(json, place, "expected a list, found %s", kind(value));
+void pl_json_array(pl_json_reader *json, const pl_json_value *value) {
+    if (!json_is_array(value->json))
+        pl_json_refuse(json, value, "expected a list, found %s", kind(value->json));
 }
 
-popliner_status pl_json_text(const pl_json_reader *json, const pl_json_place *place,
-                             const json_t *value, const char **text) {
-    if (!json_is_string(value))
-        return pl_json_refuse(json, place, "expected a text, found %s", kind(value));
-    *text = json_string_value(value);
-    if ((*text)[0] == '\0')
-        return pl_json_refuse(json, place, "the text is empty");
-    for (const char *c = *text; *c != '\0'; ++c)
+const char *pl_json_text(pl_json_reader *json, const pl_json_value *value) {
+    const char *text = json_string_value(value->json);
+    if (text == NULL) {
+        pl_json_refuse(json, value, "expected a text, found %s", kind(value->json));
+        return "";
+    }
+    if (text[0] == '\0')
+        pl_json_refuse(json, value, "the text is empty");
+    for (const char *c = text; *c != '\0'; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return pl_json_refuse(json, place, "the text has a control character in it");
-    return POPLINER_OK;
+            pl_json_refuse(json, value, "the text has a control character in it");
+    return text;
 }
 
-popliner_status pl_json_flag(const pl_json_reader *json, const pl_json_place *place,
-                             const json_t *value, bool *flag) {
-    bool is_digit = json_is_integer(value) &&
-                    (json_integer_value(value) == 0 || json_integer_value(value) == 1);
-    if (!json_is_boolean(value) && !is_digit)
-        return pl_json_refuse(json, place, "expected true or false, found %s", kind(value));
-    *flag = is_digit ? json_integer_value(value) == 1 : json_is_true(value);
-    return POPLINER_OK;
+bool pl_json_flag(pl_json_reader *json, const pl_json_value *value) {
+    const json_t *own = value->json;
+    bool is_digit =
+        json_is_integer(own) && (json_integer_value(own) == 0 || json_integer_value(own) == 1);
+    if (!json_is_boolean(own) && !is_digit)
+        pl_json_refuse(json, value, "expected true or false, found %s", kind(own));
+    return is_digit ? json_integer_value(own) == 1 : json_is_true(own);
 }
 
-popliner_status pl_json_whole(const pl_json_reader *json, const pl_json_place *place,
-                              const json_t *value, uint64_t min, uint64_t max, uint64_t *number) {
-    if (!json_is_number(value))
-        return pl_json_refuse(json, place, "expected a whole number, found %s", kind(value));
-    double real = json_number_value(value);
+uint64_t pl_json_whole(pl_json_reader *json, const pl_json_value *value, uint64_t min,
+                       uint64_t max) {
+    const json_t *own = value->json;
+    double real = json_number_value(own);
     /* integers are compared as such: a double is not exact above 2^53 */
-    bool fits = json_is_integer(value) ? json_integer_value(value) >= 0 &&
-                                             (uint64_t)json_integer_value(value) >= min &&
-                                             (uint64_t)json_integer_value(value) <= max
-                                       : real >= (double)min && real <= (double)max;
-    if (!fits || real != floor(real))
-        return pl_json_refuse(json, place,
-                              "%.17g is not a whole number from %" PRIu64 " to %" PRIu64, real, min,
-                              max);
-    *number = json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)real;
-    return POPLINER_OK;
+    bool fits = json_is_integer(own)
+                    ? json_integer_value(own) >= 0 && (uint64_t)json_integer_value(own) >= min &&
+                          (uint64_t)json_integer_value(own) <= max
+                    : real >= (double)min && real <= (double)max;
+    if (!json_is_number(own))
+        pl_json_refuse(json, value, "expected a whole number, found %s", kind(own));
+    else if (!fits || real != floor(real))
+        pl_json_refuse(json, value, "%.17g is not a whole number from %" PRIu64 " to %" PRIu64,
+                       real, min, max);
+    else
+        return json_is_integer(own) ? (uint64_t)json_integer_value(own) : (uint64_t)real;
+    return 0;
 }
 
-popliner_status pl_json_scaled(const pl_json_reader *json, const pl_json_place *place,
-                               const json_t *value, uint64_t scale, uint64_t max,
-                               uint64_t *number) {
-    if (!json_is_number(value))
-        return pl_json_refuse(json, place, "expected a number, found %s", kind(value));
-    double real = json_number_value(value);
-    if (real < 0)
-        return pl_json_refuse(json, place, "%.17g is negative", real);
-    if (real > (double)max / (double)scale)
-        return pl_json_refuse(json, place, "%.17g is more than %.17g; use a larger unit", real,
-                              (double)max / (double)scale);
-    *number = json_is_integer(value) ? (uint64_t)json_integer_value(value) * scale
-                                     : (uint64_t)llround(real * (double)scale);
-    return POPLINER_OK;
+uint64_t pl_json_scaled(pl_json_reader *json, const pl_json_value *value, uint64_t scale,
+                        uint64_t max) {
+    const json_t *own = value->json;
+    double real = json_number_value(own);
+    if (!json_is_number(own))
+        pl_json_refuse(json, value, "expected a number, found %s", kind(own));
+    else if (real < 0)
+        pl_json_refuse(json, value, "%.17g is negative", real);
+    else if (real > (double)max / (double)scale)
+        pl_json_refuse(json, value, "%.17g is more than %.17g; use a larger unit", real,
+                       (double)max / (double)scale);
+    else
+        return json_is_integer(own) ? (uint64_t)json_integer_value(own) * scale
+                                    : (uint64_t)llround(real * (double)scale);
+    return 0;
 }

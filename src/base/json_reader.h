@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "popliner/error.h"
+#include "base/failure.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
@@ -20,45 +20,51 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
 /* Values of a JSON document that a user wrote. Each function checks one value, and names its place
  * in the message. */
 
-/* The file that is read, and the error to fill. */
+/* The file that is read. What fails, fails in `outcome`. */
 typedef struct pl_json_reader {
     const char *path;
-    popliner_error *error;
+    pl_outcome outcome;
 } pl_json_reader;
 
-/* The place of a value, for example units[3].memory; made by pl_place, cut if longer. */
-typedef struct pl_json_place {
-    char text[200];
-} pl_json_place;
-pl_json_place pl_place(const char *format, ...);
+/* A value and its place, for example units[3].memory, for messages. */
+typedef struct pl_json_value {
+    const json_t *json;                /* NULL if it is missing */
+    const struct pl_json_value *owner; /* NULL: this is the document */
+    const char *key;                   /* in an object; NULL: this is an item of a list */
+    size_t index;
+} pl_json_value;
 
-/* Stores "file: place: sentence", without an empty place. Returns INPUT. */
-popliner_status pl_json_refuse(const pl_json_reader *json, const pl_json_place *place,
-                               const char *format, ...);
+/* Return a member of an object and an item of a list, which refer to their owner; missing if the
+ * owner has another type. */
+pl_json_value pl_json_in(const pl_json_value *object, const char *key);
+pl_json_value pl_json_at(const pl_json_value *list, size_t index);
 
-/* Each function fails with INPUT, and with a message that says what was expected, unless `value`
- * (NULL if missing) has the type. */
-popliner_status pl_json_object(const pl_json_reader *json, const pl_json_place *place,
-                               const json_t *value);
-popliner_status pl_json_array(const pl_json_reader *json, const pl_json_place *place,
-                              const json_t *value);
+static inline bool pl_json_is_well(const pl_json_reader *json) {
+    return json->outcome.status == POPLINER_OK;
+}
+
+/* Fails with INPUT and "file: place: sentence", without an empty place. */
+void pl_json_refuse(pl_json_reader *json, const pl_json_value *value, const char *format, ...);
+
+/* Each function fails with INPUT, and with a message that says what was expected, unless the value
+ * has the type; then it returns 0, false or "". */
+void pl_json_object(pl_json_reader *json, const pl_json_value *value);
+void pl_json_array(pl_json_reader *json, const pl_json_value *value);
 
 /* A text that is not empty and has no control characters, which would spoil tables. Borrowed from
  * the value. */
-popliner_status pl_json_text(const pl_json_reader *json, const pl_json_place *place,
-                             const json_t *value, const char **text);
+const char *pl_json_text(pl_json_reader *json, const pl_json_value *value);
 
 /* true, false, 1 or 0. */
-popliner_status pl_json_flag(const pl_json_reader *json, const pl_json_place *place,
-                             const json_t *value, bool *flag);
+bool pl_json_flag(pl_json_reader *json, const pl_json_value *value);
 
 /* A whole number from `min` to `max` (at most 2^53); it may be written as 4096.0 or 4e3. */
-popliner_status pl_json_whole(const pl_json_reader *json, const pl_json_place *place,
-                              const json_t *value, uint64_t min, uint64_t max, uint64_t *number);
+uint64_t pl_json_whole(pl_json_reader *json, const pl_json_value *value, uint64_t min,
+                       uint64_t max);
 
 /* A number of at least 0, multiplied by `scale` and rounded; `max` (at most 2^53) limits the
  * product. */
-popliner_status pl_json_scaled(const pl_json_reader *json, const pl_json_place *place,
-                               const json_t *value, uint64_t scale, uint64_t max, uint64_t *number);
+uint64_t pl_json_scaled(pl_json_reader *json, const pl_json_value *value, uint64_t scale,
+                        uint64_t max);
 
 #endif

@@ -33,7 +33,8 @@ typedef enum column {
     NUM_COLUMNS
 } column;
 
-typedef popliner_status cell_reader(const struct reader *r, const char *cell, json_t **value);
+/* Returns what becomes of a cell; NULL after a failure. */
+typedef json_t *cell_reader(struct reader *r, const char *cell);
 static cell_reader read_name, read_bytes, read_times, read_flag, read_kind;
 
 static const struct {
@@ -57,7 +58,7 @@ static const struct {
 
 typedef struct reader {
     const char *path;
-    popliner_error *error;
+    pl_outcome outcome;
     pl_costs_file *file;
     char *rest;      /* of the text, which is divided into cells in place */
     size_t line;     /* of the last row that was read, from 1 */
@@ -75,32 +76,29 @@ typedef struct reader {
 } reader;
 
 /* Quotes the cell, so that a terminal does not obey its control characters. */
-static popliner_status refuse(const reader *r, const char *what, const char *cell) {
+static void refuse(reader *r, const char *what, const char *cell) {
     char beginning[101];
     pl_text told = {0};
     snprintf(beginning, sizeof beginning, "%s", cell);
     pl_quote_json(&told, beginning);
-    popliner_status status =
-        pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: line %zu: %s: %s", r->path, r->line, what,
-                told.failed ? "(not enough memory to tell)" : told.data);
+    pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: line %zu: %s: %s", r->path, r->line,
+                    what, told.failed ? "(not enough memory to tell)" : told.data);
     free(told.data);
-    return status;
 }
 
-static popliner_status fail_memory(const reader *r) {
-    return pl_fail_memory(r->error, "the table of layers");
+/* Fails unless there was memory. True if nothing has failed. */
+static bool has(reader *r, bool memory) {
+    return pl_outcome_has(&r->outcome, memory, "the table of layers");
 }
 
 /* ---- Rows and cells, by RFC 4180 ------------------------------------------------------------- */
 
 /* Takes the cell at the start of the rest; *is_last if it ends the row. */
-static popliner_status take_cell(reader *r, char **cell, bool *is_last) {
-    char *from = r->rest;
-    char *to;
+static char *take_cell(reader *r, bool *is_last) {
+    char *from = r->rest + strspn(r->rest, " ");
+    char *cell = from;
+    char *to = from;
     const char end_marks[] = {r->delimiter, '\r', '\n', '\0'};
-    while (*from == ' ')
-        from++;
-    *cell = to = from;
     if (*from == '"') {
         for (from++; *from != '\0' && (*from != '"' || from[1] == '"'); from++) {
             from += *from == '"';
@@ -108,16 +106,15 @@ static popliner_status take_cell(reader *r, char **cell, bool *is_last) {
             *to++ = *from;
         }
         if (*from == '\0')
-            return refuse(r, "a quoted cell does not end", *cell);
-        from++;
-        while (*from == ' ')
-            from++;
+            refuse(r, "a quoted cell does not end", cell);
+        from += *from != '\0';
+        from += strspn(from, " ");
         if (strchr(end_marks, *from) == NULL)
-            return refuse(r, "something follows a quoted cell", from);
+            refuse(r, "something follows a quoted cell", from);
     } else {
         from += strcspn(from, end_marks);
         to = from;
-        while (to > *cell && to[-1] == ' ')
+        while (to > cell && to[-1] == ' ')
             to--;
     }
     *is_last = *from != r->delimiter;
@@ -126,13 +123,17 @@ static popliner_status take_cell(reader *r, char **cell, bool *is_last) {
     r->end_line += *from == '\n' || *from == '\r';
     r->rest = *from == '\0' ? from : from + 1;
     *to = '\0';
-    return POPLINER_OK;
+    return cell;
 }
 
-/* Takes the next row that is not empty; at the end it has no cells. */
-static popliner_status take_row(reader *r) {
+static void add_cell(reader *r, char *cell) {
+    if (has(r, pl_grow(&r->cells, &r->room, r->num_cells + 1, sizeof *r->cells)))
+        r->cells[r->num_cells++] = cell;
+}
+
+/* Takes the next row that is not empty. False at the end, or once something has failed. */
+static bool take_row(reader *r) {
     bool is_last = false;
-    popliner_status status = POPLINER_OK;
     r->num_cells = 0;
     r->rest += strspn(r->rest, " ");
     while (*r->rest == '\r' || *r->rest == '\n') {
@@ -141,19 +142,13 @@ static popliner_status take_row(reader *r) {
         r->rest += strspn(r->rest, " ");
     }
     r->line = r->end_line;
-    while (status == POPLINER_OK && *r->rest != '\0' && !is_last) {
-        char *cell;
-        if (!pl_grow(&r->cells, &r->room, r->num_cells + 1, sizeof *r->cells))
-            return fail_memory(r);
-        status = take_cell(r, &cell, &is_last);
-        if (status == POPLINER_OK)
-            r->cells[r->num_cells++] = cell;
+    while (r->outcome.status == POPLINER_OK && *r->rest != '\0' && !is_last) {
+        add_cell(r, take_cell(r, &is_last));
         /* a delimiter at the very end is followed by an empty cell */
-        if (status == POPLINER_OK && !is_last && *r->rest == '\0' &&
-            pl_grow(&r->cells, &r->room, r->num_cells + 1, sizeof *r->cells))
-            r->cells[r->num_cells++] = r->rest;
+        if (!is_last && *r->rest == '\0')
+            add_cell(r, r->rest);
     }
-    return status;
+    return r->outcome.status == POPLINER_OK && r->num_cells > 0;
 }
 
 /* ---- The first row --------------------------------------------------------------------------- */
@@ -183,7 +178,7 @@ static char *split_unit(char *cell) {
     return opening + 1;
 }
 
-static popliner_status take_column(reader *r, size_t place, const char **time_unit) {
+static void take_column(reader *r, size_t place, const char **time_unit) {
     char *cell = r->cells[place];
     const char *unit = split_unit(cell);
     column c = COLUMN_NAME;
@@ -193,33 +188,34 @@ static popliner_status take_column(reader *r, size_t place, const char **time_un
     } else {
         while (c < NUM_COLUMNS && !is_same_name(cell, columns[c].name))
             c++;
-        if (c == NUM_COLUMNS)
-            return refuse(r,
-                          "expected the columns name, memory, time, forward, backward, stash, "
-                          "inputs, parameters, kv, layer, kind and cut, some of them",
-                          cell);
+        if (c == NUM_COLUMNS) {
+            refuse(r,
+                   "expected the columns name, memory, time, forward, backward, stash, inputs, "
+                   "parameters, kv, layer, kind and cut, some of them",
+                   cell);
+            return;
+        }
         if (unit != NULL && columns[c].read != read_times)
-            return refuse(r,
-                          "only time has a unit in the first row; write those of sizes after the "
-                          "number, like 1.5M",
-                          cell);
+            refuse(r,
+                   "only time has a unit in the first row; write those of sizes after the number, "
+                   "like 1.5M",
+                   cell);
     }
     if (r->place_of[c] != SIZE_MAX)
-        return refuse(r, "the column appears twice", cell);
+        refuse(r, "the column appears twice", cell);
     r->place_of[c] = place;
     if (r->place_of[COLUMN_TIME] != SIZE_MAX &&
         (r->place_of[COLUMN_FORWARD] != SIZE_MAX || r->place_of[COLUMN_BACKWARD] != SIZE_MAX))
-        return refuse(r, "time is the sum of forward and backward; remove it, or these", cell);
+        refuse(r, "time is the sum of forward and backward; remove it, or these", cell);
     if (r->place_of[COLUMN_LAYER] != SIZE_MAX && r->place_of[COLUMN_KIND] != SIZE_MAX)
-        return refuse(r, "kind says which units are layers; remove the column layer", cell);
-    if (columns[c].read == read_times) {
-        if (unit == NULL)
-            unit = "units";
-        if (*time_unit != NULL && strcmp(*time_unit, unit) != 0)
-            return refuse(r, "an earlier column has times in another unit", unit);
-        *time_unit = unit;
-    }
-    return POPLINER_OK;
+        refuse(r, "kind says which units are layers; remove the column layer", cell);
+    if (columns[c].read != read_times)
+        return;
+    if (unit == NULL)
+        unit = "units";
+    if (*time_unit != NULL && strcmp(*time_unit, unit) != 0)
+        refuse(r, "an earlier column has times in another unit", unit);
+    *time_unit = unit;
 }
 
 /* Returns the end of the blank lines and the lines that begin with '#' at the start of a text. */
@@ -232,135 +228,125 @@ static const char *skip_comments(const char *text) {
     return line;
 }
 
-static popliner_status read_head(reader *r) {
+static void read_head(reader *r) {
     const char *time_unit = NULL;
     const char *head = skip_comments(r->rest);
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
     for (size_t c = 0; c < NUM_COLUMNS; c++)
         r->place_of[c] = SIZE_MAX;
-    popliner_status status = take_row(r);
+    take_row(r);
     r->num_columns = r->num_cells;
-    for (size_t i = 0; status == POPLINER_OK && i < r->num_cells; i++)
-        status = take_column(r, i, &time_unit);
-    if (status != POPLINER_OK || time_unit == NULL)
-        return status;
+    for (size_t i = 0; i < r->num_cells; i++)
+        take_column(r, i, &time_unit);
+    if (r->outcome.status != POPLINER_OK || time_unit == NULL)
+        return;
     json_t *text = json_string(time_unit);
     if (text == NULL)
-        return refuse(r, "the unit of time is not UTF-8", time_unit);
-    return json_object_set_new(r->root, "time_unit", text) == 0 ? POPLINER_OK : fail_memory(r);
+        refuse(r, "the unit of time is not UTF-8", time_unit);
+    else
+        has(r, json_object_set_new(r->root, "time_unit", text) == 0);
 }
 
 /* ---- The others ------------------------------------------------------------------------------ */
 
-static popliner_status read_name(const reader *r, const char *cell, json_t **value) {
+static json_t *read_name(reader *r, const char *cell) {
+    json_t *name = json_string(cell);
     if (*cell == '\0')
-        return refuse(r, "the layer has no name", cell);
-    if (json_object_get(r->seen, cell) != NULL)
-        return refuse(r, "an earlier layer has this name", cell);
-    *value = json_string(cell);
-    if (*value == NULL)
-        return refuse(r, "the name is not UTF-8", cell);
-    return json_object_set(r->seen, cell, *value) == 0 ? POPLINER_OK : fail_memory(r);
+        refuse(r, "the layer has no name", cell);
+    else if (json_object_get(r->seen, cell) != NULL)
+        refuse(r, "an earlier layer has this name", cell);
+    else if (name == NULL)
+        refuse(r, "the name is not UTF-8", cell);
+    else
+        has(r, json_object_set(r->seen, cell, name) == 0);
+    return name;
 }
 
-static popliner_status read_bytes(const reader *r, const char *cell, json_t **value) {
+static json_t *read_bytes(reader *r, const char *cell) {
     uint64_t bytes = 0;
     const char *end = popliner_size_take(cell, &bytes);
     if (end == NULL || *end != '\0' || bytes > PL_MAX_BYTES)
-        return refuse(r, "expected bytes, like 638976, 624KiB or 1.5M, at most 2^48", cell);
-    *value = json_integer((json_int_t)bytes);
-    return POPLINER_OK;
+        refuse(r, "expected bytes, like 638976, 624KiB or 1.5M, at most 2^48", cell);
+    return json_integer((json_int_t)bytes);
 }
 
 /* Reads a JSON number, whatever the locale; or several with spaces between them, of samples. */
-static popliner_status read_times(const reader *r, const char *cell, json_t **value) {
+static json_t *read_times(reader *r, const char *cell) {
     json_t *list = json_array();
     size_t length = 0;
-    popliner_status status = list == NULL ? fail_memory(r) : POPLINER_OK;
-    for (const char *at = cell; status == POPLINER_OK && *at != '\0'; at += length) {
+    for (const char *at = cell; has(r, list != NULL) && *at != '\0'; at += length) {
         at += strspn(at, " ");
         length = strcspn(at, " ");
         json_t *number = json_loadb(at, length, JSON_DECODE_ANY, NULL);
-        if (!json_is_number(number) || json_number_value(number) < 0) {
-            json_decref(number);
-            status = refuse(r, "expected a number, at least 0, or several with spaces between them",
-                            cell);
-        } else if (json_array_append_new(list, number) != 0) {
-            status = fail_memory(r);
-        }
+        if (!json_is_number(number) || json_number_value(number) < 0)
+            refuse(r, "expected a number, at least 0, or several with spaces between them", cell);
+        has(r, json_array_append_new(list, number) == 0);
     }
-    if (status == POPLINER_OK)
-        *value = json_incref(json_array_size(list) == 1 ? json_array_get(list, 0) : list);
+    if (json_array_size(list) != 1)
+        return list;
+    json_t *only = json_incref(json_array_get(list, 0));
     json_decref(list);
-    return status;
+    return only;
 }
 
-static popliner_status read_kind(const reader *r, const char *cell, json_t **value) {
-    *value = json_string(cell);
-    return *value != NULL ? POPLINER_OK : refuse(r, "the kind is not UTF-8", cell);
+static json_t *read_kind(reader *r, const char *cell) {
+    json_t *kind = json_string(cell);
+    if (kind == NULL)
+        refuse(r, "the kind is not UTF-8", cell);
+    return kind;
 }
 
-static popliner_status read_flag(const reader *r, const char *cell, json_t **value) {
+static json_t *read_flag(reader *r, const char *cell) {
     const bool is_true = is_same_name(cell, "true") || is_same_name(cell, "1");
     if (!is_true && !is_same_name(cell, "false") && !is_same_name(cell, "0"))
-        return refuse(r, "expected true or false", cell);
-    *value = json_boolean(is_true);
-    return POPLINER_OK;
+        refuse(r, "expected true or false", cell);
+    return json_boolean(is_true);
 }
 
-static popliner_status read_cell(const reader *r, column c, const char *cell, json_t *unit) {
+static void read_cell(reader *r, column c, const char *cell, json_t *unit) {
     json_t *value = NULL;
-    if (*cell == '\0' && c != COLUMN_NAME)
-        return c == COLUMN_CUT && json_array_append_new(r->cuts, json_integer(0)) != 0
-                   ? fail_memory(r)
-                   : POPLINER_OK;
-    popliner_status status = columns[c].read(r, cell, &value);
-    if (status != POPLINER_OK) {
-        json_decref(value);
-        return status;
-    }
-    const int failed = c == COLUMN_CUT ? json_array_append_new(r->cuts, value)
-                                       : json_object_set_new(unit, columns[c].key, value);
-    return failed == 0 ? POPLINER_OK : fail_memory(r);
+    if (*cell != '\0' || c == COLUMN_NAME)
+        value = columns[c].read(r, cell);
+    else if (c == COLUMN_CUT)
+        value = json_integer(0);
+    else
+        return;
+    has(r, (c == COLUMN_CUT ? json_array_append_new(r->cuts, value)
+                            : json_object_set_new(unit, columns[c].key, value)) == 0);
 }
 
-static popliner_status read_row(reader *r) {
+static void read_row(reader *r) {
     json_t *unit = json_object();
-    popliner_status status = POPLINER_OK;
-    if (unit == NULL || json_array_append_new(r->units, unit) != 0)
-        return fail_memory(r);
+    if (!has(r, json_array_append_new(r->units, unit) == 0))
+        return;
     if (r->num_cells != r->num_columns)
-        return pl_fail(r->error, POPLINER_ERROR_INPUT,
-                       "%s: line %zu: expected as many cells as the first row has, %zu, found %zu",
-                       r->path, r->line, r->num_columns, r->num_cells);
+        pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT,
+                        "%s: line %zu: expected as many cells as the first row has, %zu, found %zu",
+                        r->path, r->line, r->num_columns, r->num_cells);
     if (json_array_size(r->units) > PL_MAX_UNITS)
-        return pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: line %zu: expected at most %d layers",
-                       r->path, r->line, (int)PL_MAX_UNITS);
-    for (column c = 0; status == POPLINER_OK && c < NUM_COLUMNS; c++)
+        pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT,
+                        "%s: line %zu: expected at most %d layers", r->path, r->line,
+                        (int)PL_MAX_UNITS);
+    for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++)
         if (r->place_of[c] != SIZE_MAX)
-            status = read_cell(r, c, r->cells[r->place_of[c]], unit);
-    return status;
+            read_cell(r, c, r->cells[r->place_of[c]], unit);
 }
 
-static popliner_status read_table(reader *r) {
-    popliner_status status = read_head(r);
-    if (status == POPLINER_OK)
-        status = take_row(r);
-    while (status == POPLINER_OK && r->num_cells > 0) {
-        status = read_row(r);
-        if (status == POPLINER_OK)
-            status = pl_costs_file_ask(r->file, r->path, r->error);
-        if (status == POPLINER_OK)
-            status = take_row(r);
+static void read_table(reader *r) {
+    read_head(r);
+    while (take_row(r)) {
+        read_row(r);
+        if (r->outcome.status == POPLINER_OK)
+            r->outcome.status = pl_costs_file_ask(r->file, r->path, r->outcome.error);
     }
-    if (status == POPLINER_OK && json_array_size(r->units) == 0)
-        status = pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: the table has no layers", r->path);
-    if (status != POPLINER_OK || r->place_of[COLUMN_CUT] == SIZE_MAX)
-        return status;
+    if (json_array_size(r->units) == 0)
+        pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: the table has no layers", r->path);
+    if (r->outcome.status != POPLINER_OK || r->place_of[COLUMN_CUT] == SIZE_MAX)
+        return;
     /* there is no cut after the last layer */
     json_array_remove(r->cuts, json_array_size(r->cuts) - 1);
-    return json_object_set(r->root, "cuts", r->cuts) == 0 ? POPLINER_OK : fail_memory(r);
+    has(r, json_object_set(r->root, "cuts", r->cuts) == 0);
 }
 
 bool pl_is_costs_csv(const char *text, char *delimiter) {
@@ -395,20 +381,20 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
                                   const popliner_pipeline *pipeline, pl_costs_file *file,
                                   popliner_error *error) {
     char *copy = pl_copy_string(text, length);
-    reader r = {.path = path, .error = error, .file = file, .rest = copy, .end_line = 1};
-    popliner_status status = POPLINER_OK;
+    reader r = {.path = path, .outcome.error = error, .file = file, .rest = copy, .end_line = 1};
     pl_is_costs_csv(text, &r.delimiter);
     r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);
     r.units = json_array();
     r.cuts = json_array();
     r.seen = json_object();
-    if (copy == NULL || r.root == NULL || r.units == NULL || r.cuts == NULL || r.seen == NULL ||
-        json_object_set(r.root, "units", r.units) != 0)
-        status = fail_memory(&r);
-    else if (strlen(copy) < length)
-        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: a NUL character is in the table", path);
-    if (status == POPLINER_OK)
-        status = read_table(&r);
+    has(&r, copy != NULL && r.root != NULL && r.cuts != NULL && r.seen != NULL &&
+                json_object_set(r.root, "units", r.units) == 0);
+    if (copy != NULL && strlen(copy) < length)
+        pl_outcome_fail(&r.outcome, POPLINER_ERROR_INPUT, "%s: a NUL character is in the table",
+                        path);
+    if (r.outcome.status == POPLINER_OK)
+        read_table(&r);
+    popliner_status status = r.outcome.status;
     if (status == POPLINER_OK)
         status = pl_read_costs_json(r.root, path, pipeline, file, error);
     json_decref(r.root);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "pipeline/pipeline.h"
 
 /* ---- Devices --------------------------------------------------------------------------------- */
@@ -38,74 +37,62 @@ static size_t end_of_devices(const pl_costs_json *r) {
     return r->file->info.num_ipus > 0 ? r->file->info.num_ipus : MAX_DEVICES;
 }
 
-/* Reads a device from a key of the object at `place`. */
-static popliner_status read_device(const pl_costs_json *r, const pl_json_place *place,
-                                   const char *key, size_t *device) {
+/* Reads a device from a key of an object. */
+static size_t read_device(pl_costs_json *r, const pl_json_value *object, const char *key) {
     size_t end = end_of_devices(r);
-    const char *rest = take_device(key, device);
-    if (rest != NULL && *rest == '\0' && *device < end)
-        return POPLINER_OK;
-    return pl_json_refuse(&r->json, place,
-                          "\"%.100s\" is not the number of a device, from 0 to %zu", key, end - 1);
+    size_t device = 0;
+    const char *rest = take_device(key, &device);
+    if (rest == NULL || *rest != '\0' || device >= end)
+        pl_json_refuse(&r->json, object, "\"%.100s\" is not the number of a device, from 0 to %zu",
+                       key, end - 1);
+    return device;
 }
 
-typedef popliner_status value_reader(const pl_costs_json *r, const pl_json_place *place,
-                                     const json_t *value, uint64_t *number);
+typedef uint64_t value_reader(pl_costs_json *r, const pl_json_value *value);
 
-static popliner_status read_limit(const pl_costs_json *r, const pl_json_place *place,
-                                  const json_t *value, uint64_t *bytes) {
-    return pl_json_whole(&r->json, place, value, 1, PL_MAX_BYTES, bytes);
+static uint64_t read_limit(pl_costs_json *r, const pl_json_value *value) {
+    return pl_json_whole(&r->json, value, 1, PL_MAX_BYTES);
 }
 
-static popliner_status read_speed(const pl_costs_json *r, const pl_json_place *place,
-                                  const json_t *value, uint64_t *millionths) {
-    double speed = json_number_value(value);
-    if (!json_is_number(value) || !(speed >= 0.001 && speed <= 1000))
-        return pl_json_refuse(&r->json, place, "expected a speed from 0.001 to 1000");
-    return pl_json_scaled(&r->json, place, value, POPLINER_SPEED_ONE, POPLINER_MOST_SPEED,
-                          millionths);
+static uint64_t read_speed(pl_costs_json *r, const pl_json_value *value) {
+    double speed = json_number_value(value->json);
+    if (!json_is_number(value->json) || !(speed >= 0.001 && speed <= 1000))
+        pl_json_refuse(&r->json, value, "expected a speed from 0.001 to 1000");
+    return pl_json_scaled(&r->json, value, POPLINER_SPEED_ONE, POPLINER_MOST_SPEED);
 }
 
-/* Reads the object with a value for each device, and sorts them by device. */
-static popliner_status read_by_device(pl_costs_json *r, const char *name, const json_t *object,
-                                      value_reader *read, popliner_ipu_value **items,
-                                      size_t *count) {
-    pl_json_place whole = pl_place("devices.%s", name);
+/* Reads an optional object with a value for each device, and sorts them by device. */
+static void read_by_device(pl_costs_json *r, const pl_json_value *devices, const char *name,
+                           value_reader *read, popliner_ipu_value **items, size_t *count) {
+    const pl_json_value object = pl_json_in(devices, name);
     const char *key = NULL;
     json_t *value = NULL;
-    popliner_status status = pl_json_object(&r->json, &whole, object);
-    if (status != POPLINER_OK)
-        return status;
-    *items = pl_arrays_new(&r->file->arrays, json_object_size(object), sizeof **items);
-    if (*items == NULL)
-        return pl_costs_json_fail_memory(r);
-    json_object_foreach((json_t *)object, key, value) {
-        pl_json_place place = pl_place("devices.%s.%s", name, key);
-        status = read_device(r, &whole, key, &(*items)[*count].ipu);
-        if (status == POPLINER_OK)
-            status = read(r, &place, value, &(*items)[*count].value);
-        if (status != POPLINER_OK)
-            return status;
-        ++*count;
+    if (object.json == NULL)
+        return;
+    pl_json_object(&r->json, &object);
+    *items = pl_arrays_new(&r->file->arrays, json_object_size(object.json), sizeof **items);
+    if (!pl_costs_json_has(r, *items != NULL))
+        return;
+    /* iterating does not change the object, but jansson's iterators are not const */
+    json_object_foreach((json_t *)object.json, key, value) {
+        const pl_json_value item = pl_json_in(&object, key);
+        popliner_ipu_value *own = &(*items)[(*count)++];
+        own->ipu = read_device(r, &object, key);
+        own->value = read(r, &item);
     }
     qsort(*items, *count, sizeof **items, compare_devices);
-    return POPLINER_OK;
 }
 
 /* Reads bytes per unit of time: whole ones, or rounded to millionths. */
-static popliner_status read_bandwidth(const pl_costs_json *r, const pl_json_place *place,
-                                      const json_t *value, popliner_bandwidth *bandwidth) {
+static popliner_bandwidth read_bandwidth(pl_costs_json *r, const pl_json_value *value) {
     enum { MILLION = 1000000 };
-    double bytes = json_number_value(value);
-    if (!json_is_number(value) || !(bytes >= 1.0 / MILLION && bytes <= (double)PL_MAX_BYTES))
-        return pl_json_refuse(&r->json, place,
-                              "expected bytes in a unit of time, from 0.000001 to %" PRIu64,
-                              PL_MAX_BYTES);
-    bool is_whole = bytes == floor(bytes);
-    *bandwidth = (popliner_bandwidth){0, is_whole ? r->scale : r->scale * MILLION};
-    return is_whole
-               ? pl_json_whole(&r->json, place, value, 1, PL_MAX_BYTES, &bandwidth->bytes)
-               : pl_json_scaled(&r->json, place, value, MILLION, PL_MAX_BYTES, &bandwidth->bytes);
+    double bytes = json_number_value(value->json);
+    if (!json_is_number(value->json) || !(bytes >= 1.0 / MILLION && bytes <= (double)PL_MAX_BYTES))
+        pl_json_refuse(&r->json, value,
+                       "expected bytes in a unit of time, from 0.000001 to %" PRIu64, PL_MAX_BYTES);
+    const uint64_t scale = bytes == floor(bytes) ? 1 : MILLION;
+    return (popliner_bandwidth){pl_json_scaled(&r->json, value, scale, PL_MAX_BYTES),
+                                r->scale * scale};
 }
 
 static int compare_links(const void *left, const void *right) {
@@ -117,89 +104,65 @@ static int compare_links(const void *left, const void *right) {
 }
 
 /* Reads a key like "0-1"; sets the smaller device first. */
-static popliner_status read_pair(const pl_costs_json *r, const pl_json_place *place,
-                                 const char *key, popliner_ipu_link *link) {
+static void read_pair(pl_costs_json *r, const pl_json_value *links, const char *key,
+                      popliner_ipu_link *link) {
     size_t end = end_of_devices(r);
+    size_t one = 0;
     size_t other = 0;
-    const char *rest = take_device(key, &link->first_ipu);
-    rest = rest != NULL && *rest == '-' ? take_device(rest + 1, &link->second_ipu) : NULL;
-    if (rest == NULL || *rest != '\0' || link->first_ipu >= end || link->second_ipu >= end ||
-        link->first_ipu == link->second_ipu)
-        return pl_json_refuse(&r->json, place,
-                              "\"%.100s\" is not a link of two devices from 0 to %zu, like "
-                              "\"0-1\"",
-                              key, end - 1);
-    other = link->second_ipu;
-    if (other < link->first_ipu) {
-        link->second_ipu = link->first_ipu;
-        link->first_ipu = other;
-    }
-    return POPLINER_OK;
+    const char *rest = take_device(key, &one);
+    rest = rest != NULL && *rest == '-' ? take_device(rest + 1, &other) : NULL;
+    if (rest == NULL || *rest != '\0' || one >= end || other >= end || one == other)
+        pl_json_refuse(&r->json, links,
+                       "\"%.100s\" is not a link of two devices from 0 to %zu, like \"0-1\"", key,
+                       end - 1);
+    link->first_ipu = one < other ? one : other;
+    link->second_ipu = one < other ? other : one;
 }
 
-static popliner_status read_links(pl_costs_json *r, const json_t *links) {
-    pl_json_place links_place = pl_place("devices.links");
+static void read_links(pl_costs_json *r, const pl_json_value *devices) {
+    const pl_json_value links = pl_json_in(devices, "links");
     pl_costs_file *file = r->file;
+    size_t count = 0;
     const char *key = NULL;
     json_t *value = NULL;
-    popliner_status status = pl_json_object(&r->json, &links_place, links);
-    if (status != POPLINER_OK)
-        return status;
-    file->links = pl_arrays_new(&file->arrays, json_object_size(links), sizeof *file->links);
-    if (file->links == NULL)
-        return pl_costs_json_fail_memory(r);
-    json_object_foreach((json_t *)links, key, value) {
-        pl_json_place place = pl_place("devices.links.%s", key);
-        popliner_ipu_link *link = &file->links[file->info.num_ipu_links];
-        status = read_pair(r, &links_place, key, link);
-        if (status == POPLINER_OK)
-            status = read_bandwidth(r, &place, value, &link->bandwidth);
-        if (status != POPLINER_OK)
-            return status;
-        ++file->info.num_ipu_links;
+    if (links.json == NULL)
+        return;
+    pl_json_object(&r->json, &links);
+    file->links = pl_arrays_new(&file->arrays, json_object_size(links.json), sizeof *file->links);
+    if (!pl_costs_json_has(r, file->links != NULL))
+        return;
+    json_object_foreach((json_t *)links.json, key, value) {
+        const pl_json_value item = pl_json_in(&links, key);
+        popliner_ipu_link *link = &file->links[count++];
+        read_pair(r, &links, key, link);
+        link->bandwidth = read_bandwidth(r, &item);
     }
-    size_t count = file->info.num_ipu_links;
+    file->info.num_ipu_links = count;
     qsort(file->links, count, sizeof *file->links, compare_links);
     for (size_t i = 1; i < count; ++i)
         if (compare_links(&file->links[i - 1], &file->links[i]) == 0)
-            return pl_json_refuse(&r->json, &links_place, "the link %zu-%zu appears twice",
-                                  file->links[i].first_ipu, file->links[i].second_ipu);
-    return POPLINER_OK;
+            pl_json_refuse(&r->json, &links, "the link %zu-%zu appears twice",
+                           file->links[i].first_ipu, file->links[i].second_ipu);
 }
 
-static popliner_status pl_costs_json_read_devices(pl_costs_json *r) {
-    const json_t *devices = json_object_get(r->root, "devices");
-    const json_t *count = json_object_get(devices, "count");
-    const json_t *memory = json_object_get(devices, "memory");
-    const json_t *memories = json_object_get(devices, "memories");
-    const json_t *speeds = json_object_get(devices, "speeds");
-    const json_t *bandwidth = json_object_get(devices, "bandwidth");
-    const json_t *links = json_object_get(devices, "links");
-    pl_json_place place = pl_place("devices");
-    pl_json_place count_place = pl_place("devices.count");
-    pl_json_place memory_place = pl_place("devices.memory");
-    pl_json_place bandwidth_place = pl_place("devices.bandwidth");
-    uint64_t num_ipus = 0;
-    if (devices == NULL)
-        return POPLINER_OK;
-    popliner_status status = pl_costs_json_check_keys(r, PL_COSTS_KEYS_DEVICES, &place, devices);
-    if (status == POPLINER_OK && count != NULL)
-        status = pl_json_whole(&r->json, &count_place, count, 1, MAX_DEVICES, &num_ipus);
-    r->file->info.num_ipus = (size_t)num_ipus;
-    if (status == POPLINER_OK && memory != NULL)
-        status = pl_json_whole(&r->json, &memory_place, memory, 1, PL_MAX_BYTES,
-                               &r->file->info.bytes_per_tile);
-    if (status == POPLINER_OK && memories != NULL)
-        status = read_by_device(r, "memories", memories, read_limit, &r->file->limits,
-                                &r->file->info.num_ipu_limits);
-    if (status == POPLINER_OK && speeds != NULL)
-        status = read_by_device(r, "speeds", speeds, read_speed, &r->file->speeds,
-                                &r->file->info.num_ipu_speeds);
-    if (status == POPLINER_OK && bandwidth != NULL)
-        status = read_bandwidth(r, &bandwidth_place, bandwidth, &r->file->info.link_bandwidth);
-    if (status == POPLINER_OK && links != NULL)
-        status = read_links(r, links);
-    return status;
+static void read_devices(pl_costs_json *r) {
+    const pl_json_value devices = pl_json_in(&r->root, "devices");
+    const pl_json_value count = pl_json_in(&devices, "count");
+    const pl_json_value memory = pl_json_in(&devices, "memory");
+    const pl_json_value bandwidth = pl_json_in(&devices, "bandwidth");
+    popliner_costs_file *info = &r->file->info;
+    if (devices.json == NULL)
+        return;
+    pl_costs_json_check_keys(r, PL_COSTS_KEYS_DEVICES, &devices);
+    if (count.json != NULL)
+        info->num_ipus = (size_t)pl_json_whole(&r->json, &count, 1, MAX_DEVICES);
+    if (memory.json != NULL)
+        info->bytes_per_tile = pl_json_whole(&r->json, &memory, 1, PL_MAX_BYTES);
+    read_by_device(r, &devices, "memories", read_limit, &r->file->limits, &info->num_ipu_limits);
+    read_by_device(r, &devices, "speeds", read_speed, &r->file->speeds, &info->num_ipu_speeds);
+    if (bandwidth.json != NULL)
+        info->link_bandwidth = read_bandwidth(r, &bandwidth);
+    read_links(r, &devices);
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
@@ -229,20 +192,16 @@ const size_t pl_num_costs_json_keys = sizeof pl_costs_json_keys / sizeof *pl_cos
 
 /* ---- Values --------------------------------------------------------------------------------- */
 
-popliner_status pl_costs_json_fail_memory(const pl_costs_json *r) {
-    return pl_fail_memory(r->json.error, "the costs of the file");
+bool pl_costs_json_has(pl_costs_json *r, bool memory) {
+    return pl_outcome_has(&r->json.outcome, memory, "the costs of the file");
 }
 
-popliner_status pl_costs_json_check_keys(const pl_costs_json *r, int keys,
-                                         const pl_json_place *place, const json_t *value) {
+void pl_costs_json_check_keys(pl_costs_json *r, int keys, const pl_json_value *value) {
     const pl_known_keys *known = &pl_costs_json_keys[keys];
     const char *key = NULL;
     json_t *member = NULL;
-    popliner_status status = pl_json_object(&r->json, place, value);
-    if (status != POPLINER_OK)
-        return status;
-    /* iterating does not change the object, but jansson's iterators are not const */
-    json_object_foreach((json_t *)value, key, member) {
+    pl_json_object(&r->json, value);
+    json_object_foreach((json_t *)value->json, key, member) {
         size_t i = 0;
         while (known->keys[i] != NULL && strcmp(known->keys[i], key) != 0)
             ++i;
@@ -251,74 +210,51 @@ popliner_status pl_costs_json_check_keys(const pl_costs_json *r, int keys,
         pl_text names = {0};
         for (i = 0; known->keys[i] != NULL; ++i)
             pl_text_format(&names, "%s%s", i == 0 ? "" : ", ", known->keys[i]);
-        status = names.failed
-                     ? pl_costs_json_fail_memory(r)
-                     : pl_json_refuse(&r->json, place, "unknown key \"%.100s\"; expected %s", key,
-                                      names.data);
+        if (pl_costs_json_has(r, !names.failed))
+            pl_json_refuse(&r->json, value, "unknown key \"%.100s\"; expected %s", key, names.data);
         free(names.data);
-        return status;
+        return;
     }
     for (size_t i = 0; i < known->num_required; ++i)
-        if (json_object_get(value, known->keys[i]) == NULL)
-            return pl_json_refuse(&r->json, place, "\"%s\" is missing", known->keys[i]);
-    return POPLINER_OK;
+        if (json_object_get(value->json, known->keys[i]) == NULL)
+            pl_json_refuse(&r->json, value, "\"%s\" is missing", known->keys[i]);
 }
 
-popliner_status pl_costs_json_bytes(const pl_costs_json *r, const pl_json_place *place,
-                                    const json_t *value, uint64_t *bytes) {
-    if (!json_is_array(value)) {
-        if (!json_is_number(value))
-            return pl_json_refuse(&r->json, place,
-                                  "expected a number of bytes, or a list of one for each region");
-        popliner_status status = pl_json_whole(&r->json, place, value, 0, PL_MAX_BYTES, &bytes[0]);
-        if (status != POPLINER_OK)
-            return status;
-        for (size_t i = 1; i < r->num_regions; ++i)
-            bytes[i] = bytes[0];
-        return POPLINER_OK;
-    }
-    if (json_array_size(value) != r->num_regions)
-        return pl_json_refuse(&r->json, place,
-                              "the list has %zu numbers, but there are %zu regions",
-                              json_array_size(value), r->num_regions);
+void pl_costs_json_bytes(pl_costs_json *r, const pl_json_value *value, uint64_t *bytes) {
+    const bool is_list = json_is_array(value->json);
+    if (!is_list && !json_is_number(value->json))
+        pl_json_refuse(&r->json, value,
+                       "expected a number of bytes, or a list of one for each region");
+    if (is_list && json_array_size(value->json) != r->num_regions)
+        pl_json_refuse(&r->json, value, "the list has %zu numbers, but there are %zu regions",
+                       json_array_size(value->json), r->num_regions);
     for (size_t i = 0; i < r->num_regions; ++i) {
-        pl_json_place item = pl_place("%s[%zu]", place->text, i);
-        popliner_status status =
-            pl_json_whole(&r->json, &item, json_array_get(value, i), 0, PL_MAX_BYTES, &bytes[i]);
-        if (status != POPLINER_OK)
-            return status;
+        const pl_json_value item = is_list ? pl_json_at(value, i) : *value;
+        bytes[i] = pl_json_whole(&r->json, &item, 0, PL_MAX_BYTES);
     }
-    return POPLINER_OK;
 }
 
-popliner_status pl_costs_json_cycles(const pl_costs_json *r, const pl_json_place *place,
-                                     const json_t *value, uint64_t *cycles) {
-    return pl_json_scaled(&r->json, place, value, r->scale, POPLINER_MAX_CYCLES, cycles);
+uint64_t pl_costs_json_cycles(pl_costs_json *r, const pl_json_value *value, uint64_t otherwise) {
+    return value->json == NULL ? otherwise
+                               : pl_json_scaled(&r->json, value, r->scale, POPLINER_MAX_CYCLES);
 }
 
-popliner_status pl_costs_json_add_up_cycles(pl_costs_json *r, const pl_json_place *place,
-                                            uint64_t cycles) {
+void pl_costs_json_add_up_cycles(pl_costs_json *r, const pl_json_value *value, uint64_t cycles) {
     r->sum_cycles += cycles;
-    if (r->sum_cycles <= POPLINER_MAX_CYCLES)
-        return POPLINER_OK;
-    return pl_json_refuse(&r->json, place,
-                          "with this, the cycles add up to more than %.17g; use a larger unit of "
-                          "time",
-                          (double)POPLINER_MAX_CYCLES / (double)r->scale);
+    if (r->sum_cycles > POPLINER_MAX_CYCLES)
+        pl_json_refuse(&r->json, value,
+                       "with this, the cycles add up to more than %.17g; use a larger unit of time",
+                       (double)POPLINER_MAX_CYCLES / (double)r->scale);
 }
 
-popliner_status pl_costs_json_find_unit(pl_costs_json *r, const pl_json_place *place,
-                                        const json_t *value, size_t *unit) {
-    const char *name = NULL;
-    popliner_status status = pl_json_text(&r->json, place, value, &name);
-    if (status != POPLINER_OK)
-        return status;
-    *unit = pl_names_number(&r->units, name);
-    if (*unit == SIZE_MAX)
-        return pl_costs_json_fail_memory(r);
-    return *unit < r->num_units
-               ? POPLINER_OK
-               : pl_json_refuse(&r->json, place, "no unit is called \"%.100s\"", name);
+size_t pl_costs_json_find_unit(pl_costs_json *r, const pl_json_value *value) {
+    const char *name = pl_json_text(&r->json, value);
+    const size_t unit = pl_costs_json_is_well(r) ? pl_names_number(&r->units, name) : 0;
+    if (!pl_costs_json_has(r, unit != SIZE_MAX))
+        return 0;
+    if (unit >= r->num_units)
+        pl_json_refuse(&r->json, value, "no unit is called \"%.100s\"", name);
+    return unit < r->num_units ? unit : 0;
 }
 
 /* ---- The document --------------------------------------------------------------------------- */
@@ -359,41 +295,29 @@ static void look_for_cycles(pl_costs_json *r, const json_t *objects) {
     }
 }
 
-static popliner_status read_head(pl_costs_json *r) {
-    const json_t *units = json_object_get(r->root, "units");
-    const json_t *cut_cycles = json_object_get(r->root, "cut_cycles");
-    const json_t *time_unit = json_object_get(r->root, "time_unit");
-    pl_json_place root_place = pl_place("");
-    pl_json_place format_place = pl_place("format");
-    pl_json_place version_place = pl_place("version");
-    pl_json_place units_place = pl_place("units");
-    const char *text = NULL;
-    uint64_t version = 0;
-    popliner_status status =
-        pl_json_text(&r->json, &format_place, json_object_get(r->root, "format"), &text);
-    if (status == POPLINER_OK && strcmp(text, "popliner-costs") != 0)
-        status = pl_json_refuse(&r->json, &format_place,
-                                "expected \"popliner-costs\", found \"%.100s\"", text);
+static void read_head(pl_costs_json *r) {
+    const pl_json_value format = pl_json_in(&r->root, "format");
+    const pl_json_value version = pl_json_in(&r->root, "version");
+    const pl_json_value units = pl_json_in(&r->root, "units");
+    const pl_json_value time_unit = pl_json_in(&r->root, "time_unit");
+    const json_t *cut_cycles = json_object_get(r->root.json, "cut_cycles");
+    const json_t *intervals = json_object_get(r->root.json, "intervals");
+    const char *text = pl_json_text(&r->json, &format);
+    if (strcmp(text, "popliner-costs") != 0)
+        pl_json_refuse(&r->json, &format, "expected \"popliner-costs\", found \"%.100s\"", text);
     /* before the keys, which may differ in other versions */
-    if (status == POPLINER_OK && json_object_get(r->root, "version") != NULL)
-        status = pl_json_whole(&r->json, &version_place, json_object_get(r->root, "version"), 1, 1,
-                               &version);
-    if (status == POPLINER_OK)
-        status = pl_costs_json_check_keys(r, PL_COSTS_KEYS_FILE, &root_place, r->root);
-    if (status == POPLINER_OK)
-        status = pl_json_array(&r->json, &units_place, units);
-    r->num_units = json_array_size(units);
-    if (status == POPLINER_OK && (r->num_units == 0 || r->num_units > PL_MAX_UNITS))
-        status = pl_json_refuse(&r->json, &units_place, "expected from 1 to %d units, found %zu",
-                                PL_MAX_UNITS, r->num_units);
-    text = "cycles";
-    if (status == POPLINER_OK && time_unit != NULL) {
-        pl_json_place place = pl_place("time_unit");
-        status = pl_json_text(&r->json, &place, time_unit, &text);
-    }
-    if (status != POPLINER_OK)
-        return status;
+    if (version.json != NULL)
+        pl_json_whole(&r->json, &version, 1, 1);
+    pl_costs_json_check_keys(r, PL_COSTS_KEYS_FILE, &r->root);
+    pl_json_array(&r->json, &units);
+    r->num_units = json_array_size(units.json);
+    if (r->num_units == 0 || r->num_units > PL_MAX_UNITS)
+        pl_json_refuse(&r->json, &units, "expected from 1 to %d units, found %zu", PL_MAX_UNITS,
+                       r->num_units);
+    text = time_unit.json != NULL ? pl_json_text(&r->json, &time_unit) : "cycles";
     r->file->time_unit = pl_arrays_text(&r->file->arrays, text);
+    if (!pl_costs_json_has(r, r->file->time_unit != NULL))
+        return;
 
     r->scale = 1;
     r->num_samples = 1;
@@ -401,55 +325,38 @@ static popliner_status read_head(pl_costs_json *r) {
     for (size_t i = 0; i < json_array_size(cut_cycles); ++i)
         if (is_fraction(json_array_get(cut_cycles, i)))
             r->scale = PL_TIME_SCALE;
-    look_for_cycles(r, units);
-    look_for_cycles(r, json_object_get(r->root, "intervals"));
-    look_for_pipeline(r, units);
-    look_for_pipeline(r, json_object_get(r->root, "intervals"));
+    look_for_cycles(r, units.json);
+    look_for_cycles(r, intervals);
+    look_for_pipeline(r, units.json);
+    look_for_pipeline(r, intervals);
     r->file->info.cycles_per_time_unit = r->scale;
-    return r->file->time_unit != NULL ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
-/* Finds a list with one number for each cut; *list is NULL if there is none. */
-static popliner_status find_cut_list(const pl_costs_json *r, const char *key, const json_t **list) {
-    pl_json_place place = pl_place("%s", key);
-    *list = json_object_get(r->root, key);
-    if (*list == NULL)
-        return POPLINER_OK;
-    popliner_status status = pl_json_array(&r->json, &place, *list);
-    if (status == POPLINER_OK && json_array_size(*list) != r->num_units - 1)
-        status = pl_json_refuse(&r->json, &place,
-                                "the list has %zu numbers, but there are %zu cuts between %zu "
-                                "units",
-                                json_array_size(*list), r->num_units - 1, r->num_units);
-    return status;
+/* Returns an optional list with one number for each cut. */
+static pl_json_value find_cut_list(pl_costs_json *r, const char *key) {
+    const pl_json_value list = pl_json_in(&r->root, key);
+    if (list.json == NULL)
+        return list;
+    pl_json_array(&r->json, &list);
+    if (json_array_size(list.json) != r->num_units - 1)
+        pl_json_refuse(&r->json, &list,
+                       "the list has %zu numbers, but there are %zu cuts between %zu units",
+                       json_array_size(list.json), r->num_units - 1, r->num_units);
+    return list;
 }
 
-static popliner_status read_cuts(pl_costs_json *r) {
-    const json_t *cuts = NULL;
-    const json_t *cut_cycles = NULL;
-    popliner_status status = find_cut_list(r, "cuts", &cuts);
-    if (status == POPLINER_OK)
-        status = find_cut_list(r, "cut_cycles", &cut_cycles);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0; i < json_array_size(cuts); ++i) {
-        pl_json_place place = pl_place("cuts[%zu]", i);
-        uint64_t bytes = 0;
-        status = pl_json_whole(&r->json, &place, json_array_get(cuts, i), 0, PL_MAX_BYTES, &bytes);
-        if (status != POPLINER_OK)
-            return status;
-        pl_costs_set_cut(r->file->costs, i + 1, bytes);
+static void read_cuts(pl_costs_json *r) {
+    const pl_json_value cuts = find_cut_list(r, "cuts");
+    const pl_json_value cut_cycles = find_cut_list(r, "cut_cycles");
+    for (size_t i = 0; pl_costs_json_is_well(r) && i < json_array_size(cuts.json); ++i) {
+        const pl_json_value cut = pl_json_at(&cuts, i);
+        pl_costs_set_cut(r->file->costs, i + 1, pl_json_whole(&r->json, &cut, 0, PL_MAX_BYTES));
     }
-    for (size_t i = 0; i < json_array_size(cut_cycles); ++i) {
-        pl_json_place place = pl_place("cut_cycles[%zu]", i);
-        status =
-            pl_costs_json_cycles(r, &place, json_array_get(cut_cycles, i), &r->cut_cycles[i + 1]);
-        if (status == POPLINER_OK)
-            status = pl_costs_json_add_up_cycles(r, &place, r->cut_cycles[i + 1]);
-        if (status != POPLINER_OK)
-            return status;
+    for (size_t i = 0; pl_costs_json_is_well(r) && i < json_array_size(cut_cycles.json); ++i) {
+        const pl_json_value cut = pl_json_at(&cut_cycles, i);
+        r->cut_cycles[i + 1] = pl_costs_json_cycles(r, &cut, 0);
+        pl_costs_json_add_up_cycles(r, &cut, r->cut_cycles[i + 1]);
     }
-    return POPLINER_OK;
 }
 
 /* Gives the table what of the units' cycles is forward, if the file has it, or if a stage may take
@@ -458,44 +365,49 @@ static popliner_status add_passes(const pl_costs_json *r) {
     const pl_passes_source source = {r->num_samples, r->cycles, r->has_passes ? r->forward : NULL,
                                      r->cut_cycles, !r->has_passes};
     const bool has_others = r->pipeline.recompute != POPLINER_RECOMPUTE_NONE ||
-                            json_object_get(r->root, "cut_cycles") != NULL;
+                            json_object_get(r->root.json, "cut_cycles") != NULL;
     if (!r->has_passes &&
         (!r->has_cycles || !has_others || r->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE))
         return POPLINER_OK;
-    return pl_costs_add_passes(r->file->costs, &source, r->json.error);
+    return pl_costs_add_passes(r->file->costs, &source, r->json.outcome.error);
 }
 
-static popliner_status read_all(pl_costs_json *r) {
-    const json_t *intervals = json_object_get(r->root, "intervals");
-    popliner_status status = read_head(r);
+static void create_costs(pl_costs_json *r) {
+    popliner_error *error = r->json.outcome.error;
+    popliner_costs **costs = &r->file->costs;
+    popliner_status status = popliner_costs_create(r->num_units, 1, costs, error);
     if (status == POPLINER_OK)
-        status = pl_costs_json_read_regions(r);
-    if (status == POPLINER_OK)
-        status = pl_costs_json_read_units(r, intervals != NULL);
-    if (status == POPLINER_OK)
-        status = popliner_costs_create(r->num_units, 1, &r->file->costs, r->json.error);
-    if (status == POPLINER_OK)
-        status = pl_costs_set_counted_units(r->file->costs, r->file->counted_units, r->json.error);
-    if (status == POPLINER_OK) {
-        r->file->costs->kv_bytes = r->kv_bytes;
-        r->file->costs->unit_kinds = r->unit_kinds;
-        r->kv_bytes = NULL;
-        r->unit_kinds = NULL;
-    }
-    if (status == POPLINER_OK)
-        status = pl_costs_json_read_shared(r);
-    if (status == POPLINER_OK)
-        status = read_cuts(r);
-    if (status == POPLINER_OK)
-        status = pl_costs_json_read_devices(r);
-    if (status == POPLINER_OK)
-        status = intervals != NULL ? pl_costs_json_fill_listed(r, intervals)
-                                   : pl_costs_json_fill_additive(r);
-    if (status == POPLINER_OK && intervals == NULL)
-        status = add_passes(r);
-    if (status == POPLINER_OK && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
-        status = pl_costs_json_finish_variants(r, intervals != NULL);
-    return status;
+        status = pl_costs_set_counted_units(*costs, r->file->counted_units, error);
+    r->json.outcome.status = status;
+    if (status != POPLINER_OK)
+        return;
+    (*costs)->kv_bytes = r->kv_bytes;
+    (*costs)->unit_kinds = r->unit_kinds;
+    r->kv_bytes = NULL;
+    r->unit_kinds = NULL;
+}
+
+static void read_all(pl_costs_json *r) {
+    const bool is_listed = json_object_get(r->root.json, "intervals") != NULL;
+    read_head(r);
+    pl_costs_json_read_regions(r);
+    pl_costs_json_read_units(r, is_listed);
+    if (!pl_costs_json_is_well(r))
+        return;
+    create_costs(r);
+    pl_costs_json_read_shared(r);
+    read_cuts(r);
+    read_devices(r);
+    if (!pl_costs_json_is_well(r))
+        return;
+    if (is_listed)
+        pl_costs_json_fill_listed(r);
+    else
+        pl_costs_json_fill_additive(r);
+    if (pl_costs_json_is_well(r) && !is_listed)
+        r->json.outcome.status = add_passes(r);
+    if (pl_costs_json_is_well(r) && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        pl_costs_json_finish_variants(r, is_listed);
 }
 
 /* The micro-batches of "+N" are under way: what they recompute is there, so their whole stash is
@@ -514,8 +426,10 @@ static void take_working_sets(pl_costs_json *r) {
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
-    pl_costs_json r = {
-        .json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};
+    pl_costs_json r = {.json = {path, {POPLINER_OK, error}},
+                       .root.json = root,
+                       .file = file,
+                       .pipeline = {.max_stages = 1}};
     if (pipeline != NULL)
         r.pipeline = pl_pipeline_of_any_split(pipeline);
     r.pipeline.effects = 0; /* the file has all that its stages store */
@@ -524,7 +438,8 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     const popliner_pipeline told = r.pipeline;
     take_working_sets(&r);
     file->additive.pipeline = r.pipeline;
-    popliner_status status = read_all(&r);
+    read_all(&r);
+    popliner_status status = r.json.outcome.status;
     if (status == POPLINER_OK && r.has_pipeline)
         status = popliner_costs_set_pipeline(file->costs, &told, error);
     file->info.has_kept = r.has_kept;

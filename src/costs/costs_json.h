@@ -24,7 +24,7 @@ enum {
 /* State while a file is read. */
 typedef struct pl_costs_json {
     pl_json_reader json;
-    const json_t *root;
+    pl_json_value root;
     pl_costs_file *file;
     popliner_pipeline pipeline;
     size_t num_units;
@@ -58,53 +58,54 @@ typedef struct pl_costs_json {
     pl_arrays arrays;    /* own what neither the file nor the table takes */
 } pl_costs_json;
 
-/* ---- Values. Errors: INPUT, with what was expected; MEMORY ---- */
+/* ---- Values. What fails, fails in the outcome of `json` ---- */
 
-popliner_status pl_costs_json_fail_memory(const pl_costs_json *r);
+static inline bool pl_costs_json_is_well(const pl_costs_json *r) {
+    return pl_json_is_well(&r->json);
+}
+
+/* Fails unless there was memory. True if nothing has failed. */
+bool pl_costs_json_has(pl_costs_json *r, bool memory);
 
 /* Checks that `value` is an object with all required keys and no unknown ones. */
-popliner_status pl_costs_json_check_keys(const pl_costs_json *r, int keys,
-                                         const pl_json_place *place, const json_t *value);
+void pl_costs_json_check_keys(pl_costs_json *r, int keys, const pl_json_value *value);
 
 /* Reads bytes by region: a list with one number for each, or one number for all. */
-popliner_status pl_costs_json_bytes(const pl_costs_json *r, const pl_json_place *place,
-                                    const json_t *value, uint64_t *bytes);
+void pl_costs_json_bytes(pl_costs_json *r, const pl_json_value *value, uint64_t *bytes);
 
-popliner_status pl_costs_json_cycles(const pl_costs_json *r, const pl_json_place *place,
-                                     const json_t *value, uint64_t *cycles);
+/* Reads cycles; `otherwise` if they are missing. */
+uint64_t pl_costs_json_cycles(pl_costs_json *r, const pl_json_value *value, uint64_t otherwise);
+
 /* Adds to the sum of all cycles, which is limited. */
-popliner_status pl_costs_json_add_up_cycles(pl_costs_json *r, const pl_json_place *place,
-                                            uint64_t cycles);
+void pl_costs_json_add_up_cycles(pl_costs_json *r, const pl_json_value *value, uint64_t cycles);
 
-/* Finds the unit that `value` names. */
-popliner_status pl_costs_json_find_unit(pl_costs_json *r, const pl_json_place *place,
-                                        const json_t *value, size_t *unit);
+/* Returns the unit that `value` names; 0 if it names none, which fails. */
+size_t pl_costs_json_find_unit(pl_costs_json *r, const pl_json_value *value);
 
 /* ---- The parts of the file, in the order in which they are read ---- */
 
-popliner_status pl_costs_json_read_regions(pl_costs_json *r);
-popliner_status pl_costs_json_read_units(pl_costs_json *r, bool is_listed);
-popliner_status pl_costs_json_read_shared(pl_costs_json *r);
+void pl_costs_json_read_regions(pl_costs_json *r);
+void pl_costs_json_read_units(pl_costs_json *r, bool is_listed);
+void pl_costs_json_read_shared(pl_costs_json *r);
 
 /* ---- Variants, for POPLINER_RECOMPUTE_AUTO ---- */
 
-/* Adds a listed interval unchanged and its variants. Its bytes are in interval_bytes; `interval` is
- * its index in the triangle. */
-popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
-                                                     const json_t *value, size_t interval,
-                                                     uint64_t cycles);
+/* Adds a listed interval unchanged and its variants. Its bytes are in interval_bytes; `place` is its
+ * index in the triangle. */
+void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value *interval,
+                                          size_t place, uint64_t cycles);
 
 /* The shared_bytes of variants: of the first region. */
 uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interval *stages,
                                     size_t num_stages);
 
 /* Completes the variants, once the table is made. */
-popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
+void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
 
 /* ---- The table ---- */
 
 /* Fill the table from the costs of the units, or from the list of intervals. */
-popliner_status pl_costs_json_fill_additive(pl_costs_json *r);
-popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list);
+void pl_costs_json_fill_additive(pl_costs_json *r);
+void pl_costs_json_fill_listed(pl_costs_json *r);
 
 #endif

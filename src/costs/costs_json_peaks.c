@@ -28,7 +28,8 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 
 /* Gives the table lines if the pipeline's peaks differ from those of a single stage, or if they are
  * differences. */
-static popliner_status begin_peaks(pl_costs_json *r, bool are_added) {
+static void begin_peaks(pl_costs_json *r, bool are_added) {
+    popliner_costs *costs = r->file->costs;
     size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
     if (max_stages == 1)
         max_stages = 2; /* a table for one stage has the same peak for every place */
@@ -41,23 +42,22 @@ static popliner_status begin_peaks(pl_costs_json *r, bool are_added) {
         max_stages = popliner_copies_max_stages(&r->pipeline.copies);
     const bool has_places = r->has_kept && pl_pipeline_keeps(&r->pipeline) && max_stages >= 2;
     if (!has_places && !are_added)
-        return POPLINER_OK;
+        return;
     if (!has_places)
         max_stages = 1;
     r->lines = pl_arrays_new(&r->arrays, r->num_regions, sizeof *r->lines);
     size_t *copies = pl_arrays_new(&r->arrays, max_stages, sizeof *copies);
-    if (r->arrays.failed)
-        return pl_costs_json_fail_memory(r);
+    if (!pl_costs_json_has(r, !r->arrays.failed))
+        return;
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
-    popliner_status status =
-        pl_costs_begin_lines(r->file->costs, copies, max_stages, are_added, r->json.error);
-    if (status == POPLINER_OK && has_places)
-        r->file->costs->most_copies =
-            pl_larger(r->file->costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
-    if (status == POPLINER_OK && has_places && pl_pipeline_follows_split(&r->pipeline))
-        r->file->costs->follows_split = true;
-    return status;
+    r->json.outcome.status =
+        pl_costs_begin_lines(costs, copies, max_stages, are_added, r->json.outcome.error);
+    if (!pl_costs_json_is_well(r) || !has_places)
+        return;
+    costs->most_copies =
+        pl_larger(costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
+    costs->follows_split = costs->follows_split || pl_pipeline_follows_split(&r->pipeline);
 }
 
 /* Returns the number of copies from which on a region is too small; SIZE_MAX if it never is. */
@@ -71,23 +71,32 @@ static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kep
 
 /* Sets the peaks of an interval, in every place, that needs memory[num_regions] and stores copies
  * of kept[num_regions]. */
-static popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
-                                               const uint64_t *memory, const uint64_t *kept) {
+static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_t *memory,
+                      const uint64_t *kept) {
     const pl_additive_costs *a = &r->file->additive;
     const popliner_interval interval = {first, last, 1};
     size_t forbidden_from = SIZE_MAX;
     if (r->lines == NULL) {
         pl_costs_set_peak(r->file->costs, first, last, 1,
                           peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
-        return POPLINER_OK;
+        return;
     }
     for (size_t i = 0; i < r->num_regions; ++i) {
         size_t over = copies_over(a->capacity_bytes[i], memory[i], kept[i]);
         forbidden_from = over < forbidden_from ? over : forbidden_from;
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
     }
-    return pl_costs_set_lines(r->file->costs, &interval, r->lines, r->num_regions, forbidden_from,
-                              r->json.error);
+    if (pl_costs_json_is_well(r))
+        r->json.outcome.status =
+            pl_costs_set_lines(r->file->costs, &interval, r->lines, r->num_regions, forbidden_from,
+                               r->json.outcome.error);
+}
+
+/* Fails if reading should stop; true if nothing has failed. */
+static bool goes_on(pl_costs_json *r) {
+    if (pl_costs_json_is_well(r))
+        r->json.outcome.status = pl_costs_file_ask(r->file, r->json.path, r->json.outcome.error);
+    return pl_costs_json_is_well(r);
 }
 
 /* Returns the bytes of a region that units of stages on one IPU share. */
@@ -176,17 +185,15 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
 
 /* Sets the memory that units share in the largest region; its largest items if there are too
  * many. */
-static popliner_status set_items(pl_costs_json *r) {
+static void set_items(pl_costs_json *r) {
     const pl_additive_costs *a = &r->file->additive;
     size_t region = largest_region(a, r->num_units);
     uint64_t bytes[PL_MOST_SHARED_ITEMS];
     pl_shared_items items = {.bytes = bytes};
     uint64_t *uses = pl_new_array(r->num_units, sizeof *uses);
     bool *is_taken = pl_new_array(a->num_shared, sizeof *is_taken);
-    popliner_status status = POPLINER_OK;
-    if (uses == NULL || is_taken == NULL)
-        status = pl_costs_json_fail_memory(r);
-    while (status == POPLINER_OK && items.num_items < PL_MOST_SHARED_ITEMS) {
+    const bool is_well = pl_costs_json_has(r, uses != NULL && is_taken != NULL);
+    while (is_well && items.num_items < PL_MOST_SHARED_ITEMS) {
         size_t largest = a->num_shared;
         for (size_t k = 0; k < a->num_shared; ++k)
             if (!is_taken[k] && a->shared[k].bytes[region] > 0 &&
@@ -201,11 +208,11 @@ static popliner_status set_items(pl_costs_json *r) {
         bytes[items.num_items++] = a->shared[largest].bytes[region];
     }
     items.uses = uses;
-    if (status == POPLINER_OK && items.num_items > 0)
-        status = pl_costs_set_shared_items(r->file->costs, &items, r->json.error);
+    if (is_well && items.num_items > 0)
+        r->json.outcome.status =
+            pl_costs_set_shared_items(r->file->costs, &items, r->json.outcome.error);
     free(uses);
     free(is_taken);
-    return status;
 }
 
 /* Whether units add up the peaks of stages. */
@@ -247,42 +254,38 @@ static bool cycles_add_up(const pl_costs_json *r) {
     return r->num_samples == 1 && (is_so || !recomputes_stage(r, 0, 0));
 }
 
-static popliner_status add_up_cycles(pl_costs_json *r) {
-    popliner_costs *costs = r->file->costs;
-    pl_differences *own = &costs->added_cycles;
-    popliner_status status = pl_differences_create(own, r->num_units, r->json.error);
+static void add_up_cycles(pl_costs_json *r) {
+    pl_differences *own = &r->file->costs->added_cycles;
     uint64_t before = 0;
-    for (size_t unit = 0; status == POPLINER_OK && unit <= r->num_units; ++unit) {
+    r->json.outcome.status = pl_differences_create(own, r->num_units, r->json.outcome.error);
+    for (size_t unit = 0; pl_costs_json_is_well(r) && unit <= r->num_units; ++unit) {
         own->ends[unit] = before + r->cut_cycles[unit];
         if (unit == r->num_units)
             break;
         own->begins[unit] = before - r->cut_cycles[unit];
         before += r->cycles[unit];
     }
-    return status;
 }
 
 /* Sets the peaks, the cycles, or both, of every interval. */
-static popliner_status fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles) {
+static void fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles) {
     const pl_additive_costs *a = &r->file->additive;
     const size_t width = r->num_regions;
     const bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     uint64_t *kept = r->interval_bytes;
     uint64_t *sums = pl_new_array(r->num_samples, sizeof *sums); /* of the cycles of each sample */
-    popliner_status status = sums == NULL ? pl_costs_json_fail_memory(r) : POPLINER_OK;
-    for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
+    pl_costs_json_has(r, sums != NULL);
+    for (size_t first = 0; first < r->num_units && goes_on(r); ++first) {
         memset(sums, 0, r->num_samples * sizeof *sums);
         uint64_t more_cycles = 0; /* of recomputation */
-        status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
         pl_interval_sums_begin(&r->sums);
-        for (size_t last = first; status == POPLINER_OK && last < r->num_units; ++last) {
+        for (size_t last = first; last < r->num_units; ++last) {
             for (size_t i = 0; i < width; ++i)
                 kept[i] = recomputes ? a->inputs[first * width + i]
                                      : a->stash_before[(last + 1) * width + i] -
                                            a->stash_before[first * width + i];
             if (fills_peaks)
-                status = pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums),
-                                                 kept);
+                set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
             uint64_t cycles = 0; /* of the slowest sample */
             for (size_t s = 0; s < r->num_samples; ++s) {
                 sums[s] += r->cycles[last * r->num_samples + s];
@@ -297,10 +300,15 @@ static popliner_status fill_triangles(pl_costs_json *r, bool fills_peaks, bool f
         }
     }
     free(sums);
-    return status;
 }
 
-popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
+/* Prepares the cycles of every interval. */
+static void begin_cycles(pl_costs_json *r) {
+    if (pl_costs_json_is_well(r))
+        r->json.outcome.status = pl_costs_add_cycles(r->file->costs, r->json.outcome.error);
+}
+
+void pl_costs_json_fill_additive(pl_costs_json *r) {
     pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
     const size_t width = r->num_regions;
@@ -314,149 +322,110 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     const bool fills_peaks = !peaks_add_up(r);
     const bool fills_cycles = r->has_cycles && !cycles_add_up(r);
-    popliner_status status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
-    if (status == POPLINER_OK)
-        status = begin_peaks(r, !fills_peaks);
-    if (status == POPLINER_OK && !fills_peaks)
+    if (goes_on(r))
+        begin_peaks(r, !fills_peaks);
+    if (pl_costs_json_is_well(r) && !fills_peaks)
         add_up_peaks(r, recomputes);
-    if (status == POPLINER_OK && fills_cycles)
-        status = pl_costs_add_cycles(costs, r->json.error);
-    else if (status == POPLINER_OK && r->has_cycles)
-        status = add_up_cycles(r);
-    if (status == POPLINER_OK && (fills_peaks || fills_cycles))
-        status = fill_triangles(r, fills_peaks, fills_cycles);
+    if (fills_cycles)
+        begin_cycles(r);
+    else if (pl_costs_json_is_well(r) && r->has_cycles)
+        add_up_cycles(r);
+    if (fills_peaks || fills_cycles)
+        fill_triangles(r, fills_peaks, fills_cycles);
     /* a stage that begins earlier may have smaller inputs */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     costs->peak_parts = peak_parts;
     costs->shared_peak_is_quick = true;
-    return status == POPLINER_OK ? set_items(r) : status;
+    set_items(r);
 }
 
 /* ---- Intervals ------------------------------------------------------------------------------- */
 
-/* Adds the cycles that full recomputation costs. */
-static popliner_status add_recomputing(pl_costs_json *r, size_t i, const json_t *interval,
-                                       uint64_t *cycles) {
-    const json_t *value = json_object_get(interval, "recompute_cycles");
-    pl_json_place place = pl_place("intervals[%zu].recompute_cycles", i);
-    uint64_t more = 0;
-    popliner_status status =
-        value == NULL ? POPLINER_OK : pl_costs_json_cycles(r, &place, value, &more);
-    if (status == POPLINER_OK && more > POPLINER_MAX_CYCLES - *cycles)
-        status = pl_json_refuse(&r->json, &place, "too many, with the cycles of the interval");
-    *cycles += status == POPLINER_OK ? more : 0;
-    return status;
-}
-
-static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *value) {
+/* Reads the interval value, the i-th of the list. */
+static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value) {
     static const char *const keys[] = {"memory", "stash", "inputs"};
-    pl_json_place place = pl_place("intervals[%zu]", i);
-    pl_json_place first_place = pl_place("intervals[%zu].first", i);
-    pl_json_place last_place = pl_place("intervals[%zu].last", i);
-    pl_json_place cycles_place = pl_place("intervals[%zu].cycles", i);
-    const json_t *cycles_value = json_object_get(value, "cycles");
+    const pl_json_value begin = pl_json_in(value, "first");
+    const pl_json_value end = pl_json_in(value, "last");
+    const pl_json_value time = pl_json_in(value, "cycles");
+    const pl_json_value more_time = pl_json_in(value, "recompute_cycles");
     size_t width = r->num_regions;
-    size_t first = 0;
-    size_t last = 0;
-    uint64_t cycles = 0;
-    popliner_status status = pl_costs_json_check_keys(r, PL_COSTS_KEYS_INTERVAL, &place, value);
-    if (status == POPLINER_OK)
-        status = pl_costs_json_find_unit(r, &first_place, json_object_get(value, "first"), &first);
-    if (status == POPLINER_OK)
-        status = pl_costs_json_find_unit(r, &last_place, json_object_get(value, "last"), &last);
-    if (status == POPLINER_OK && first > last)
-        status = pl_json_refuse(&r->json, &place, "\"%.100s\" comes after \"%.100s\"",
-                                r->units.items[first], r->units.items[last]);
-    if (status != POPLINER_OK)
-        return status;
+    pl_costs_json_check_keys(r, PL_COSTS_KEYS_INTERVAL, value);
+    size_t first = pl_costs_json_find_unit(r, &begin);
+    size_t last = pl_costs_json_find_unit(r, &end);
+    if (first > last)
+        pl_json_refuse(&r->json, value, "\"%.100s\" comes after \"%.100s\"", r->units.items[first],
+                       r->units.items[last]);
     memset(r->interval_bytes, 0, 3 * width * sizeof *r->interval_bytes);
     for (size_t k = 0; k < 3; ++k) {
-        const json_t *bytes = json_object_get(value, keys[k]);
-        pl_json_place bytes_place = pl_place("intervals[%zu].%s", i, keys[k]);
-        if (bytes != NULL)
-            status = pl_costs_json_bytes(r, &bytes_place, bytes, r->interval_bytes + k * width);
-        if (status != POPLINER_OK)
-            return status;
+        const pl_json_value bytes = pl_json_in(value, keys[k]);
+        if (bytes.json != NULL)
+            pl_costs_json_bytes(r, &bytes, r->interval_bytes + k * width);
     }
-    if (r->has_cycles && cycles_value == NULL)
-        return pl_json_refuse(&r->json, &place,
-                              "\"cycles\" is missing, which other intervals have");
-    if (cycles_value != NULL)
-        status = pl_costs_json_cycles(r, &cycles_place, cycles_value, &cycles);
-    if (status != POPLINER_OK)
-        return status;
+    if (r->has_cycles && time.json == NULL)
+        pl_json_refuse(&r->json, value, "\"cycles\" is missing, which other intervals have");
+    uint64_t cycles = pl_costs_json_cycles(r, &time, 0);
+    if (!pl_costs_json_is_well(r))
+        return;
     bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-    status = pl_costs_json_read_interval_variants(
-        r, i, value, pl_triangle_place(r->num_units, first, last), cycles);
-    if (status == POPLINER_OK && recomputes_stage(r, first, last))
-        status = add_recomputing(r, i, value, &cycles);
+    pl_costs_json_read_interval_variants(r, value, pl_triangle_place(r->num_units, first, last),
+                                         cycles);
+    if (recomputes_stage(r, first, last))
+        cycles += pl_costs_json_cycles(r, &more_time, 0);
+    if (cycles > POPLINER_MAX_CYCLES)
+        pl_json_refuse(&r->json, &more_time, "too many, with the cycles of the interval");
     for (size_t k = 0; k < width; ++k)
         r->interval_bytes[k] += r->num_working_sets * r->interval_bytes[width + k];
-    if (status == POPLINER_OK)
-        status = pl_costs_json_set_peaks(r, first, last, r->interval_bytes,
-                                         r->interval_bytes + (recomputes ? 2 : 1) * width);
-    if (status != POPLINER_OK)
-        return status;
+    set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + (recomputes ? 2 : 1) * width);
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
-    return pl_id_map_add(&r->listed, first * r->num_units + last, i) ? POPLINER_OK
-                                                                     : pl_costs_json_fail_memory(r);
+    pl_costs_json_has(r, pl_id_map_add(&r->listed, first * r->num_units + last, i));
 }
 
-static popliner_status check_listed_once(pl_costs_json *r, const json_t *list) {
+static void check_listed_once(pl_costs_json *r, const pl_json_value *list) {
     pl_id_map_sort(&r->listed);
-    for (size_t i = 0; i < json_array_size(list); ++i) {
-        const json_t *interval = json_array_get(list, i);
-        const char *names[] = {json_string_value(json_object_get(interval, "first")),
-                               json_string_value(json_object_get(interval, "last"))};
+    for (size_t i = 0; i < json_array_size(list->json); ++i) {
+        const pl_json_value interval = pl_json_at(list, i);
+        const char *names[] = {json_string_value(json_object_get(interval.json, "first")),
+                               json_string_value(json_object_get(interval.json, "last"))};
         size_t first = pl_names_number(&r->units, names[0]);
         size_t last = pl_names_number(&r->units, names[1]);
         uint32_t same = pl_id_map_find(&r->listed, first * r->num_units + last);
-        pl_json_place place = pl_place("intervals[%zu]", i);
         if (same != i)
-            return pl_json_refuse(&r->json, &place,
-                                  "intervals[%" PRIu32 "] has the same units, \"%.100s\" to "
-                                  "\"%.100s\"",
-                                  same, names[0], names[1]);
+            pl_json_refuse(&r->json, &interval,
+                           "intervals[%" PRIu32 "] has the same units, \"%.100s\" to \"%.100s\"",
+                           same, names[0], names[1]);
     }
-    return POPLINER_OK;
 }
 
-popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) {
+void pl_costs_json_fill_listed(pl_costs_json *r) {
     static const char *const additive_keys[] = {"shared", "cut_cycles"};
-    pl_json_place list_place = pl_place("intervals");
+    const pl_json_value list = pl_json_in(&r->root, "intervals");
     for (size_t i = 0; i < 2; ++i) {
-        pl_json_place place = pl_place("%s", additive_keys[i]);
-        if (json_object_get(r->root, additive_keys[i]) != NULL)
-            return pl_json_refuse(&r->json, &place,
-                                  "conflicts with \"intervals\"; remove one of them");
+        const pl_json_value other = pl_json_in(&r->root, additive_keys[i]);
+        if (other.json != NULL)
+            pl_json_refuse(&r->json, &other, "conflicts with \"intervals\"; remove one of them");
     }
-    popliner_status status = pl_json_array(&r->json, &list_place, list);
-    if (status == POPLINER_OK && json_array_size(list) == 0)
-        status = pl_json_refuse(&r->json, &list_place,
-                                "the list is empty; expected at least one interval");
-    for (size_t i = 0; i < json_array_size(list); ++i) {
-        const json_t *interval = json_array_get(list, i);
+    pl_json_array(&r->json, &list);
+    if (json_array_size(list.json) == 0)
+        pl_json_refuse(&r->json, &list, "the list is empty; expected at least one interval");
+    for (size_t i = 0; i < json_array_size(list.json); ++i) {
+        const json_t *interval = json_array_get(list.json, i);
         bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
         if (json_object_get(interval, recomputes ? "inputs" : "stash") != NULL ||
             r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
             r->has_kept = true;
     }
-    if (status == POPLINER_OK)
-        status = begin_peaks(r, false);
-    if (status == POPLINER_OK && r->has_cycles)
-        status = pl_costs_add_cycles(r->file->costs, r->json.error);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
-        status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
+    if (pl_costs_json_is_well(r))
+        begin_peaks(r, false);
+    if (r->has_cycles)
+        begin_cycles(r);
+    for (size_t first = 0; first < r->num_units && goes_on(r); ++first)
         for (size_t last = first; last < r->num_units; ++last)
             pl_costs_forbid(r->file->costs, first, last);
+    for (size_t i = 0; i < json_array_size(list.json) && goes_on(r); ++i) {
+        const pl_json_value interval = pl_json_at(&list, i);
+        read_interval(r, i, &interval);
     }
-    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(list); ++i) {
-        status = read_interval(r, i, json_array_get(list, i));
-        if (status == POPLINER_OK)
-            status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
-    }
-    return status == POPLINER_OK ? check_listed_once(r, list) : status;
+    if (goes_on(r))
+        check_listed_once(r, &list);
 }
