@@ -44,6 +44,7 @@ typedef struct search {
     uint32_t *end_of;
     size_t *map; /* [num_ipus] the devices of the last answer */
     size_t num_stages;
+    pl_arrays arrays; /* own all of these */
 } search;
 
 static size_t place_of(const search *s, size_t set, size_t unit) {
@@ -63,7 +64,7 @@ static bool is_of(const popliner_solver_options *o, size_t ipu, const kind *k) {
 
 static popliner_status find_kinds(search *s, const popliner_solver_options *o,
                                   popliner_error *error) {
-    s->kinds = pl_new_array(s->num_ipus, sizeof *s->kinds);
+    s->kinds = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->kinds);
     if (s->kinds == NULL)
         return pl_fail_memory(error, "the kinds of devices");
     for (size_t ipu = 0; ipu < s->num_ipus; ++ipu) {
@@ -93,14 +94,13 @@ static popliner_status find_kinds(search *s, const popliner_solver_options *o,
 static popliner_status begin_search(search *s, popliner_error *error) {
     const size_t count = s->num_sets * (s->num_units + 1);
     s->most_stages = s->num_ipus < s->num_units ? s->num_ipus : s->num_units;
-    s->size_of = pl_new_array(s->num_sets, sizeof *s->size_of);
-    s->ends = pl_new_array(s->num_kinds * s->most_stages, sizeof *s->ends);
-    s->cut_bytes = pl_new_array(count, sizeof *s->cut_bytes);
-    s->kind_of = pl_new_array(count, sizeof *s->kind_of);
-    s->end_of = pl_new_array(count, sizeof *s->end_of);
-    s->map = pl_new_array(s->num_ipus, sizeof *s->map);
-    if (s->size_of == NULL || s->ends == NULL || s->cut_bytes == NULL || s->kind_of == NULL ||
-        s->end_of == NULL || s->map == NULL)
+    s->size_of = pl_arrays_new(&s->arrays, s->num_sets, sizeof *s->size_of);
+    s->ends = pl_arrays_new(&s->arrays, s->num_kinds * s->most_stages, sizeof *s->ends);
+    s->cut_bytes = pl_arrays_new(&s->arrays, count, sizeof *s->cut_bytes);
+    s->kind_of = pl_arrays_new(&s->arrays, count, sizeof *s->kind_of);
+    s->end_of = pl_arrays_new(&s->arrays, count, sizeof *s->end_of);
+    s->map = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->map);
+    if (s->arrays.failed)
         return pl_fail_memory(error, "the sets of devices");
     for (size_t set = 0; set < s->num_sets; ++set)
         for (size_t k = 0; k < s->num_kinds; ++k)
@@ -111,13 +111,7 @@ static popliner_status begin_search(search *s, popliner_error *error) {
 static void free_search(search *s) {
     for (size_t i = 0; s->ends != NULL && i < s->num_kinds * s->most_stages; ++i)
         pl_stage_ends_free(&s->ends[i]);
-    free(s->kinds);
-    free(s->size_of);
-    free(s->ends);
-    free(s->cut_bytes);
-    free(s->kind_of);
-    free(s->end_of);
-    free(s->map);
+    pl_arrays_free(&s->arrays);
     pl_problem_free(&s->problem);
 }
 

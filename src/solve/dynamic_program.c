@@ -103,9 +103,8 @@ static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_erro
     return POPLINER_OK;
 }
 
-/* Finds the ends that some place allows, once for all rows. Ranges ignore limits that may be met by
- * longer intervals only. With a minimum peak, the windows of each place are narrower than these
- * marks, which are then of no use. */
+/* Finds the ends that some place allows, once for all rows, unless each place has windows, which are
+ * narrower. Ranges ignore limits that may be met by longer intervals only. */
 static popliner_status find_widest(program *p, popliner_error *error) {
     const pl_stage_rule widest = widest_rule(p, 1);
     const pl_stage_rule outer = pl_stage_rule_outer(&widest);
@@ -121,7 +120,7 @@ static popliner_status find_widest(program *p, popliner_error *error) {
         p->ranges = NULL;
     }
     if (status != POPLINER_OK || is_ordered || p->is_alike ||
-        !p->problem->order.peaks_grow_to_front || (has_windows && p->limits.min_peak_bytes > 0))
+        !p->problem->order.peaks_grow_to_front || has_windows)
         return status;
     return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL, error);
 }

@@ -183,12 +183,13 @@ static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
 static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
                                        popliner_plan *plan, popliner_error *error) {
     popliner_infeasibility *why = &plan->infeasibility;
-    unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
-                        pl_new_array(p->num_units, sizeof(uint64_t))};
+    pl_arrays arrays = {0};
+    unit_sizes sizes = {pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t)),
+                        pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t))};
     popliner_status status = POPLINER_OK;
     bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
     pl_filter filter = pl_filter_of_limits(p);
-    if (sizes.min_bytes == NULL || sizes.limit_bytes == NULL) {
+    if (arrays.failed) {
         status = pl_fail_memory(error, "the sizes of the units");
         goto done;
     }
@@ -216,8 +217,7 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
         break;
     }
 done:
-    free(sizes.min_bytes);
-    free(sizes.limit_bytes);
+    pl_arrays_free(&arrays);
     return status;
 }
 

@@ -29,16 +29,8 @@ typedef struct needs_pass {
     size_t *next;  /* [width + 1]: the first mark of a row from a unit on; width if there is none */
     size_t *count; /* [width + 1] */
     pl_stage_ends ends;
+    pl_arrays arrays; /* own those above */
 } needs_pass;
-
-static void end_pass(needs_pass *pass) {
-    free(pass->front);
-    free(pass->rest);
-    free(pass->plain);
-    free(pass->next);
-    free(pass->count);
-    pl_stage_ends_free(&pass->ends);
-}
 
 static popliner_status begin_pass(needs_pass *pass, popliner_error *error) {
     const pl_problem *p = pass->problem;
@@ -49,14 +41,13 @@ static popliner_status begin_pass(needs_pass *pass, popliner_error *error) {
     if (pass->num_apart > p->max_stages)
         pass->num_apart = p->max_stages;
     pass->num_plain = p->max_stages - pass->num_apart + 1;
-    pass->front = pl_new_array((pass->num_places + 1) * pass->width, sizeof *pass->front);
-    pass->rest = pl_new_array((pass->num_apart + 1) * pass->width, sizeof *pass->rest);
-    pass->plain = pl_new_array(pass->num_plain * pass->width, sizeof *pass->plain);
-    pass->next = pl_new_array(pass->width + 1, sizeof *pass->next);
-    pass->count = pl_new_array(pass->width + 1, sizeof *pass->count);
-    bool has_room = pass->front != NULL && pass->rest != NULL && pass->plain != NULL &&
-                    pass->next != NULL && pass->count != NULL;
-    return has_room ? POPLINER_OK : pl_fail_memory(error, "the needs of IPUs");
+    pl_arrays *a = &pass->arrays;
+    pass->front = pl_arrays_new(a, (pass->num_places + 1) * pass->width, sizeof *pass->front);
+    pass->rest = pl_arrays_new(a, (pass->num_apart + 1) * pass->width, sizeof *pass->rest);
+    pass->plain = pl_arrays_new(a, pass->num_plain * pass->width, sizeof *pass->plain);
+    pass->next = pl_arrays_new(a, pass->width + 1, sizeof *pass->next);
+    pass->count = pl_arrays_new(a, pass->width + 1, sizeof *pass->count);
+    return a->failed ? pl_fail_memory(error, "the needs of IPUs") : POPLINER_OK;
 }
 
 /* Finds the ends of a stage; with any memory if its need is requested. */
@@ -222,6 +213,7 @@ popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_limits *li
         status = add_needs(&pass, m, bytes, error);
     }
 done:
-    end_pass(&pass);
+    pl_stage_ends_free(&pass.ends);
+    pl_arrays_free(&pass.arrays);
     return status;
 }

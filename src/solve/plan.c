@@ -73,17 +73,12 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error) {
     size_t num_stages = split->num_stages;
-    popliner_interval *stages = pl_new_array(num_stages, sizeof *stages);
-    popliner_interval *together = pl_new_array(num_stages, sizeof *together);
-    popliner_status status = POPLINER_OK;
+    popliner_interval *stages = pl_new_array(2 * num_stages, sizeof *stages);
+    popliner_status status = stages == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    if (stages == NULL || together == NULL) {
-        status = pl_fail_memory(error, "the stages");
-        goto done;
-    }
-    for (size_t i = 0; i < num_stages; ++i)
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
         stages[i] = pl_split_interval(problem, split, i);
-    for (size_t i = 0; i < num_stages; ++i) {
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i) {
         if (i > 0)
             values->cut_bytes = pl_add_cut_bytes(
                 values->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
@@ -96,16 +91,14 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
             continue;
         }
         pl_load load;
-        status = measure_ipu(problem, stages, num_stages, i, together, &load, error);
+        status = measure_ipu(problem, stages, num_stages, i, stages + num_stages, &load, error);
         if (status != POPLINER_OK)
-            goto done;
+            break;
         if (peaks_bytes != NULL)
             peaks_bytes[i] = load.peak_bytes;
         pl_objective_values_add(values, load);
     }
-done:
     free(stages);
-    free(together);
     return status;
 }
 

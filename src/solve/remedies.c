@@ -322,13 +322,8 @@ typedef struct items {
     size_t *first; /* [num_items + 1]: its first constraint */
     size_t num_items;
     uint8_t *is_out; /* [num_constraints] */
+    pl_arrays arrays;
 } items;
-
-static void free_items(items *all) {
-    free(all->constraints);
-    free(all->first);
-    free(all->is_out);
-}
 
 static bool goes_on(const popliner_constraint *before, const popliner_constraint *c) {
     return c->kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT &&
@@ -342,9 +337,9 @@ static popliner_status list_items(const advice *a, items *all) {
         pl_constraints_list(a->problem->options, a->problem->num_units, &list, a->error);
     size_t num_listed = list.count;
     all->constraints = list.items;
-    all->first = pl_new_array(num_listed + 1, sizeof *all->first);
-    all->is_out = pl_new_array(num_listed, sizeof *all->is_out);
-    if (status == POPLINER_OK && (all->first == NULL || all->is_out == NULL))
+    all->first = pl_arrays_new(&all->arrays, num_listed + 1, sizeof *all->first);
+    all->is_out = pl_arrays_new(&all->arrays, num_listed, sizeof *all->is_out);
+    if (status == POPLINER_OK && all->arrays.failed)
         status = pl_fail_memory(a->error, "the remedies");
     if (status != POPLINER_OK)
         return status;
@@ -482,7 +477,8 @@ static popliner_status try_constraints(advice *a) {
     if (status == POPLINER_OK && fits && !a->is_over && all.num_items > 1 && !has_too_many &&
         a->why->num_remedies == num_before)
         status = find_left_out(a, &all);
-    free_items(&all);
+    free(all.constraints);
+    pl_arrays_free(&all.arrays);
     return status;
 }
 

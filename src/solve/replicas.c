@@ -87,7 +87,8 @@ static popliner_status take_parameters(pl_replicas_search *s, popliner_error *er
     s->parameters_user = s->options.parameters_user;
     if (s->parameters != NULL || bytes == NULL)
         return POPLINER_OK;
-    s->parameters_before = pl_new_array(s->num_units + 1, sizeof *s->parameters_before);
+    s->parameters_before =
+        pl_arrays_new(&s->arrays, s->num_units + 1, sizeof *s->parameters_before);
     if (s->parameters_before == NULL)
         return pl_fail_memory(error, "the numbers of replicas");
     for (size_t u = 0; u < s->num_units; ++u) {
@@ -113,18 +114,15 @@ static popliner_status begin_search(pl_replicas_search *s, popliner_error *error
                               : INFINITY;
     if (s->options.pipeline != NULL)
         s->pipeline = *s->options.pipeline;
-    s->device_map = pl_new_array(s->num_units, sizeof *s->device_map);
-    s->together = pl_new_array(s->num_units, sizeof *s->together);
-    if (s->device_map == NULL || s->together == NULL)
+    s->device_map = pl_arrays_new(&s->arrays, s->num_units, sizeof *s->device_map);
+    s->together = pl_arrays_new(&s->arrays, s->num_units, sizeof *s->together);
+    if (s->arrays.failed)
         return pl_fail_memory(error, "the numbers of replicas");
     return take_parameters(s, error);
 }
 
 static void end_search(pl_replicas_search *s) {
-    free(s->device_map);
-    free(s->together);
-    free(s->parameters_before);
-    free(s->ipu_limits);
+    pl_arrays_free(&s->arrays);
     pl_step_fixed_free(&s->fixed);
 }
 
@@ -280,10 +278,10 @@ static popliner_status limit_memory(pl_replicas_search *s, popliner_replicas *an
                                     uint64_t most_bytes, popliner_error *error) {
     popliner_solver_options *o = &s->solver;
     if (s->ipu_limits == NULL && o->num_ipu_limits > 0) {
-        s->ipu_limits = pl_new_array(o->num_ipu_limits, sizeof *s->ipu_limits);
+        s->ipu_limits =
+            pl_arrays_copy(&s->arrays, o->ipu_limits, o->num_ipu_limits, sizeof *s->ipu_limits);
         if (s->ipu_limits == NULL)
             return pl_fail_memory(error, "the Pareto front");
-        memcpy(s->ipu_limits, o->ipu_limits, o->num_ipu_limits * sizeof *s->ipu_limits);
         o->ipu_limits = s->ipu_limits;
     }
     o->mem_per_tile = pl_smaller(o->mem_per_tile, most_bytes);

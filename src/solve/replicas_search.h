@@ -50,6 +50,7 @@ typedef struct pl_replicas_search {
     popliner_weight_function parameters;
     void *parameters_user;
     uint64_t *parameters_before; /* [num_units + 1] sums over earlier units, if parameters add up */
+    pl_arrays arrays;
     size_t *device_map;          /* [num_units] */
     popliner_interval *together; /* [num_units] */
     double deadline_seconds;

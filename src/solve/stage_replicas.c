@@ -34,18 +34,19 @@ typedef struct search {
     popliner_solver_options solver;
     popliner_bandwidth bandwidth; /* between replicas */
     popliner_costs costs; /* the caller's, for as many places from the end as there are IPUs */
-    size_t *copies;       /* [num_ipus], owned; NULL: the caller's */
+    size_t *copies;       /* [num_ipus]; NULL: the caller's */
     pl_problem problem;
     pl_minimiser best;
     pl_stop stop;
     size_t num_units;
     size_t num_ipus;
+    pl_arrays arrays;
     uint64_t *parameters_before; /* [units + 1] sums over earlier units */
     const uint64_t *link_cycles; /* [units + 1] by the unit after the cut; NULL: none */
     /* [num_ipus + 1]: the most parameters of a stage on so many IPUs, by the limit of cycles */
     uint64_t *most_parameters;
     split *splits; /* [units + 1][num_ipus + 1] from a unit on, on exactly so many IPUs */
-    popliner_plan_stage *stages; /* [units] of the last answer */
+    popliner_plan_stage *stages; /* [units] of the last answer; owned apart */
     size_t num_stages;
 } search;
 
@@ -284,7 +285,7 @@ static popliner_status know_places(search *s, popliner_error *error) {
                        "replicas of stages: %zu IPUs: the costs are for pipelines of at most %zu "
                        "stages; make them for longer ones",
                        s->num_ipus, known);
-    s->copies = pl_new_array(s->num_ipus, sizeof *s->copies);
+    s->copies = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->copies);
     if (s->copies == NULL)
         return pl_fail_memory(error, "the copies of stages");
     for (size_t i = 0; i < s->num_ipus; ++i)
@@ -296,13 +297,12 @@ static popliner_status know_places(search *s, popliner_error *error) {
 
 static popliner_status begin_search(search *s, popliner_error *error) {
     const size_t n = s->num_units;
-    s->parameters_before = pl_new_array(n + 1, sizeof *s->parameters_before);
+    s->parameters_before = pl_arrays_new(&s->arrays, n + 1, sizeof *s->parameters_before);
     s->link_cycles = pl_links_before(&s->problem.links, 1);
-    s->most_parameters = pl_new_array(s->num_ipus + 1, sizeof *s->most_parameters);
-    s->splits = pl_new_array(place_in(s, n + 1, 0), sizeof *s->splits);
+    s->most_parameters = pl_arrays_new(&s->arrays, s->num_ipus + 1, sizeof *s->most_parameters);
+    s->splits = pl_arrays_new(&s->arrays, place_in(s, n + 1, 0), sizeof *s->splits);
     s->stages = pl_new_array(n, sizeof *s->stages);
-    if (s->parameters_before == NULL || s->most_parameters == NULL || s->splits == NULL ||
-        s->stages == NULL)
+    if (s->arrays.failed || s->stages == NULL)
         return pl_fail_memory(error, "the replicas of stages");
     for (size_t unit = 0; s->options.parameter_bytes != NULL && unit < n; ++unit)
         s->parameters_before[unit + 1] =
@@ -317,10 +317,7 @@ static popliner_status begin_search(search *s, popliner_error *error) {
 }
 
 static void end_search(search *s) {
-    free(s->copies);
-    free(s->parameters_before);
-    free(s->most_parameters);
-    free(s->splits);
+    pl_arrays_free(&s->arrays);
     free(s->stages);
     pl_problem_free(&s->problem);
 }

@@ -387,20 +387,19 @@ typedef struct reach_pass {
     pl_stage_ends ends;
     uint8_t *ok;   /* [units] */
     size_t *count; /* [units + 2] */
+    pl_arrays arrays;
 } reach_pass;
 
 static popliner_status begin_pass(reach_pass *pass, size_t num_units, popliner_error *error) {
-    pass->ok = pl_new_array(num_units, sizeof *pass->ok);
-    pass->count = pl_new_array(num_units + 2, sizeof *pass->count);
-    return pass->ok != NULL && pass->count != NULL
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the units that stages can reach");
+    pass->ok = pl_arrays_new(&pass->arrays, num_units, sizeof *pass->ok);
+    pass->count = pl_arrays_new(&pass->arrays, num_units + 2, sizeof *pass->count);
+    return pass->arrays.failed ? pl_fail_memory(error, "the units that stages can reach")
+                               : POPLINER_OK;
 }
 
 static void end_pass(reach_pass *pass) {
     pl_stage_ends_free(&pass->ends);
-    free(pass->ok);
-    free(pass->count);
+    pl_arrays_free(&pass->arrays);
 }
 
 /* Finds the ends of a stage if they are windows; sets *is_ordered if so. */

@@ -288,21 +288,18 @@ popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_op
     step->obstacle = find_obstacle(&r, plan);
     if (step->obstacle != NULL)
         return POPLINER_OK;
-    r.cycles = pl_new_array(r.num_stages, sizeof *r.cycles);
-    r.devices = pl_new_array(r.num_devices, sizeof *r.devices);
-    r.waiting = pl_new_array(r.num_devices, sizeof *r.waiting);
-    r.ended = pl_new_array(2 * r.num_stages * r.num_micro, sizeof *r.ended);
-    const bool has_room =
-        r.cycles != NULL && r.devices != NULL && r.waiting != NULL && r.ended != NULL;
+    pl_arrays arrays = {0};
+    r.cycles = pl_arrays_new(&arrays, r.num_stages, sizeof *r.cycles);
+    r.devices = pl_arrays_new(&arrays, r.num_devices, sizeof *r.devices);
+    r.waiting = pl_arrays_new(&arrays, r.num_devices, sizeof *r.waiting);
+    r.ended = pl_arrays_new(&arrays, 2 * r.num_stages * r.num_micro, sizeof *r.ended);
+    const bool has_room = !arrays.failed;
     if (has_room) {
         step->is_third_assumed = divide(&r, plan, options, costs);
         step->cycles = run_all(&r);
         step->idle_share = idle_share(&r, step->cycles);
         step->order = name_of(&r);
     }
-    free(r.cycles);
-    free(r.devices);
-    free(r.waiting);
-    free(r.ended);
+    pl_arrays_free(&arrays);
     return has_room ? POPLINER_OK : pl_fail_memory(error, "the passes of a step");
 }

@@ -33,19 +33,18 @@ static size_t first_like(const pl_step_choices *c, size_t k) {
     return first;
 }
 
-/* Sums the fewest cycles of variants of units. False when memory is short. */
-static bool find_least(pl_step_choices *c) {
+/* Sums the fewest cycles of variants of units. */
+static void find_least(pl_step_choices *c) {
     const pl_variants *v = c->of->variants;
     if (v == NULL || v->is_listed)
-        return true;
-    c->least = pl_new_array(v->num_units + 1, sizeof *c->least);
+        return;
+    c->least = pl_arrays_new(&c->arrays, v->num_units + 1, sizeof *c->least);
     for (size_t unit = 0; c->least != NULL && unit < v->num_units; ++unit) {
         uint64_t fewest = UINT64_MAX;
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
             fewest = pl_smaller(fewest, v->items[i].cycles);
         c->least[unit + 1] = c->least[unit] + fewest;
     }
-    return c->least != NULL;
 }
 
 popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_costs *costs,
@@ -71,9 +70,11 @@ popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_
     }
     if (status != POPLINER_OK || choices->table == NULL)
         return status;
-    choices->made = pl_new_array(num_stages * num_intervals, sizeof *choices->made);
-    choices->like = pl_new_array(num_stages, sizeof *choices->like);
-    if (choices->made == NULL || choices->like == NULL || !find_least(choices))
+    choices->made =
+        pl_arrays_new(&choices->arrays, num_stages * num_intervals, sizeof *choices->made);
+    choices->like = pl_arrays_new(&choices->arrays, num_stages, sizeof *choices->like);
+    find_least(choices);
+    if (choices->arrays.failed)
         return pl_fail_memory(error, "the choices of stages");
     for (size_t k = 0; k < num_stages; ++k)
         choices->like[k] = options->num_ipu_limits > 0 ? k : first_like(choices, k);
@@ -82,9 +83,7 @@ popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_
 
 void pl_step_choices_free(pl_step_choices *choices) {
     popliner_costs_free(choices->table);
-    free(choices->made);
-    free(choices->like);
-    free(choices->least);
+    pl_arrays_free(&choices->arrays);
 }
 
 popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,

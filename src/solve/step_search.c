@@ -51,6 +51,7 @@ typedef struct search {
     size_t num_kept; /* best splits so far */
     pl_step_choices choices;
     uint64_t best_bytes;    /* the most that a stage of the best split may choose */
+    pl_arrays arrays;       /* own ends, rest and together */
     popliner_status failed; /* of a choice; then is_over */
     popliner_error *error;
 } search;
@@ -163,9 +164,9 @@ static void fill_row(search *s, size_t k, size_t first) {
 static popliner_status find_bounds(search *s, popliner_error *error) {
     const size_t last = s->num_units - 1;
     popliner_status status = POPLINER_OK;
-    s->ends = pl_new_array(s->num_stages, sizeof *s->ends);
-    s->rest = pl_new_array((s->num_stages + 1) * (s->num_units + 1), sizeof *s->rest);
-    if (s->ends == NULL || s->rest == NULL)
+    s->ends = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->ends);
+    s->rest = pl_arrays_new(&s->arrays, (s->num_stages + 1) * (s->num_units + 1), sizeof *s->rest);
+    if (s->arrays.failed)
         return pl_fail_memory(error, "the bounds of a step");
     for (size_t u = 0; u < s->num_units; ++u)
         rest_of(s, s->num_stages, u)->reach = UINT64_MAX;
@@ -559,7 +560,7 @@ static popliner_status begin(search *s, popliner_error *error) {
     s->num_turns = pl_step_turns(pipeline, s->num_ipus, s->num_chunks);
     s->choices.problem = &s->problem;
     s->choices.work = s->work;
-    s->together = pl_new_array(s->num_chunks, sizeof *s->together);
+    s->together = pl_arrays_new(&s->arrays, s->num_chunks, sizeof *s->together);
     return s->together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
 }
 
@@ -588,9 +589,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         status = make_plan(&s, error);
     for (size_t k = 0; s.ends != NULL && k < s.num_stages; ++k)
         pl_stage_ends_free(&s.ends[k]);
-    free(s.ends);
-    free(s.rest);
-    free(s.together);
+    pl_arrays_free(&s.arrays);
     pl_split_clear(&s.split);
     pl_split_clear(&s.best_split);
     pl_step_bound_free(&s.of_units);

@@ -127,7 +127,8 @@ typedef struct pl_step_choices {
     size_t num_stages;
     size_t *like; /* [num_stages] the first stage that chooses like this one: has the same copies */
     pl_step_choice *made; /* [num_stages], of each a triangle */
-    uint64_t *least; /* [units + 1] sums of the fewest cycles of earlier units; NULL: not known */
+    uint64_t *least;  /* [units + 1] sums of the fewest cycles of earlier units; NULL: not known */
+    pl_arrays arrays; /* own like, made and least */
 } pl_step_choices;
 
 /* Prepares the choices for pipelines of num_stages. The table stays NULL if the search is stopped,

@@ -62,6 +62,7 @@ typedef struct relaxation {
     uint64_t *one_row; /* [units]: the loads of row() without a table */
     uint64_t *loads;   /* [stages]: triangles of pl_least_load, or NONE; NULL without a table */
     pl_shared_bound *bound;
+    pl_arrays arrays; /* own all arrays that are made for the bounds */
     popliner_error *error;
 } relaxation;
 
@@ -113,13 +114,13 @@ static popliner_status begin(relaxation *r, bool has_table, bool *is_possible) {
         r->better = pl_filter_limited(&r->better, r->objective, r->known - 1);
     r->reach = (pl_reachability){
         .problem = r->problem, .limits = &r->better.limits, .num_stages = r->num_stages};
-    r->ok = pl_new_array(n, sizeof *r->ok);
-    r->one_row = pl_new_array(n, sizeof *r->one_row);
+    r->ok = pl_arrays_new(&r->arrays, n, sizeof *r->ok);
+    r->one_row = pl_arrays_new(&r->arrays, n, sizeof *r->one_row);
     uint64_t *loads =
-        has_table ? pl_new_array(r->num_stages * pl_triangle_size(n), sizeof *loads) : NULL;
-    popliner_status status = r->ok == NULL || r->one_row == NULL || (has_table && loads == NULL)
-                                 ? pl_fail_memory(r->error, "the bounds of the search")
-                                 : pl_reachability_find(&r->reach, r->error);
+        has_table ? pl_arrays_new(&r->arrays, r->num_stages * pl_triangle_size(n), sizeof *loads)
+                  : NULL;
+    popliner_status status = r->arrays.failed ? pl_fail_memory(r->error, "the bounds of the search")
+                                              : pl_reachability_find(&r->reach, r->error);
     *is_possible = status == POPLINER_OK && r->reach.to_end[0] != 0;
     r->loads = loads;
     for (size_t stage = 0; status == POPLINER_OK && has_table && stage < r->num_stages; ++stage)
@@ -130,9 +131,7 @@ static popliner_status begin(relaxation *r, bool has_table, bool *is_possible) {
 
 static void end(relaxation *r) {
     pl_reachability_free(&r->reach);
-    free(r->ok);
-    free(r->one_row);
-    free(r->loads);
+    pl_arrays_free(&r->arrays);
 }
 
 /* ---- the largest stage ---- */
@@ -140,13 +139,10 @@ static void end(relaxation *r) {
 /* Raises the bound to the smallest limit with which stages, each alone, can cover the chain. */
 static popliner_status bound_by_stages(relaxation *r) {
     size_t n = r->num_units;
-    uint64_t *next = pl_new_array(n + 1, sizeof *next);
-    uint64_t *now = pl_new_array(n + 1, sizeof *now);
-    if (next == NULL || now == NULL) {
-        free(next);
-        free(now);
+    uint64_t *next = pl_arrays_new(&r->arrays, n + 1, sizeof *next);
+    uint64_t *now = pl_arrays_new(&r->arrays, n + 1, sizeof *now);
+    if (r->arrays.failed)
         return pl_fail_memory(r->error, "the bounds of the search");
-    }
     for (size_t unit = 0; unit < n; ++unit)
         next[unit] = NONE;
     for (size_t stage = r->num_stages; stage-- > 0;) {
@@ -164,8 +160,6 @@ static popliner_status bound_by_stages(relaxation *r) {
         now = other;
     }
     raise(r, next[0]);
-    free(next);
-    free(now);
     return POPLINER_OK;
 }
 
@@ -268,7 +262,7 @@ static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t
 
 /* Makes a hint: each IPU has as many units as it can hold, less those that are too many. */
 static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit) {
-    size_t *size_of = pl_new_array(r->num_stages, sizeof *size_of);
+    size_t *size_of = pl_arrays_new(&r->arrays, r->num_stages, sizeof *size_of);
     pl_split split = {0};
     size_t num_left = 0; /* units above the size of the chain */
     size_t at = 0;
@@ -289,28 +283,21 @@ static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit)
     }
     for (size_t stage = 0; is_fine && stage < r->num_stages; at += size_of[stage++])
         is_fine = pl_split_append(&split, at);
-    free(size_of);
     if (is_fine && at == r->num_units)
         hint(r, &split);
     pl_split_clear(&split);
     return is_fine ? POPLINER_OK : pl_fail_memory(r->error, "the bounds of the search");
 }
 
-static popliner_status make_sizes(const relaxation *r, sizes *s) {
+static popliner_status make_sizes(relaxation *r, sizes *s) {
     const size_t width = r->num_units + 1;
-    *s = (sizes){pl_new_array(r->num_stages * width, sizeof *s->of_stage),
-                 pl_new_array(r->num_stages * width, sizeof *s->of_ipu),
-                 pl_new_array(r->num_stages, sizeof *s->next)};
-    if (s->of_stage == NULL || s->of_ipu == NULL || s->next == NULL)
+    *s = (sizes){pl_arrays_new(&r->arrays, r->num_stages * width, sizeof *s->of_stage),
+                 pl_arrays_new(&r->arrays, r->num_stages * width, sizeof *s->of_ipu),
+                 pl_arrays_new(&r->arrays, r->num_stages, sizeof *s->next)};
+    if (r->arrays.failed)
         return pl_fail_memory(r->error, "the bounds of the search");
     fill_sizes(r, s);
     return POPLINER_OK;
-}
-
-static void free_sizes(sizes *s) {
-    free(s->of_stage);
-    free(s->of_ipu);
-    free(s->next);
 }
 
 static popliner_status bound_by_sizes(relaxation *r) {
@@ -329,7 +316,6 @@ static popliner_status bound_by_sizes(relaxation *r) {
         raise(r, low);
     if (status == POPLINER_OK && can_hold(r, &s, low))
         status = hint_sizes(r, &s, low);
-    free_sizes(&s);
     return status;
 }
 
@@ -445,20 +431,15 @@ static popliner_status run_lagrange(relaxation *r, weights *w) {
 
 static popliner_status bound_by_weights(relaxation *r) {
     size_t n = r->num_units;
-    weights w = {.of_ipu = pl_new_array(r->num_stages, sizeof *w.of_ipu),
-                 .rest = pl_new_array((r->num_stages + 1) * (n + 1), sizeof *w.rest),
-                 .ends = pl_new_array(r->num_stages * n, sizeof *w.ends),
-                 .sums = pl_new_array(r->num_stages, sizeof *w.sums),
+    weights w = {.of_ipu = pl_arrays_new(&r->arrays, r->num_stages, sizeof *w.of_ipu),
+                 .rest = pl_arrays_new(&r->arrays, (r->num_stages + 1) * (n + 1), sizeof *w.rest),
+                 .ends = pl_arrays_new(&r->arrays, r->num_stages * n, sizeof *w.ends),
+                 .sums = pl_arrays_new(&r->arrays, r->num_stages, sizeof *w.sums),
                  .best_largest = NONE};
-    popliner_status status = w.of_ipu == NULL || w.rest == NULL || w.ends == NULL || w.sums == NULL
-                                 ? pl_fail_memory(r->error, "the bounds of the search")
-                                 : run_lagrange(r, &w);
+    popliner_status status = r->arrays.failed ? pl_fail_memory(r->error, "the bounds of the search")
+                                              : run_lagrange(r, &w);
     pl_split_clear(&w.split);
     pl_split_clear(&w.best);
-    free(w.of_ipu);
-    free(w.rest);
-    free(w.ends);
-    free(w.sums);
     return status;
 }
 
@@ -531,7 +512,7 @@ enum { MOST_HOLDINGS = 2 };
 static popliner_status begin_holding(holding *h, bool *is_possible) {
     popliner_status status = begin(&h->r, false, is_possible);
     const bool of_cycles = pl_objective_is_of_cycles(h->r.objective, false);
-    h->left = pl_new_array(h->r.num_stages, sizeof *h->left);
+    h->left = pl_arrays_new(&h->r.arrays, h->r.num_stages, sizeof *h->left);
     if (status == POPLINER_OK && h->left == NULL)
         status = pl_fail_memory(h->r.error, "the earliest cuts");
     for (size_t i = 0; status == POPLINER_OK && i < h->r.num_stages; ++i)
@@ -641,11 +622,8 @@ popliner_status pl_shared_earliest(const pl_shared_search *asked, const pl_filte
         status = fix_stages(h, count, held, split);
     if (status == POPLINER_OK && is_possible)
         status = check(&h[0].r, filter, h[0].left, split);
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; ++i)
         end(&h[i].r);
-        free_sizes(&h[i].s);
-        free(h[i].left);
-    }
     free(held);
     return status;
 }

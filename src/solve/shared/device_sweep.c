@@ -42,7 +42,7 @@ typedef struct border {
 typedef struct gap {
     size_t first_stage;
     size_t end_stage;
-    uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1], owned; NULL if it does not matter */
+    uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1]; NULL if it does not matter */
 } gap;
 
 /* The state after an IPU. */
@@ -94,7 +94,8 @@ typedef struct sweep {
     popliner_interval *together;
     bool is_stopped;
     bool gave_up;
-    bool is_done; /* one split suffices, and was found */
+    bool is_done;     /* one split suffices, and was found */
+    pl_arrays arrays; /* own all but those of the levels' borders */
     popliner_error *error;
 } sweep;
 
@@ -591,7 +592,7 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
                 if (it->end_stage != end_stage || it->first_stage != stage)
                     continue;
                 if (it->sums[kind] == NULL)
-                    it->sums[kind] = pl_new_array(width * width, sizeof *now);
+                    it->sums[kind] = pl_arrays_new(&s->arrays, width * width, sizeof *now);
                 if (it->sums[kind] == NULL) {
                     status = pl_fail_memory(s->error, "the places for cuts");
                     continue;
@@ -707,16 +708,15 @@ static popliner_status run_earliest(sweep *s, pl_split *split) {
 static popliner_status prepare(sweep *s) {
     size_t n = s->num_units;
     const pl_cut_range *ranges = s->asked->ranges;
-    s->ok = pl_new_array(s->num_stages * pl_triangle_size(n), sizeof *s->ok);
+    s->ok = pl_arrays_new(&s->arrays, s->num_stages * pl_triangle_size(n), sizeof *s->ok);
     s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
-    s->lowest = pl_new_array(s->num_stages + 1, sizeof *s->lowest);
-    s->highest = pl_new_array(s->num_stages + 1, sizeof *s->highest);
-    s->place = pl_new_array(s->num_stages + 1, sizeof *s->place);
-    s->weight_before = pl_new_array(n + 1, sizeof *s->weight_before);
-    s->levels = pl_new_array(s->num_levels, sizeof *s->levels);
-    s->together = pl_new_array(s->num_stages, sizeof *s->together);
-    if (s->ok == NULL || s->least == NULL || s->lowest == NULL || s->highest == NULL ||
-        s->place == NULL || s->levels == NULL || s->together == NULL || s->weight_before == NULL)
+    s->lowest = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->lowest);
+    s->highest = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->highest);
+    s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);
+    s->weight_before = pl_arrays_new(&s->arrays, n + 1, sizeof *s->weight_before);
+    s->levels = pl_arrays_new(&s->arrays, s->num_levels, sizeof *s->levels);
+    s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
+    if (s->arrays.failed || s->least == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
     for (size_t cut = 0; cut <= s->num_stages; ++cut) {
         s->lowest[cut] = ranges != NULL ? ranges[cut].lowest : 0;
@@ -736,21 +736,12 @@ static popliner_status prepare(sweep *s) {
 static void clear(sweep *s) {
     for (size_t number = 0; s->levels != NULL && number < s->num_levels; ++number) {
         level *l = &s->levels[number];
-        for (size_t g = 0; g < l->num_gaps; ++g)
-            for (size_t kind = 0; kind < NUM_SUMS; ++kind)
-                free(l->gaps[g].sums[kind]);
         free(l->borders);
         free(l->parents);
         free(l->cut_bytes);
         free(l->slots);
     }
-    free(s->ok);
-    free(s->lowest);
-    free(s->highest);
-    free(s->place);
-    free(s->weight_before);
-    free(s->levels);
-    free(s->together);
+    pl_arrays_free(&s->arrays);
 }
 
 bool pl_device_sweep_can(const pl_problem *problem, pl_goal goal) {

@@ -24,11 +24,7 @@ enum { SPLITS_PER_LOOK = 1024, LOADS_PER_LOOK = 16 };
 #define NO_LOAD UINT32_MAX
 
 void pl_enumeration_free(pl_enumeration *e) {
-    free(e->first_stages);
-    free(e->limit_bytes);
-    free(e->first_units);
-    free(e->loads);
-    free(e->cut_bytes);
+    pl_arrays_free(&e->arrays);
     free(e->split_of_load);
     free(e->ipu_of_load);
     free(e->load_bytes);
@@ -42,12 +38,12 @@ void pl_enumeration_free(pl_enumeration *e) {
 static popliner_status count_ways(const pl_reachability *reachability, size_t *count,
                                   popliner_error *error) {
     size_t n = reachability->problem->num_units;
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
-    size_t *ways = pl_new_array(n + 1, sizeof *ways);
-    popliner_status status = POPLINER_OK;
-    if (ok == NULL || ways == NULL) {
-        status = pl_fail_memory(error, "the number of splits");
-        goto done;
+    pl_arrays arrays = {0};
+    uint8_t *ok = pl_arrays_new(&arrays, n, sizeof *ok);
+    size_t *ways = pl_arrays_new(&arrays, n + 1, sizeof *ways);
+    if (arrays.failed) {
+        pl_arrays_free(&arrays);
+        return pl_fail_memory(error, "the number of splits");
     }
     /* ways[i]: of continuing at unit i with the following stages. Units ascend, so the new values
      * do not enter the sums of the same stage. */
@@ -63,10 +59,8 @@ static popliner_status count_ways(const pl_reachability *reachability, size_t *c
         ways[n] = 0;
     }
     *count = ways[0];
-done:
-    free(ok);
-    free(ways);
-    return status;
+    pl_arrays_free(&arrays);
+    return POPLINER_OK;
 }
 
 popliner_status pl_enumeration_count(const pl_problem *problem, const pl_limits *limits,
@@ -112,6 +106,7 @@ typedef struct lister {
     size_t num_shared;
     bool is_given_up;
     bool is_stopped;
+    pl_arrays arrays;
     popliner_error *error;
 } lister;
 
@@ -250,15 +245,15 @@ static popliner_status add_splits(lister *l, size_t stage, size_t unit) {
 static popliner_status prepare(lister *l) {
     pl_enumeration *e = l->e;
     const pl_problem *p = e->problem;
-    e->first_stages = pl_new_array(p->num_ipus, sizeof *e->first_stages);
-    e->limit_bytes = pl_new_array(p->num_ipus, sizeof *e->limit_bytes);
-    e->first_units = pl_new_array(l->max_splits * e->num_stages, sizeof *e->first_units);
-    e->loads = pl_new_array(l->max_splits * p->num_ipus, sizeof *e->loads);
-    e->cut_bytes = pl_new_array(l->max_splits, sizeof *e->cut_bytes);
-    l->ok = pl_new_array(e->num_stages * p->num_units, sizeof *l->ok);
-    l->units = pl_new_array(e->num_stages, sizeof *l->units);
-    if (e->first_stages == NULL || e->limit_bytes == NULL || e->first_units == NULL ||
-        e->loads == NULL || e->cut_bytes == NULL || l->ok == NULL || l->units == NULL)
+    e->first_stages = pl_arrays_new(&e->arrays, p->num_ipus, sizeof *e->first_stages);
+    e->limit_bytes = pl_arrays_new(&e->arrays, p->num_ipus, sizeof *e->limit_bytes);
+    e->first_units =
+        pl_arrays_new(&e->arrays, l->max_splits * e->num_stages, sizeof *e->first_units);
+    e->loads = pl_arrays_new(&e->arrays, l->max_splits * p->num_ipus, sizeof *e->loads);
+    e->cut_bytes = pl_arrays_new(&e->arrays, l->max_splits, sizeof *e->cut_bytes);
+    l->ok = pl_arrays_new(&l->arrays, e->num_stages * p->num_units, sizeof *l->ok);
+    l->units = pl_arrays_new(&l->arrays, e->num_stages, sizeof *l->units);
+    if (e->arrays.failed || l->arrays.failed)
         return pl_fail_memory(l->error, "the list of splits");
     for (size_t stage = 0; stage < e->num_stages; ++stage)
         if (p->first_on_ipu[stage] == stage) {
@@ -326,8 +321,7 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
         pl_enumeration_free(e);
         e->is_tried = true;
     }
-    free(l.ok);
-    free(l.units);
+    pl_arrays_free(&l.arrays);
     free(l.places);
     pl_reachability_free(&l.reachability);
     return status;
@@ -467,25 +461,23 @@ popliner_status pl_enumeration_find(pl_enumeration *enumeration, const pl_filter
                                     popliner_error *error) {
     pl_enumeration *e = enumeration;
     finder f = {.e = e, .filter = filter, .objective = objective, .error = error};
-    popliner_status status = POPLINER_OK;
+    pl_arrays arrays = {0};
     size_t found = SIZE_MAX;
-    f.limit_bytes = pl_new_array(e->num_ipus, sizeof *f.limit_bytes);
-    f.stages = pl_new_array(e->num_stages, sizeof *f.stages);
-    if (f.limit_bytes == NULL || f.stages == NULL) {
-        status = pl_fail_memory(error, "the best split");
-        goto done;
+    f.limit_bytes = pl_arrays_new(&arrays, e->num_ipus, sizeof *f.limit_bytes);
+    f.stages = pl_arrays_new(&arrays, e->num_stages, sizeof *f.stages);
+    if (arrays.failed) {
+        pl_arrays_free(&arrays);
+        return pl_fail_memory(error, "the best split");
     }
     for (size_t ipu = 0; ipu < e->num_ipus; ++ipu)
         f.limit_bytes[ipu] = pl_limits_peak(e->problem, &filter->limits,
                                             pl_problem_ipu(e->problem, e->first_stages[ipu]));
-    status = find(&f, &found);
+    popliner_status status = find(&f, &found);
     *is_stopped = *is_stopped || f.is_stopped;
     for (size_t stage = 0; status == POPLINER_OK && found != SIZE_MAX && stage < e->num_stages;
          ++stage)
         if (!pl_split_append(split, e->first_units[found * e->num_stages + stage]))
             status = pl_fail_memory(error, "the best split");
-done:
-    free(f.limit_bytes);
-    free(f.stages);
+    pl_arrays_free(&arrays);
     return status;
 }

@@ -15,7 +15,7 @@
 #include "costs/costs.h"
 #include "costs/triangle.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /* The largest distance of a move, in units. */
@@ -46,10 +46,12 @@ typedef struct climb {
     pl_load *kept_loads;         /* [stages]: before a move */
     bool *is_touched;            /* [stages] */
     popliner_interval *together; /* [stages] */
+    double *before;              /* [units + 1]: sums of the weights of units */
     score now;
     size_t *best_cuts; /* [stages + 1] */
     score best;
     bool has_best;
+    pl_arrays arrays; /* own all of these */
     popliner_error *error;
 } climb;
 
@@ -293,18 +295,17 @@ static popliner_status anneal(climb *c, size_t num_steps) {
 
 /* ---- starting points ---- */
 
-/* Cuts close to equal parts of the weights; before[units + 1] are the sums of weights. False if
- * there is no such split. */
-static bool cut_evenly(climb *c, const double *before) {
+/* Cuts close to equal parts of the weights. False if there is no such split. */
+static bool cut_evenly(climb *c) {
     size_t n = c->num_units;
     c->cuts[0] = 0;
     for (size_t stage = 0; stage < c->num_stages; ++stage) {
-        double wanted = before[n] * (double)(stage + 1) / (double)c->num_stages;
+        double wanted = c->before[n] * (double)(stage + 1) / (double)c->num_stages;
         size_t first = c->cuts[stage];
         size_t best = 0;
         double least = 0.0;
         for (size_t end = first + 1; end <= n; ++end) {
-            double distance = before[end] > wanted ? before[end] - wanted : wanted - before[end];
+            double distance = fabs(c->before[end] - wanted);
             if (c->reaches[(stage + 1) * (n + 1) + end] == 0 ||
                 c->ok[stage * pl_triangle_size(n) + pl_triangle_place(n, first, end - 1)] == 0 ||
                 (best > 0 && distance >= least))
@@ -339,7 +340,7 @@ static popliner_status begin_with_split(climb *c, const pl_split *split) {
 }
 
 /* Sums the weights before each unit: 1 for each unit, or its need. */
-static void weigh(const climb *c, bool by_needs, double *before) {
+static void weigh(climb *c, bool by_needs) {
     const popliner_costs *costs = c->problem->costs;
     for (size_t unit = 0; unit < c->num_units; ++unit) {
         double weight = 1.0;
@@ -347,13 +348,13 @@ static void weigh(const climb *c, bool by_needs, double *before) {
             weight = (double)popliner_costs_cycles(costs, unit, unit);
         else if (by_needs && popliner_costs_peak(costs, unit, unit, 1) != POPLINER_PEAK_FORBIDDEN)
             weight = (double)popliner_costs_peak(costs, unit, unit, 1);
-        before[unit + 1] = before[unit] + weight;
+        c->before[unit + 1] = c->before[unit] + weight;
     }
 }
 
-static popliner_status begin_evenly(climb *c, bool by_needs, double *before) {
-    weigh(c, by_needs, before);
-    if (!cut_evenly(c, before))
+static popliner_status begin_evenly(climb *c, bool by_needs) {
+    weigh(c, by_needs);
+    if (!cut_evenly(c))
         return POPLINER_OK;
     popliner_status status = begin(c);
     return status == POPLINER_OK ? improve(c) : status;
@@ -365,16 +366,16 @@ static popliner_status prepare(climb *c) {
     size_t n = c->num_units;
     pl_reachability r = {
         .problem = c->problem, .limits = &c->filter->limits, .num_stages = c->num_stages};
-    c->ok = pl_new_array(c->num_stages * pl_triangle_size(n), sizeof *c->ok);
-    c->reaches = pl_new_array((c->num_stages + 1) * (n + 1), sizeof *c->reaches);
-    c->cuts = pl_new_array(c->num_stages + 1, sizeof *c->cuts);
-    c->best_cuts = pl_new_array(c->num_stages + 1, sizeof *c->best_cuts);
-    c->loads = pl_new_array(c->num_stages, sizeof *c->loads);
-    c->kept_loads = pl_new_array(c->num_stages, sizeof *c->kept_loads);
-    c->is_touched = pl_new_array(c->num_stages, sizeof *c->is_touched);
-    c->together = pl_new_array(c->num_stages, sizeof *c->together);
-    if (c->ok == NULL || c->reaches == NULL || c->cuts == NULL || c->best_cuts == NULL ||
-        c->loads == NULL || c->kept_loads == NULL || c->is_touched == NULL || c->together == NULL)
+    c->ok = pl_arrays_new(&c->arrays, c->num_stages * pl_triangle_size(n), sizeof *c->ok);
+    c->reaches = pl_arrays_new(&c->arrays, (c->num_stages + 1) * (n + 1), sizeof *c->reaches);
+    c->cuts = pl_arrays_new(&c->arrays, c->num_stages + 1, sizeof *c->cuts);
+    c->best_cuts = pl_arrays_new(&c->arrays, c->num_stages + 1, sizeof *c->best_cuts);
+    c->loads = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->loads);
+    c->kept_loads = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->kept_loads);
+    c->is_touched = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->is_touched);
+    c->together = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->together);
+    c->before = pl_arrays_new(&c->arrays, n + 1, sizeof *c->before);
+    if (c->arrays.failed)
         return pl_fail_memory(c->error, "the first answer");
     popliner_status status = pl_reachability_find(&r, c->error);
     if (status == POPLINER_OK) {
@@ -389,27 +390,14 @@ static popliner_status prepare(climb *c) {
     return status;
 }
 
-static void clear(climb *c) {
-    free(c->ok);
-    free(c->reaches);
-    free(c->cuts);
-    free(c->best_cuts);
-    free(c->loads);
-    free(c->kept_loads);
-    free(c->is_touched);
-    free(c->together);
-}
-
 static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_split *split) {
-    double *before = pl_new_array(c->num_units + 1, sizeof *before);
-    popliner_status status =
-        before == NULL ? pl_fail_memory(c->error, "the first answer") : prepare(c);
+    popliner_status status = prepare(c);
     if (status == POPLINER_OK)
         status = begin_with_split(c, split);
     if (status == POPLINER_OK)
-        status = begin_evenly(c, false, before);
+        status = begin_evenly(c, false);
     if (status == POPLINER_OK)
-        status = begin_evenly(c, true, before);
+        status = begin_evenly(c, true);
     for (size_t i = 0; status == POPLINER_OK && i < wish->num_hints; ++i)
         status = begin_with_split(c, &wish->hints[i]);
     const bool anneals = wish->num_steps > 0 && pl_anneal_can(c->problem, of_cycles(c)) &&
@@ -424,7 +412,6 @@ static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_
         if (status == POPLINER_OK)
             status = improve(c);
     }
-    free(before);
     return status;
 }
 
@@ -454,6 +441,6 @@ popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *
     pl_split_move(split, &found);
 done:
     pl_split_clear(&found);
-    clear(&c);
+    pl_arrays_free(&c.arrays);
     return status;
 }

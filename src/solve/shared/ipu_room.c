@@ -397,22 +397,20 @@ popliner_status pl_room_rule_out(pl_room *room, const pl_limits *limits,
                                  popliner_error *error) {
     size_t n = room->problem->num_units;
     size_t most_stages = room->problem->most_stages_of_ipu;
+    pl_arrays arrays = {0};
     improver m = {.room = room,
                   .limits = limits,
-                  .best = pl_new_array(n, sizeof *m.best),
-                  .covered = pl_new_array(n, sizeof *m.covered),
-                  .steps = pl_new_array(n * (most_stages + 1), sizeof *m.steps),
-                  .taken = pl_new_array(n, sizeof *m.taken)};
+                  .best = pl_arrays_new(&arrays, n, sizeof *m.best),
+                  .covered = pl_arrays_new(&arrays, n, sizeof *m.covered),
+                  .steps = pl_arrays_new(&arrays, n * (most_stages + 1), sizeof *m.steps),
+                  .taken = pl_arrays_new(&arrays, n, sizeof *m.taken)};
     popliner_status status = POPLINER_OK;
     *is_impossible = false;
-    if (m.best == NULL || m.covered == NULL || m.steps == NULL || m.taken == NULL)
+    if (arrays.failed)
         status = pl_fail_memory(error, "the bounds of the search");
     else if (room->is_known)
         improve(&m, effort, is_impossible);
-    free(m.best);
-    free(m.covered);
-    free(m.steps);
-    free(m.taken);
+    pl_arrays_free(&arrays);
     return status;
 }
 
@@ -442,26 +440,23 @@ static void fill_stage(const pl_problem *p, size_t stage, double *own_bytes, dou
     }
 }
 
-static popliner_status fill_kind(const pl_problem *p, pl_room_kind *kind) {
+/* Only sets arrays->failed if memory is short. */
+static void fill_kind(const pl_problem *p, pl_room_kind *kind, pl_arrays *arrays) {
     size_t n = p->num_units;
     size_t stage = kind->first_stage;
     size_t num_filled = 0;
     if (kind->num_stages == 1) {
-        kind->peaks = pl_new_array(pl_triangle_size(n), sizeof *kind->peaks);
-        if (kind->peaks == NULL)
-            return POPLINER_ERROR_MEMORY;
-        uint64_t *peak_bytes = kind->peaks;
-        for (size_t first = 0; first < n; ++first)
+        uint64_t *peak_bytes = kind->peaks =
+            pl_arrays_new(arrays, pl_triangle_size(n), sizeof *kind->peaks);
+        for (size_t first = 0; !arrays->failed && first < n; ++first)
             for (size_t last = first; last < n; ++last)
                 *peak_bytes++ = popliner_costs_peak(p->costs, first, last,
                                                     p->options->num_mapped_stages - stage);
-        return POPLINER_OK;
+        return;
     }
-    kind->own_bytes = pl_new_array(kind->num_stages * n, sizeof *kind->own_bytes);
-    kind->begin_bytes = pl_new_array(kind->num_stages * n, sizeof *kind->begin_bytes);
-    if (kind->own_bytes == NULL || kind->begin_bytes == NULL)
-        return POPLINER_ERROR_MEMORY;
-    for (; num_filled < kind->num_stages; ++stage) {
+    kind->own_bytes = pl_arrays_new(arrays, kind->num_stages * n, sizeof *kind->own_bytes);
+    kind->begin_bytes = pl_arrays_new(arrays, kind->num_stages * n, sizeof *kind->begin_bytes);
+    for (; !arrays->failed && num_filled < kind->num_stages; ++stage) {
         if (p->first_on_ipu[stage] != kind->first_stage)
             continue;
         double *own_bytes = kind->own_bytes + num_filled * n;
@@ -474,7 +469,6 @@ static popliner_status fill_kind(const pl_problem *p, pl_room_kind *kind) {
         }
         ++num_filled;
     }
-    return POPLINER_OK;
 }
 
 static size_t limit_of(const pl_problem *p, size_t stage) {
@@ -526,15 +520,13 @@ popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popline
     if (!problem->is_shared || problem->max_stages < problem->min_stages ||
         problem->most_stages_of_ipu > MOST_STAGES || problem->costs->shared_items.num_items == 0)
         return POPLINER_OK;
-    room->kinds = pl_new_array(num_stages, sizeof *room->kinds);
-    room->kind_of = pl_new_array(num_stages, sizeof *room->kind_of);
-    room->weights = pl_new_array(problem->num_units, sizeof *room->weights);
-    room->sizes = pl_new_array(problem->num_units, sizeof *room->sizes);
-    room->last_sets = pl_new_array(num_stages, sizeof *room->last_sets);
-    if (room->kinds == NULL || room->kind_of == NULL || room->weights == NULL ||
-        room->sizes == NULL || room->last_sets == NULL)
-        return pl_fail_memory(error, "the bounds of the search");
-    for (size_t stage = 0; stage < num_stages; ++stage) {
+    pl_arrays *arrays = &room->arrays;
+    room->kinds = pl_arrays_new(arrays, num_stages, sizeof *room->kinds);
+    room->kind_of = pl_arrays_new(arrays, num_stages, sizeof *room->kind_of);
+    room->weights = pl_arrays_new(arrays, problem->num_units, sizeof *room->weights);
+    room->sizes = pl_arrays_new(arrays, problem->num_units, sizeof *room->sizes);
+    room->last_sets = pl_arrays_new(arrays, num_stages, sizeof *room->last_sets);
+    for (size_t stage = 0; !arrays->failed && stage < num_stages; ++stage) {
         if (problem->first_on_ipu[stage] != stage)
             continue;
         size_t i = room->kind_of[stage] = find_kind(room, stage);
@@ -543,28 +535,20 @@ popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popline
             room->kinds[i].num_stages = pl_num_on_ipu(problem, stage);
             room->kinds[i].gap = MOST_GAP;
             ++room->num_kinds;
-            if (fill_kind(problem, &room->kinds[i]) != POPLINER_OK)
-                return pl_fail_memory(error, "the bounds of the search");
+            fill_kind(problem, &room->kinds[i], arrays);
         }
         ++room->kinds[i].num_ipus;
         const size_t gap = least_gap(problem, stage);
         room->kinds[i].gap = gap < room->kinds[i].gap ? gap : room->kinds[i].gap;
     }
+    if (arrays->failed)
+        return pl_fail_memory(error, "the bounds of the search");
     fill_weights(room);
     room->is_known = true;
     return POPLINER_OK;
 }
 
 void pl_room_free(pl_room *room) {
-    for (size_t i = 0; i < room->num_kinds; ++i) {
-        free(room->kinds[i].own_bytes);
-        free(room->kinds[i].begin_bytes);
-        free(room->kinds[i].peaks);
-    }
-    free(room->kinds);
-    free(room->kind_of);
-    free(room->weights);
-    free(room->sizes);
-    free(room->last_sets);
+    pl_arrays_free(&room->arrays);
     *room = (pl_room){0};
 }

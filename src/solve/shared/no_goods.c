@@ -267,10 +267,10 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
         .peaks_never_shrink = pl_costs_shared_peak_never_shrinks(problem->costs),
         .cycles_never_shrink =
             pl_costs_cycles_never_shrink(problem->costs) && !pl_links_exist(problem->options)};
-    measured m = {0};
-    pl_condition *conditions = pl_new_array(2 * num_stages, sizeof *conditions);
-    m.peaks_bytes = pl_new_array(num_stages, sizeof *m.peaks_bytes);
-    m.stages = pl_new_array(num_stages, sizeof *m.stages);
+    pl_arrays arrays = {0};
+    pl_condition *conditions = pl_arrays_new(&arrays, 2 * num_stages, sizeof *conditions);
+    measured m = {.peaks_bytes = pl_arrays_new(&arrays, num_stages, sizeof *m.peaks_bytes),
+                  .stages = pl_arrays_new(&arrays, num_stages, sizeof *m.stages)};
     search r = {.asked = asked,
                 .s = &s,
                 .conditions = conditions,
@@ -280,11 +280,8 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
                 .gave_up = gave_up,
                 .error = error,
                 .best_bytes = UINT64_MAX};
-    popliner_status status = conditions == NULL || m.peaks_bytes == NULL || m.stages == NULL
-                                 ? pl_fail_memory(error, "the integer program")
-                                 : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status = pl_integer_program_build(&s, asked->goal, error);
+    popliner_status status = arrays.failed ? pl_fail_memory(error, "the integer program")
+                                           : pl_integer_program_build(&s, asked->goal, error);
     if (status == POPLINER_OK && s.num_columns > 0)
         pl_integer_program_forbid_known(&s, asked->shared, conditions);
     if (s.is_too_large)
@@ -293,9 +290,7 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
         status = run(&r);
     pl_split_clear(&r.split);
     pl_integer_program_clear(&s);
-    free(conditions);
-    free(m.peaks_bytes);
-    free(m.stages);
+    pl_arrays_free(&arrays);
     return status;
 }
 

@@ -42,6 +42,7 @@ typedef struct pl_room {
     double usual_step;
     /* [num_kinds]: the set of items that were left out for the heaviest units */
     uint64_t *last_sets;
+    pl_arrays arrays; /* own all of these */
 } pl_room;
 
 /* Prepares the bounds. *room must be zero-initialised. Errors: MEMORY. O(stages * units^2). */
@@ -235,7 +236,8 @@ typedef struct pl_enumeration {
     bool is_listed; /* the list has all splits */
 
     size_t num_stages;
-    size_t *first_stages;  /* [IPUs]: the first stage of each; owned, like all arrays */
+    pl_arrays arrays;      /* own those of stages, IPUs and splits */
+    size_t *first_stages;  /* [IPUs]: the first stage of each */
     uint64_t *limit_bytes; /* [IPUs]: from `limits` */
     size_t num_ipus;
 
