@@ -229,12 +229,13 @@ static bool next_stage(const instance *in, popliner_interval *stage) {
 }
 
 static void check_choices(const instance *in, const popliner_interval *stage) {
+    const pl_choices of = {.variants = &in->v};
     for (int by_cycles = 0; by_cycles < 2; by_cycles++) {
         const pl_variant_choice best = best_of(in, stage, by_cycles != 0);
         pl_variant_choice choice;
-        assert_int_equal(pl_variants_choose(&in->v, stage, &in->limits, by_cycles != 0, NULL,
-                                            &choice, NULL, NULL),
-                         POPLINER_OK);
+        assert_int_equal(
+            pl_choices_choose(&of, stage, &in->limits, by_cycles != 0, &choice, NULL, NULL),
+            POPLINER_OK);
         assert_int_equal(choice.exists, best.exists);
         assert_true(!best.exists || choice.peak_bytes == best.peak_bytes);
         assert_true(!best.exists || !by_cycles || choice.cycles == best.cycles);
@@ -277,7 +278,9 @@ static void bounds_of_stages(void **state) {
         instance in;
         popliner_costs *costs = NULL;
         draw(&in, &random);
-        assert_int_equal(pl_variants_costs(&in.v, in.like, &in.limits, &costs, NULL), POPLINER_OK);
+        assert_int_equal(pl_choices_costs(&(pl_choices){.variants = &in.v}, in.like, SIZE_MAX,
+                                          &in.limits, &costs, NULL),
+                         POPLINER_OK);
         for (popliner_interval stage = {0}; next_stage(&in, &stage); num_stages++) {
             const uint64_t bound = peak_in(costs, &stage);
             assert_true(bound <= exact_bytes(&in, &stage));

@@ -39,6 +39,10 @@ bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_
     return own->peak_bytes < other->peak_bytes;
 }
 
+static popliner_status fail_memory(popliner_error *error) {
+    return pl_fail_memory(error, "the variants of the stages");
+}
+
 /* ---- a stage of units ---- */
 
 static uint64_t bytes_of(const pl_variant *variant, size_t copies) {
@@ -190,7 +194,7 @@ static popliner_status relax(relaxation *x, const pl_variants *v, size_t copies,
     x->cycles = pl_arrays_new(&x->arrays, most + 1, sizeof *x->cycles);
     x->bytes = pl_arrays_new(&x->arrays, most + 1, sizeof *x->bytes);
     if (x->arrays.failed)
-        return pl_fail_memory(error, "the variants of the stages");
+        return fail_memory(error);
     for (size_t unit = first; unit < end; ++unit)
         add_steps(x, v, copies, unit);
     qsort(x->steps, x->num_steps, sizeof *x->steps, compare_steps);
@@ -271,6 +275,7 @@ typedef struct row {
     amount *rest; /* [units + 1]: what the units from here on take at least */
     uint64_t cycle_weight;
     uint64_t byte_weight;
+    pl_arrays arrays;
 } row;
 
 static int compare_points(const void *left, const void *right) {
@@ -313,7 +318,7 @@ static popliner_status extend_row(row *r, popliner_error *error) {
                        "fewer variants, or rounder numbers",
                        r->first_unit, unit);
     if (!pl_grow(&r->points, &r->capacity, wanted, sizeof *r->points))
-        return pl_fail_memory(error, "the variants of the stages");
+        return fail_memory(error);
     r->current = r->count;
     for (size_t i = 0; i < num_before; ++i)
         for (size_t k = 0; k < num_own; ++k) {
@@ -409,43 +414,79 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
     }
 }
 
-/* Finds the points of a stage that may be the best within the limits of *r, by cycles or else by
- * bytes. */
-static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
+/* Finds the points of a stage: those that may be the best within the limits of *r, by cycles or else
+ * by bytes; or all. */
+static popliner_status fill_row(row *r, bool are_all, bool by_cycles, popliner_error *error) {
     relaxation x = {0};
     const size_t end = r->end;
     const size_t count = end - r->first_unit;
-    size_t *num_taken = pl_new_array(count, sizeof *num_taken);
-    r->rest = pl_new_array(count + 1, sizeof *r->rest);
-    popliner_status status = num_taken != NULL && r->rest != NULL
-                                 ? relax(&x, r->variants, r->copies, r->first_unit, end, error)
-                                 : pl_fail_memory(error, "the variants of the stages");
-    if (status == POPLINER_OK)
+    size_t *num_taken = pl_arrays_new(&r->arrays, count, sizeof *num_taken);
+    r->rest = pl_arrays_new(&r->arrays, count + 1, sizeof *r->rest); /* all 0 */
+    popliner_status status = r->arrays.failed ? fail_memory(error)
+                             : are_all
+                                 ? POPLINER_OK
+                                 : relax(&x, r->variants, r->copies, r->first_unit, end, error);
+    if (are_all)
+        r->most = (amount){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    else if (status == POPLINER_OK)
         weigh(r, limit_by_steps(r, &x, by_cycles, num_taken), by_cycles);
     r->end = r->first_unit;
     while (status == POPLINER_OK && r->end < end)
         status = extend_row(r, error);
-    free(num_taken);
     pl_arrays_free(&x.arrays);
     return status;
 }
 
-/* ---- a listed stage ---- */
+static void free_row(row *r) {
+    free(r->points);
+    pl_arrays_free(&r->arrays);
+}
 
+/* ---- the better choice ---- */
+
+/* Takes a choice that is within the limits, unless another one is as good. True if it does. */
+static bool take(pl_variant_choice *best, const pl_variant_choice *own,
+                 const pl_variant_limits *limits, bool by_cycles) {
+    if (own->cycles > limits->max_cycles || own->peak_bytes > limits->max_bytes ||
+        own->peak_bytes == POPLINER_PEAK_FORBIDDEN ||
+        (best->exists && !pl_variant_choice_is_better(own, best, by_cycles)))
+        return false;
+    *best = *own;
+    return true;
+}
+
+/* Chooses of the variants of a listed interval; *place tells which. */
 static pl_variant_choice choose_listed(const pl_variants *v, const popliner_interval *stage,
-                                       size_t copies, uint64_t max_cycles, uint64_t max_bytes,
-                                       bool by_cycles, size_t *place) {
-    size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
+                                       const pl_variant_limits *limits, bool by_cycles,
+                                       size_t *place) {
+    const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
+    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
     pl_variant_choice best = {0};
     for (size_t i = v->first[interval]; i < v->first[interval + 1]; ++i) {
-        const uint64_t bytes = bytes_of(&v->items[i], copies);
-        const uint64_t cycles = v->items[i].cycles;
-        const pl_variant_choice own = {true, bytes, cycles};
-        if (cycles > max_cycles || bytes > max_bytes || bytes > v->capacity_bytes ||
-            (best.exists && !pl_variant_choice_is_better(&own, &best, by_cycles)))
-            continue;
-        best = own;
-        *place = i;
+        const pl_variant_choice own = {true, bytes_of(&v->items[i], copies), v->items[i].cycles};
+        if (own.peak_bytes <= v->capacity_bytes && take(&best, &own, limits, by_cycles))
+            *place = i;
+    }
+    return best;
+}
+
+static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *stage) {
+    return popliner_costs_has_cycles(costs)
+               ? popliner_costs_cycles(costs, stage->first_unit, stage->last_unit)
+               : 0;
+}
+
+/* Chooses of the ways of a stage. */
+static pl_variant_choice choose_way(const pl_ways *ways, const popliner_interval *stage,
+                                    const pl_variant_limits *limits, bool by_cycles, size_t *way) {
+    pl_variant_choice best = {0};
+    for (size_t i = 0; i < ways->count; ++i) {
+        const pl_variant_choice own = {true,
+                                       popliner_costs_peak(ways->costs[i], stage->first_unit,
+                                                           stage->last_unit, stage->stages_to_end),
+                                       cycles_of(ways->costs[i], stage)};
+        if (take(&best, &own, limits, by_cycles))
+            *way = i;
     }
     return best;
 }
@@ -559,37 +600,48 @@ static void fill_tail(const pl_variants *v, relaxation *x, size_t tail, size_t c
     }
 }
 
+static bool must_stop(const pl_variant_limits *limits) {
+    return limits->should_stop != NULL && limits->should_stop(limits->user);
+}
+
 /* Returns the place in the pipeline of a place of a table. */
 static size_t to_end_of(const pl_variant_limits *limits, size_t place) {
     return limits->kinds != NULL ? limits->kinds->to_end[place - 1] : place;
 }
 
-/* Fills the peaks of a place; not all of them if *is_stopped. */
+/* Fills the peaks of a place with the choices of its stages; not all of them if *is_stopped. */
+static void fill_choices(const pl_choices *choices, size_t place, const pl_variant_limits *limits,
+                         popliner_costs *costs, bool *is_stopped) {
+    const pl_variants *v = choices->variants;
+    pl_variant_limits own = *limits;
+    /* so that ways forbid an interval in all places or in none */
+    own.max_bytes = v == NULL ? POPLINER_PEAK_FORBIDDEN - 1 : limits->max_bytes;
+    for (size_t first = 0; !*is_stopped && first < costs->num_units; ++first) {
+        *is_stopped = must_stop(limits);
+        for (size_t last = first; last < costs->num_units; ++last) {
+            const popliner_interval stage = {first, last, to_end_of(limits, place)};
+            pl_variant_choice best = {0};
+            size_t which;
+            if (limit_cycles(limits, place, first, last + 1, &own.max_cycles))
+                best = v == NULL ? choose_way(&choices->ways, &stage, &own, false, &which)
+                                 : choose_listed(v, &stage, &own, false, &which);
+            pl_costs_set_peak(costs, first, last, place,
+                              best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN);
+        }
+    }
+}
+
+/* Fills the peaks of a place with bounds; not all of them if *is_stopped. */
 static popliner_status fill_place(const pl_variants *v, size_t place,
                                   const pl_variant_limits *limits, popliner_costs *costs,
                                   bool *is_stopped, popliner_error *error) {
     const size_t copies = pl_pipeline_copies(&v->pipeline, to_end_of(limits, place));
     relaxation x = {0};
-    popliner_status status =
-        v->is_listed ? POPLINER_OK : relax(&x, v, copies, 0, v->num_units, error);
-    const size_t tail = v->is_listed ? v->num_units - 1 : find_tail(v, limits);
-    for (size_t first = 0; status == POPLINER_OK && first <= tail; ++first) {
-        *is_stopped =
-            *is_stopped || (limits->should_stop != NULL && limits->should_stop(limits->user));
-        if (*is_stopped)
-            break;
-        if (!v->is_listed)
-            fill_bounds(v, &x, begin_frame(v, copies, first), place, limits, costs);
-        for (size_t last = first; v->is_listed && last < v->num_units; ++last) {
-            const popliner_interval stage = {first, last, place};
-            uint64_t max_cycles;
-            size_t variant;
-            const bool can = limit_cycles(limits, place, first, last + 1, &max_cycles);
-            const pl_variant_choice choice =
-                choose_listed(v, &stage, copies, max_cycles, limits->max_bytes, false, &variant);
-            pl_costs_set_peak(costs, first, last, place,
-                              can && choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
-        }
+    popliner_status status = relax(&x, v, copies, 0, v->num_units, error);
+    const size_t tail = find_tail(v, limits);
+    for (size_t first = 0; status == POPLINER_OK && !*is_stopped && first <= tail; ++first) {
+        *is_stopped = must_stop(limits);
+        fill_bounds(v, &x, begin_frame(v, copies, first), place, limits, costs);
     }
     if (status == POPLINER_OK && !*is_stopped && tail + 1 < v->num_units)
         fill_tail(v, &x, tail, copies, place, limits, costs);
@@ -597,27 +649,40 @@ static popliner_status fill_place(const pl_variants *v, size_t place,
     return status;
 }
 
-popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
-                                  const pl_variant_limits *limits, popliner_costs **costs,
-                                  popliner_error *error) {
-    const size_t num_places = limits->kinds != NULL ? limits->kinds->count : variants->max_stages;
+popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs *like,
+                                 size_t max_stages, const pl_variant_limits *limits,
+                                 popliner_costs **costs, popliner_error *error) {
+    const pl_variants *v = choices->variants;
+    const size_t num_units = popliner_costs_num_units(like);
+    size_t num_places = v != NULL ? v->max_stages : 1;
+    bool follows_split = v != NULL && pl_pipeline_follows_split(&v->pipeline);
     popliner_costs *made = NULL;
     bool is_stopped = false;
     *costs = NULL;
-    popliner_status status = popliner_costs_create(variants->num_units, num_places, &made, error);
-    if (status == POPLINER_OK && limits->kinds == NULL &&
-        pl_pipeline_follows_split(&variants->pipeline))
-        made->follows_split = true;
-    for (size_t place = 1; status == POPLINER_OK && place <= num_places; ++place)
-        status = fill_place(variants, place, limits, made, &is_stopped, error);
-    for (size_t unit = 1; status == POPLINER_OK && unit < variants->num_units; ++unit)
-        pl_costs_set_cut(made, unit, popliner_costs_cut(like, unit));
-    if (status != POPLINER_OK || is_stopped) {
-        popliner_costs_free(made);
-        return status;
+    for (size_t i = 0; i < choices->ways.count; ++i) {
+        const size_t own = choices->ways.costs[i]->max_stages_to_end;
+        num_places = own > num_places ? own : num_places;
+        follows_split = follows_split || choices->ways.costs[i]->follows_split;
     }
-    *costs = made;
-    return POPLINER_OK;
+    num_places = limits->kinds != NULL     ? limits->kinds->count
+                 : num_places < max_stages ? num_places
+                                           : max_stages;
+    popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
+    if (status != POPLINER_OK)
+        return status;
+    made->follows_split = follows_split && limits->kinds == NULL;
+    for (size_t place = 1; status == POPLINER_OK && !is_stopped && place <= num_places; ++place)
+        if (v == NULL || v->is_listed)
+            fill_choices(choices, place, limits, made, &is_stopped);
+        else
+            status = fill_place(v, place, limits, made, &is_stopped, error);
+    for (size_t unit = 1; unit < num_units; ++unit)
+        pl_costs_set_cut(made, unit, popliner_costs_cut(like, unit));
+    if (status == POPLINER_OK && !is_stopped)
+        *costs = made;
+    else
+        popliner_costs_free(made);
+    return status;
 }
 
 /* Fills the stages of a place that recompute all their units. */
@@ -660,7 +725,7 @@ popliner_status pl_variants_full(const pl_variants *variants, const popliner_cos
         if (made->passes != NULL)
             memcpy(made->passes, passes, size);
         else
-            status = pl_fail_memory(error, "the variants of the stages");
+            status = fail_memory(error);
     }
     if (status != POPLINER_OK) {
         popliner_costs_free(made);
@@ -684,7 +749,7 @@ static popliner_status tell_units(const row *r, size_t place, const char *const 
     uint32_t *variants = pl_new_array(count, sizeof *variants);
     bool has_any = false;
     if (variants == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
+        return fail_memory(error);
     for (size_t i = count; i-- > 0; place = r->points[place].parent)
         variants[i] = r->points[place].variant;
     for (size_t i = 0; i < count; ++i) {
@@ -701,21 +766,13 @@ static popliner_status tell_units(const row *r, size_t place, const char *const 
     return POPLINER_OK;
 }
 
-popliner_status pl_variants_choose(const pl_variants *variants, const popliner_interval *stage,
-                                   const pl_variant_limits *limits, bool by_cycles,
-                                   const char *const *unit_names, pl_variant_choice *choice,
-                                   pl_text *text, popliner_error *error) {
-    const pl_variants *v = variants;
+/* Chooses the variants of the units of a stage, one of which may be that it recomputes all. */
+static popliner_status choose_units(const pl_choices *choices, const popliner_interval *stage,
+                                    const pl_variant_limits *limits, bool by_cycles,
+                                    pl_variant_choice *choice, pl_text *text,
+                                    popliner_error *error) {
+    const pl_variants *v = choices->variants;
     const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
-    size_t place = 0;
-    if (v->is_listed) {
-        *choice = choose_listed(v, stage, copies, limits->max_cycles, limits->max_bytes, by_cycles,
-                                &place);
-        if (choice->exists && text != NULL)
-            pl_text_add(text, v->items[place].name);
-        return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
-                                            : POPLINER_OK;
-    }
     frame f = begin_frame(v, copies, stage->first_unit);
     while (f.end <= stage->last_unit)
         extend_frame(&f);
@@ -723,29 +780,38 @@ popliner_status pl_variants_choose(const pl_variants *variants, const popliner_i
     const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
     row r = {.variants = v, .copies = copies, .first_unit = f.first_unit, .end = f.end};
     popliner_status status = POPLINER_OK;
-    *choice = (pl_variant_choice){0};
     if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
         r.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes, 0};
-        status = fill_row(&r, by_cycles, error);
+        status = fill_row(&r, false, by_cycles, error);
     }
-    if (status == POPLINER_OK && r.count > r.current) {
-        place = by_cycles ? r.current : r.count - 1;
+    const size_t place = by_cycles ? r.current : r.count - 1;
+    if (status == POPLINER_OK && r.count > r.current)
         *choice = (pl_variant_choice){true, r.points[place].bytes + f.shared_bytes,
                                       r.points[place].cycles + cut_cycles(&f)};
-    }
-    const bool is_full =
-        full.exists && (!choice->exists || pl_variant_choice_is_better(&full, choice, by_cycles));
-    if (is_full)
-        *choice = full;
+    const bool is_full = full.exists && take(choice, &full, limits, by_cycles);
     if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
         pl_text_add(text, "full");
     else if (status == POPLINER_OK && choice->exists && text != NULL)
-        status = tell_units(&r, place, unit_names, text, error);
-    free(r.points);
-    free(r.rest);
-    if (status == POPLINER_OK && text != NULL && text->failed)
-        status = pl_fail_memory(error, "the variants of the stages");
+        status = tell_units(&r, place, choices->unit_names, text, error);
+    free_row(&r);
     return status;
+}
+
+popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
+                                  const pl_variant_limits *limits, bool by_cycles,
+                                  pl_variant_choice *choice, pl_text *text, popliner_error *error) {
+    const pl_variants *v = choices->variants;
+    popliner_status status = POPLINER_OK;
+    size_t which = 0;
+    *choice = (pl_variant_choice){0};
+    if (v != NULL && !v->is_listed)
+        status = choose_units(choices, stage, limits, by_cycles, choice, text, error);
+    else
+        *choice = v == NULL ? choose_way(&choices->ways, stage, limits, by_cycles, &which)
+                            : choose_listed(v, stage, limits, by_cycles, &which);
+    if ((v == NULL || v->is_listed) && choice->exists && text != NULL)
+        pl_text_add(text, v == NULL ? choices->ways.names[which] : v->items[which].name);
+    return status == POPLINER_OK && text != NULL && text->failed ? fail_memory(error) : status;
 }
 
 static int compare_choices(const void *left, const void *right) {
@@ -764,20 +830,6 @@ size_t pl_variant_points_keep(pl_variant_point *points, size_t count) {
     return kept;
 }
 
-/* Finds the points of a stage of units that recomputes none or some of them. */
-static popliner_status find_points(row *r, popliner_error *error) {
-    const size_t end = r->end;
-    popliner_status status = POPLINER_OK;
-    r->rest = pl_new_array(end - r->first_unit + 1, sizeof *r->rest); /* all 0 */
-    if (r->rest == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
-    r->most = (amount){UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    r->end = r->first_unit;
-    while (status == POPLINER_OK && r->end < end)
-        status = extend_row(r, error);
-    return status;
-}
-
 popliner_status pl_variants_points(const pl_variants *variants, const popliner_interval *stage,
                                    pl_variant_point **points, size_t *count, size_t *capacity,
                                    popliner_error *error) {
@@ -789,10 +841,10 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
              .first_unit = stage->first_unit,
              .end = stage->last_unit + 1};
     frame f = begin_frame(v, r.copies, stage->first_unit);
-    popliner_status status = v->is_listed ? POPLINER_OK : find_points(&r, error);
+    popliner_status status = v->is_listed ? POPLINER_OK : fill_row(&r, true, false, error);
     if (status == POPLINER_OK &&
         !pl_grow(points, capacity, *count + r.count + num_listed + 1, sizeof **points))
-        status = pl_fail_memory(error, "the variants of the stages");
+        status = fail_memory(error);
     size_t end = *count;
     for (size_t i = 0; status == POPLINER_OK && i < num_listed; ++i) {
         const pl_variant *own = &v->items[v->first[interval] + i];
@@ -807,19 +859,22 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
         (*points)[end++] = (pl_variant_point){f.full_cycles + cut_cycles(&f), f.full_bytes};
     if (status == POPLINER_OK)
         *count += pl_variant_points_keep(*points + *count, end - *count);
-    free(r.points);
-    free(r.rest);
+    free_row(&r);
     return status;
 }
 
-uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_ipus) {
-    const pl_variants *v = variants;
+uint64_t pl_variants_fewest_cycles(const pl_variants *v, size_t unit) {
+    uint64_t fewest = UINT64_MAX;
+    for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
+        fewest = pl_smaller(fewest, v->items[i].cycles);
+    return fewest;
+}
+
+uint64_t pl_variants_least_cycles(const pl_variants *v, size_t num_ipus) {
     uint64_t all = 0;
     uint64_t largest = 0;
     for (size_t unit = 0; !v->is_listed && unit < v->num_units; ++unit) {
-        uint64_t least = UINT64_MAX;
-        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
-            least = pl_smaller(least, v->items[i].cycles);
+        const uint64_t least = pl_variants_fewest_cycles(v, unit);
         largest = pl_larger(largest, least);
         all = pl_add_or_never(all, least);
     }
@@ -844,11 +899,12 @@ popliner_status pl_variants_refine(const pl_variants *variants, const popliner_i
     const popliner_interval own_stage = {first, stage->last_unit,
                                          to_end_of(limits, stage->stages_to_end)};
     const size_t copies = pl_pipeline_copies(&v->pipeline, own_stage.stages_to_end);
+    const pl_choices of = {.variants = v};
     pl_variant_limits asked = *limits;
     pl_variant_choice choice;
     limit_cycles(limits, stage->stages_to_end, first, first + count, &asked.max_cycles);
     popliner_status status =
-        pl_variants_choose(v, &own_stage, &asked, false, NULL, &choice, NULL, error);
+        pl_choices_choose(&of, &own_stage, &asked, false, &choice, NULL, error);
     const uint64_t bytes = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
     if (status != POPLINER_OK ||
         bytes == popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end))
@@ -872,101 +928,13 @@ popliner_status pl_variants_refine(const pl_variants *variants, const popliner_i
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
-static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *stage) {
-    return popliner_costs_has_cycles(costs)
-               ? popliner_costs_cycles(costs, stage->first_unit, stage->last_unit)
-               : 0;
-}
-
-/* Returns the smallest peak of a stage at a place of a table within the limit of cycles. */
-static uint64_t least_peak(const pl_ways *ways, const popliner_interval *stage, size_t place,
-                           const pl_variant_limits *limits) {
-    uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
-    uint64_t max_cycles;
-    if (!limit_cycles(limits, place, stage->first_unit, stage->last_unit + 1, &max_cycles))
-        return least_bytes;
-    for (size_t i = 0; i < ways->count; ++i) {
-        uint64_t peak_bytes = popliner_costs_peak(ways->costs[i], stage->first_unit,
-                                                  stage->last_unit, stage->stages_to_end);
-        if (peak_bytes < least_bytes && cycles_of(ways->costs[i], stage) <= max_cycles)
-            least_bytes = peak_bytes;
-    }
-    return least_bytes;
-}
-
-popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
-                              const pl_variant_limits *limits, popliner_costs **costs,
-                              popliner_error *error) {
-    size_t num_units = popliner_costs_num_units(ways->costs[0]);
-    size_t num_places = 1;
-    popliner_costs *made = NULL;
-    bool is_stopped = false;
-    *costs = NULL;
-    for (size_t i = 0; i < ways->count; ++i) {
-        size_t own = ways->costs[i]->max_stages_to_end;
-        num_places = own > num_places ? own : num_places;
-    }
-    num_places = max_stages < num_places ? max_stages : num_places;
-    if (limits->kinds != NULL)
-        num_places = limits->kinds->count;
-    popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
-    for (size_t i = 0; status == POPLINER_OK && limits->kinds == NULL && i < ways->count; ++i)
-        if (ways->costs[i]->follows_split)
-            made->follows_split = true;
-    for (size_t first = 0; status == POPLINER_OK && !is_stopped && first < num_units; ++first) {
-        is_stopped = limits->should_stop != NULL && limits->should_stop(limits->user);
-        for (size_t last = first; last < num_units; ++last)
-            for (size_t place = 1; place <= num_places; ++place) {
-                const popliner_interval stage = {first, last, to_end_of(limits, place)};
-                pl_costs_set_peak(made, first, last, place,
-                                  least_peak(ways, &stage, place, limits));
-            }
-    }
-    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; ++unit)
-        pl_costs_set_cut(made, unit, popliner_costs_cut(ways->costs[0], unit));
-    if (status != POPLINER_OK || is_stopped) {
-        popliner_costs_free(made);
-        return status;
-    }
-    *costs = made;
-    return POPLINER_OK;
-}
-
-/* ---- Choices --------------------------------------------------------------------------------- */
-
-/* Like pl_variants_choose; of equal ways it takes the first. Returns the way; `count` if none is
- * within the limits. */
-static size_t choose_way(const pl_ways *ways, const popliner_interval *stage,
-                         const pl_variant_limits *limits, bool by_cycles,
-                         pl_variant_choice *choice) {
-    size_t best = ways->count;
-    *choice = (pl_variant_choice){0};
-    for (size_t i = 0; i < ways->count; ++i) {
-        const pl_variant_choice own = {true,
-                                       popliner_costs_peak(ways->costs[i], stage->first_unit,
-                                                           stage->last_unit, stage->stages_to_end),
-                                       cycles_of(ways->costs[i], stage)};
-        if (own.peak_bytes == POPLINER_PEAK_FORBIDDEN || own.peak_bytes > limits->max_bytes ||
-            own.cycles > limits->max_cycles ||
-            (choice->exists && !pl_variant_choice_is_better(&own, choice, by_cycles)))
-            continue;
-        *choice = own;
-        best = i;
-    }
-    return best;
-}
-
-popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
-                                  const pl_variant_limits *limits, bool by_cycles,
-                                  pl_variant_choice *choice, pl_text *text, popliner_error *error) {
-    if (choices->variants != NULL)
-        return pl_variants_choose(choices->variants, stage, limits, by_cycles, choices->unit_names,
-                                  choice, text, error);
-    const size_t way = choose_way(&choices->ways, stage, limits, by_cycles, choice);
-    if (choice->exists && text != NULL)
-        pl_text_add(text, choices->ways.names[way]);
-    return text != NULL && text->failed ? pl_fail_memory(error, "the variants of the stages")
-                                        : POPLINER_OK;
+bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other) {
+    const pl_variants *v = choices->variants;
+    bool is_so = v == NULL ||
+                 pl_pipeline_copies(&v->pipeline, place) == pl_pipeline_copies(&v->pipeline, other);
+    for (size_t i = 0; is_so && i < choices->ways.count; ++i)
+        is_so = choices->ways.costs[i]->max_stages_to_end == 1;
+    return is_so || place == other;
 }
 
 popliner_status pl_ways_join(popliner_costs *const *costs, const char *const *names, size_t count,

@@ -77,14 +77,6 @@ typedef struct pl_variant_limits {
     const pl_variant_kinds *kinds; /* of a table; in place of max_cycles */
 } pl_variant_limits;
 
-/* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`. For
- * variants of units, peaks are lower bounds, unless cycles are not limited: parts of variants
- * count. Forbids stages that have no such peak or need more than max_bytes. *costs is NULL if
- * should_stop returned true. Errors: MEMORY. O(n^2 * places * log(variants)). */
-popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
-                                  const pl_variant_limits *limits, popliner_costs **costs,
-                                  popliner_error *error);
-
 /* Makes the table of stages that recompute all their units, for places up to max_stages, with the
  * cuts and passes of `like`. *costs is NULL if stages cannot, or if the variants are listed. Errors:
  * MEMORY. O(n^2 * places). */
@@ -93,7 +85,7 @@ popliner_status pl_variants_full(const pl_variants *variants, const popliner_cos
 
 /* Replaces the bound of a stage in such a table by its smallest peak, also for stages of the same
  * numbers and copies. Sets *is_changed to true if the bound was lower. Errors: those of
- * pl_variants_choose. */
+ * pl_choices_choose. */
 popliner_status pl_variants_refine(const pl_variants *variants, const popliner_interval *stage,
                                    const pl_variant_limits *limits, popliner_costs *costs,
                                    bool *is_changed, popliner_error *error);
@@ -109,15 +101,6 @@ typedef struct pl_variant_choice {
  * peak. */
 bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
                                  bool by_cycles);
-
-/* Chooses the variants with the smallest peak within the limits; `by_cycles`: with the fewest
- * cycles, then the smallest peak. Appends their names to `text` (may be NULL): "none", "full", the
- * name of an interval's variant, or "u=NAME,..." for the units that have one. Errors: MEMORY; INPUT
- * for more than 2^22 points that may be part of the best choice. */
-popliner_status pl_variants_choose(const pl_variants *variants, const popliner_interval *stage,
-                                   const pl_variant_limits *limits, bool by_cycles,
-                                   const char *const *unit_names, pl_variant_choice *choice,
-                                   pl_text *text, popliner_error *error);
 
 /* The cycles of a choice, and its bytes without what units share. */
 typedef struct pl_variant_point {
@@ -135,7 +118,9 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
                                    pl_variant_point **points, size_t *count, size_t *capacity,
                                    popliner_error *error);
 
-/* Returns a lower bound of the cycles of the slowest of at most num_ipus IPUs. */
+/* Returns the fewest cycles of a unit; and a lower bound of the cycles of the slowest of at most
+ * num_ipus IPUs. */
+uint64_t pl_variants_fewest_cycles(const pl_variants *variants, size_t unit);
 uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_ipus);
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
@@ -150,12 +135,6 @@ typedef struct pl_ways {
     size_t count;
 } pl_ways;
 
-/* Like pl_variants_costs, for at most the first max_stages places from the end. Ignores max_bytes,
- * so an interval is forbidden in all places or in none. Errors: MEMORY. O(n^2 * places * ways). */
-popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
-                              const pl_variant_limits *limits, popliner_costs **costs,
-                              popliner_error *error);
-
 /* ---- Choices --------------------------------------------------------------------------------- */
 
 /* The choices of the stages of a table of costs. */
@@ -165,8 +144,24 @@ typedef struct pl_choices {
     pl_ways ways;                  /* of which the table itself is the first */
 } pl_choices;
 
-/* Chooses for a stage alone on its IPU, between variants as pl_variants_choose does, or between ways,
- * of equal ones the first. Errors: those of pl_variants_choose. */
+/* True if stages choose from the same memory at these places of a pipeline. */
+bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other);
+
+/* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`, for at
+ * most the first max_stages places from the end. For variants of units, peaks are lower bounds,
+ * unless cycles are not limited: parts of variants count. Forbids stages that have no such peak or
+ * need more than max_bytes, which ways ignore, so that an interval is forbidden in all places or in
+ * none. *costs is NULL if should_stop returned true. Errors: MEMORY. O(n^2 * places *
+ * log(variants)), or * ways. */
+popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs *like,
+                                 size_t max_stages, const pl_variant_limits *limits,
+                                 popliner_costs **costs, popliner_error *error);
+
+/* Chooses for a stage alone on its IPU what has the smallest peak within the limits; `by_cycles`:
+ * the fewest cycles, then the smallest peak; of equal ones the first. Appends its name to `text`
+ * (may be NULL): that of a way or of an interval's variant, "none", "full", or "u=NAME,..." for the
+ * units that have a variant. Errors: MEMORY; INPUT for more than 2^22 points that may be part of
+ * the best choice. */
 popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
                                   const pl_variant_limits *limits, bool by_cycles,
                                   pl_variant_choice *choice, pl_text *text, popliner_error *error);

@@ -23,13 +23,9 @@ static bool is_stop_wanted(void *user) {
 static size_t first_like(const pl_step_choices *c, size_t k) {
     const size_t place = pl_costs_place(c->table, c->num_stages, k);
     size_t first = 0;
-    for (; first < k; ++first) {
-        const size_t other = pl_costs_place(c->table, c->num_stages, first);
-        if (other == place || c->table->max_stages_to_end == 1 ||
-            (c->of->variants != NULL && pl_pipeline_copies(&c->of->variants->pipeline, other) ==
-                                            pl_pipeline_copies(&c->of->variants->pipeline, place)))
-            break;
-    }
+    while (first < k &&
+           !pl_choices_store_the_same(c->of, pl_costs_place(c->table, c->num_stages, first), place))
+        ++first;
     return first;
 }
 
@@ -39,12 +35,8 @@ static void find_least(pl_step_choices *c) {
     if (v == NULL || v->is_listed)
         return;
     c->least = pl_arrays_new(&c->arrays, v->num_units + 1, sizeof *c->least);
-    for (size_t unit = 0; c->least != NULL && unit < v->num_units; ++unit) {
-        uint64_t fewest = UINT64_MAX;
-        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
-            fewest = pl_smaller(fewest, v->items[i].cycles);
-        c->least[unit + 1] = c->least[unit] + fewest;
-    }
+    for (size_t unit = 0; c->least != NULL && unit < v->num_units; ++unit)
+        c->least[unit + 1] = c->least[unit] + pl_variants_fewest_cycles(v, unit);
 }
 
 popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_costs *costs,
@@ -59,15 +51,8 @@ popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_
     *choices = (pl_step_choices){.of = costs->choices, .num_stages = num_stages};
     if (choices->of == NULL || num_stages > MAX_CHOICES / num_intervals)
         return POPLINER_OK;
-    popliner_status status;
-    if (choices->of->variants != NULL) {
-        pl_variants variants = *choices->of->variants;
-        if (num_stages < variants.max_stages)
-            variants.max_stages = num_stages;
-        status = pl_variants_costs(&variants, costs, &limits, &choices->table, error);
-    } else {
-        status = pl_ways_costs(&choices->of->ways, num_stages, &limits, &choices->table, error);
-    }
+    popliner_status status =
+        pl_choices_costs(choices->of, costs, num_stages, &limits, &choices->table, error);
     if (status != POPLINER_OK || choices->table == NULL)
         return status;
     choices->made =

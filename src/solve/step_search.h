@@ -140,7 +140,7 @@ popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_
 void pl_step_choices_free(pl_step_choices *choices);
 
 /* Chooses the fewest cycles, at speed 1 and without links, within max_bytes for stage k; appends
- * the name to `text`, which may be NULL. Errors: those of pl_variants_choose. */
+ * the name to `text`, which may be NULL. Errors: those of pl_choices_choose. */
 popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
                                const popliner_interval *units, uint64_t max_bytes,
                                pl_variant_choice *choice, pl_text *text, popliner_error *error);
@@ -152,12 +152,12 @@ popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
                               pl_variant_choice *choice, popliner_error *error);
 
 /* Sets what all stages of a plan choose within the limits and most_bytes, and its values. Sets *fits
- * to false if one cannot. Errors: those of pl_variants_choose. */
+ * to false if one cannot. Errors: those of pl_choices_choose. */
 popliner_status pl_step_choose_all(const pl_step_choices *choices, const pl_limits *limits,
                                    uint64_t most_bytes, popliner_plan *plan,
                                    pl_objective_values *values, bool *fits, popliner_error *error);
 
-/* Names what the stages of such a plan choose. Errors: MEMORY, those of pl_variants_choose. */
+/* Names what the stages of such a plan choose. Errors: MEMORY, those of pl_choices_choose. */
 popliner_status pl_step_name_choices(const pl_step_choices *choices, popliner_plan *plan,
                                      popliner_error *error);
 

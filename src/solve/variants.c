@@ -31,10 +31,9 @@ typedef struct kind {
 typedef struct search {
     const popliner_costs *costs; /* of the variants, or of the first way */
     const pl_choices *choices;
-    pl_variants variants; /* those of the choices, for pipelines of any length */
-    pl_ways ways;         /* if there are no variants */
-    bool has_variants;
-    pl_ipu_choices *ipus; /* NULL if no stages share an IPU */
+    const pl_variants *variants; /* those of the choices; NULL: ways */
+    size_t most_places;          /* of a table that has reasons */
+    pl_ipu_choices *ipus;        /* NULL if no stages share an IPU */
     popliner_solver_options options;
     pl_problem problem; /* with the IPUs, their links and limits; of no choice */
     bool with_reasons;  /* also find why nothing fits */
@@ -47,6 +46,7 @@ typedef struct search {
     pl_limits settled;
     uint64_t most_cycles; /* that any stage may have */
     /* If IPUs differ in their cycles: the places of tables, and the one of each stage */
+    pl_arrays arrays; /* own these */
     kind *kinds;
     size_t *to_end; /* [num_kinds] */
     size_t num_kinds;
@@ -59,11 +59,13 @@ typedef struct search {
     bool is_stopped;
 } search;
 
+static popliner_status fail_memory(popliner_error *error) {
+    return pl_fail_memory(error, "the variants of the stages");
+}
+
 static void end_search(search *s) {
     pl_problem_free(&s->problem);
-    free(s->kinds);
-    free(s->to_end);
-    free(s->kind_of);
+    pl_arrays_free(&s->arrays);
     if (s->ipus != NULL)
         pl_ipu_choices_free(s->ipus);
 }
@@ -84,20 +86,10 @@ static size_t longest_of(const search *s) {
 /* Returns the stages_to_end of a stage: the number of stages if any way follows the split. */
 static size_t place_of(const search *s, size_t num_stages, size_t stage) {
     size_t place = pl_costs_place(s->costs, num_stages, stage);
-    for (size_t i = 0; i < s->ways.count; ++i)
-        if (s->ways.costs[i]->follows_split)
+    for (size_t i = 0; i < s->choices->ways.count; ++i)
+        if (s->choices->ways.costs[i]->follows_split)
             place = num_stages;
     return place;
-}
-
-/* True if stages at these places store the same. */
-static bool stores_the_same(const search *s, size_t to_end, size_t other) {
-    bool is_so = !s->has_variants;
-    for (size_t i = 0; is_so && i < s->ways.count; ++i)
-        is_so = s->ways.costs[i]->max_stages_to_end == 1;
-    return is_so || to_end == other ||
-           (s->has_variants && pl_pipeline_copies(&s->variants.pipeline, to_end) ==
-                                   pl_pipeline_copies(&s->variants.pipeline, other));
 }
 
 /* Returns the memory of an IPU, where it matters for what is chosen there. */
@@ -125,7 +117,7 @@ static size_t find_kind(search *s, size_t num_stages, size_t stage) {
            (s->kinds[i].speed != own.speed || s->kinds[i].before != own.before ||
             s->kinds[i].after != own.after ||
             limit_of_ipu(s, s->kinds[i].ipu) != limit_of_ipu(s, own.ipu) ||
-            !stores_the_same(s, s->kinds[i].to_end, own.to_end)))
+            !pl_choices_store_the_same(s->choices, s->kinds[i].to_end, own.to_end)))
         ++i;
     if (i == s->num_kinds) {
         s->to_end[i] = own.to_end;
@@ -135,34 +127,33 @@ static size_t find_kind(search *s, size_t num_stages, size_t stage) {
 }
 
 /* Where stages share IPUs, each stage has its own place, from the end. */
-static popliner_status find_places(search *s, popliner_error *error) {
+static void find_places(search *s) {
     const size_t count = s->options.num_mapped_stages;
-    s->kinds = pl_new_array(count, sizeof *s->kinds);
-    s->to_end = pl_new_array(count, sizeof *s->to_end);
-    if (s->kinds == NULL || s->to_end == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
     s->num_kinds = count;
     for (size_t place = 1; place <= count; ++place) {
         s->kinds[place - 1] = make_kind(s, count, count - place);
         s->to_end[place - 1] = s->kinds[place - 1].to_end;
     }
-    return POPLINER_OK;
 }
 
 /* Finds the places of tables, where IPUs differ in their cycles, or in what is chosen there. */
 static popliner_status find_kinds(search *s, popliner_error *error) {
     const size_t most = s->problem.max_stages;
     const size_t count = (most + 1) * (most + 2) / 2; /* the searches look at one stage more */
-    if (s->problem.is_shared)
-        return find_places(s, error);
-    if (s->options.num_ipu_speeds == 0 && s->problem.links.cycles == NULL &&
+    if (!s->problem.is_shared && s->options.num_ipu_speeds == 0 &&
+        s->problem.links.cycles == NULL &&
         (s->options.num_ipu_limits == 0 || s->balance_at == s->num_objectives))
         return POPLINER_OK;
-    s->kinds = pl_new_array(count, sizeof *s->kinds);
-    s->to_end = pl_new_array(count, sizeof *s->to_end);
-    s->kind_of = pl_new_array(count, sizeof *s->kind_of);
-    if (s->kinds == NULL || s->to_end == NULL || s->kind_of == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
+    s->kinds = pl_arrays_new(&s->arrays, count, sizeof *s->kinds);
+    s->to_end = pl_arrays_new(&s->arrays, count, sizeof *s->to_end);
+    if (!s->problem.is_shared)
+        s->kind_of = pl_arrays_new(&s->arrays, count, sizeof *s->kind_of);
+    if (s->arrays.failed)
+        return fail_memory(error);
+    if (s->problem.is_shared) {
+        find_places(s);
+        return POPLINER_OK;
+    }
     for (size_t num_stages = most + 1; num_stages > 0; --num_stages)
         for (size_t stage = 0; stage < num_stages; ++stage)
             s->kind_of[num_stages * (num_stages - 1) / 2 + stage] =
@@ -188,20 +179,15 @@ static bool most_cycles_at(const void *user, size_t place, size_t first_unit, si
 static popliner_status make_table(const search *s, const pl_variant_limits *limits,
                                   bool with_reasons, popliner_costs **costs,
                                   popliner_error *error) {
-    size_t max_stages = with_reasons ? SIZE_MAX : longest_of(s);
-    pl_variants variants = s->variants;
-    if (max_stages < variants.max_stages)
-        variants.max_stages = max_stages;
-    popliner_status status = !s->has_variants
-                                 ? pl_ways_costs(&s->ways, max_stages, limits, costs, error)
-                                 : pl_variants_costs(&variants, s->costs, limits, costs, error);
+    popliner_status status = pl_choices_costs(
+        s->choices, s->costs, with_reasons ? s->most_places : longest_of(s), limits, costs, error);
     if (status != POPLINER_OK || *costs == NULL)
         return status;
     if (limits->kinds != NULL && s->num_kinds > 1 && s->kind_of != NULL) {
         const size_t count = (s->problem.max_stages + 1) * (s->problem.max_stages + 2) / 2;
         (*costs)->kinds = pl_new_array(count, sizeof *(*costs)->kinds);
         if ((*costs)->kinds == NULL)
-            return pl_fail_memory(error, "the variants of the stages");
+            return fail_memory(error);
         memcpy((*costs)->kinds, s->kind_of, count * sizeof *(*costs)->kinds);
     }
     return pl_costs_add_cycles(*costs, error); /* all 0 */
@@ -221,6 +207,7 @@ typedef struct shared_table {
     const pl_variant_limits *limits;
     popliner_interval *stages; /* [units]: scratch */
     size_t *numbers;           /* [units]: scratch */
+    pl_arrays arrays;
 } shared_table;
 
 /* Returns the stage of a table's place as it is in the pipeline. */
@@ -262,7 +249,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
 /* A pl_peak_parts_function, for variants. */
 static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
     const shared_table *t = user;
-    const pl_variants *v = &t->search->variants;
+    const pl_variants *v = t->search->variants;
     const uint64_t bytes =
         popliner_costs_peak(t->costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     const uint64_t shared = v->shared_bytes == NULL || bytes == POPLINER_PEAK_FORBIDDEN
@@ -275,15 +262,16 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
  * smaller. */
 static bool never_shrinks(const search *s) {
     const bool limits_cycles = s->max_cycles < UINT64_MAX;
-    const pl_variants *v = &s->variants;
+    const pl_variants *v = s->variants;
     /* a stage that recomputes all its units may begin with smaller inputs */
     bool is_so = !s->is_settled && !(limits_cycles && s->problem.links.cycles != NULL) &&
-                 !v->is_listed && !v->has_full;
-    for (size_t unit = 1; is_so && limits_cycles && unit < v->num_units; ++unit)
+                 (v == NULL || (!v->is_listed && !v->has_full));
+    for (size_t unit = 1; is_so && limits_cycles && v != NULL && unit < v->num_units; ++unit)
         is_so = v->cut_cycles[unit] == 0;
-    for (size_t i = 0; is_so && i < s->ways.count; ++i)
-        is_so = pl_costs_shared_peak_never_shrinks(s->ways.costs[i]) &&
-                (!limits_cycles || pl_costs_cycles_never_shrink(s->ways.costs[i]));
+    const pl_ways *ways = &s->choices->ways;
+    for (size_t i = 0; is_so && i < ways->count; ++i)
+        is_so = pl_costs_shared_peak_never_shrinks(ways->costs[i]) &&
+                (!limits_cycles || pl_costs_cycles_never_shrink(ways->costs[i]));
     return is_so;
 }
 
@@ -291,13 +279,13 @@ static bool never_shrinks(const search *s) {
 static popliner_status share(shared_table *t, popliner_costs *costs, popliner_error *error) {
     const size_t num_units = popliner_costs_num_units(costs);
     t->costs = costs;
-    t->stages = pl_new_array(num_units, sizeof *t->stages);
-    t->numbers = pl_new_array(num_units, sizeof *t->numbers);
-    if (t->stages == NULL || t->numbers == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
+    t->stages = pl_arrays_new(&t->arrays, num_units, sizeof *t->stages);
+    t->numbers = pl_arrays_new(&t->arrays, num_units, sizeof *t->numbers);
+    if (t->arrays.failed)
+        return fail_memory(error);
     popliner_costs_set_shared_peak(costs, shared_peak, t, never_shrinks(t->search));
-    costs->shared_peak_is_quick = t->search->has_variants;
-    if (t->search->has_variants)
+    costs->shared_peak_is_quick = t->search->variants != NULL;
+    if (t->search->variants != NULL)
         costs->peak_parts = peak_parts;
     return POPLINER_OK;
 }
@@ -399,7 +387,7 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
             stage.stages_to_end = s->kind_of[plan->num_stages * (plan->num_stages - 1) / 2 + i];
         if (is_with_others(s, stage.stages_to_end))
             continue; /* the IPU's peak is the smallest */
-        status = pl_variants_refine(&s->variants, &stage, limits, costs, is_changed, error);
+        status = pl_variants_refine(s->variants, &stage, limits, costs, is_changed, error);
     }
     return status;
 }
@@ -438,7 +426,8 @@ static popliner_status solve_for_now(search *s, const popliner_costs *costs,
 static popliner_status solve_table(search *s, const pl_variant_limits *limits,
                                    popliner_solver_options *o, popliner_costs *costs,
                                    popliner_plan **plan, popliner_error *error) {
-    const bool has_bounds = s->has_variants && limits->max_cycles < UINT64_MAX && !s->is_settled;
+    const bool has_bounds =
+        s->variants != NULL && limits->max_cycles < UINT64_MAX && !s->is_settled;
     const pl_filter within = s->filter;
     bool is_changed = true;
     popliner_status status = POPLINER_OK;
@@ -539,15 +528,14 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     if (status == POPLINER_OK && !s->is_stopped && s->is_settled)
         status = settle_table(s, &limits, costs, error);
     if (status == POPLINER_OK && !s->is_stopped)
-        status =
-            o.slack_percent > 0.0 && s->has_variants && max_cycles < UINT64_MAX && !s->is_settled
-                ? solve_each(s, &limits, &o, costs, plan, error)
-                : solve_table(s, &limits, &o, costs, plan, error);
+        status = o.slack_percent > 0.0 && s->variants != NULL && max_cycles < UINT64_MAX &&
+                         !s->is_settled
+                     ? solve_each(s, &limits, &o, costs, plan, error)
+                     : solve_table(s, &limits, &o, costs, plan, error);
     else if (status == POPLINER_OK && is_first)
         status = pl_plan_create_empty(true, plan, error);
     popliner_costs_free(costs);
-    free(table.stages);
-    free(table.numbers);
+    pl_arrays_free(&table.arrays);
     return status;
 }
 
@@ -558,15 +546,13 @@ static popliner_status choose_on_ipu(const search *s, popliner_plan *plan, size_
                                      pl_variant_choice *ipu, pl_text *texts,
                                      popliner_error *error) {
     const size_t count = plan->num_stages;
-    popliner_interval *stages = pl_new_array(count, sizeof *stages);
-    size_t *numbers = pl_new_array(count, sizeof *numbers);
-    pl_ipu_point *chosen = pl_new_array(count, sizeof *chosen);
-    pl_text *own_texts = pl_new_array(count, sizeof *own_texts);
+    pl_arrays arrays = {0};
+    popliner_interval *stages = pl_arrays_new(&arrays, count, sizeof *stages);
+    size_t *numbers = pl_arrays_new(&arrays, count, sizeof *numbers);
+    pl_ipu_point *chosen = pl_arrays_new(&arrays, count, sizeof *chosen);
+    pl_text *own_texts = pl_arrays_new(&arrays, count, sizeof *own_texts);
     pl_ipu_question q = {stages, numbers, 0, UINT64_MAX, limit_of_stage(s, plan, first), true};
-    popliner_status status =
-        stages != NULL && numbers != NULL && chosen != NULL && own_texts != NULL
-            ? POPLINER_OK
-            : pl_fail_memory(error, "the variants of the stages");
+    popliner_status status = arrays.failed ? fail_memory(error) : POPLINER_OK;
     for (size_t i = first; status == POPLINER_OK && i < count; ++i) {
         const popliner_plan_stage *own = &plan->stages[i];
         if (own->ipu != plan->stages[first].ipu)
@@ -587,10 +573,7 @@ static popliner_status choose_on_ipu(const search *s, popliner_plan *plan, size_
         plan->stages[numbers[i]].peak_bytes = ipu->peak_bytes;
         plan->stages[numbers[i]].cycles = chosen[i].on_ipu.cycles;
     }
-    free(stages);
-    free(numbers);
-    free(chosen);
-    free(own_texts);
+    pl_arrays_free(&arrays);
     return status;
 }
 
@@ -618,15 +601,6 @@ static popliner_status choose_all(const search *s, popliner_plan *plan, pl_objec
             pl_objective_values_add(
                 values, pl_problem_load(&s->problem, i, choice.peak_bytes, choice.cycles));
     }
-    return status;
-}
-
-/* Returns the fewest cycles that the slowest IPU of a plan can have. */
-static popliner_status find_cycles(const search *s, popliner_plan *plan, uint64_t *cycles,
-                                   popliner_error *error) {
-    pl_objective_values values;
-    popliner_status status = choose_all(s, plan, &values, NULL, error);
-    *cycles = values.cycles;
     return status;
 }
 
@@ -658,7 +632,7 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
     plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
     if (plan->choices == NULL || texts == NULL) {
         free(texts);
-        return pl_fail_memory(error, "the variants of the stages");
+        return fail_memory(error);
     }
     popliner_status status = choose_all(s, plan, &values, texts, error);
     for (size_t i = 0; i < plan->num_stages; ++i) {
@@ -713,26 +687,27 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
                                        uint64_t *best_cycles, popliner_error *error) {
     const pl_filter filter = s->filter;
     uint64_t speed = POPLINER_SPEED_ONE; /* the largest */
-    popliner_status status = find_cycles(s, *plan, best_cycles, error);
-    *bound = s->has_variants
-                 ? pl_variants_least_cycles(&s->variants,
-                                            s->ipus != NULL ? s->problem.num_ipus : longest_of(s))
-                 : 0;
+    pl_objective_values values; /* cycles: the fewest that the slowest IPU of the plan can have */
+    popliner_status status = choose_all(s, *plan, &values, NULL, error);
+    *best_cycles = values.cycles;
+    *bound = s->variants == NULL
+                 ? 0
+                 : pl_variants_least_cycles(s->variants,
+                                            s->ipus != NULL ? s->problem.num_ipus : longest_of(s));
     for (size_t i = 0; i < s->options.num_ipu_speeds; ++i)
         speed = pl_larger(speed, s->options.ipu_speeds[i].value);
     *bound = pl_speed_cycles(speed, *bound);
     while (status == POPLINER_OK && *bound < *best_cycles) {
         const uint64_t middle = *bound + (*best_cycles - *bound) / 2;
-        uint64_t cycles = 0;
         bool is_found;
         s->wants_any = true;
         status = replace(s, middle, s->cycles_at, s->cycles_at + 1, plan, &is_found, error);
         s->wants_any = false;
         s->filter = filter;
         if (is_found)
-            status = find_cycles(s, *plan, &cycles, error);
+            status = choose_all(s, *plan, &values, NULL, error);
         if (status == POPLINER_OK && is_found)
-            *best_cycles = cycles < middle ? cycles : middle;
+            *best_cycles = pl_smaller(values.cycles, middle);
         else if (status == POPLINER_OK && !s->is_stopped)
             *bound = middle + 1;
         if (s->is_stopped)
@@ -771,6 +746,14 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     return POPLINER_OK;
 }
 
+/* Returns the index of an objective among those of the search; their number if it is absent. */
+static size_t place_among(const search *s, popliner_objective objective) {
+    size_t i = 0;
+    while (i < s->num_objectives && s->objectives[i] != objective)
+        ++i;
+    return i;
+}
+
 static popliner_status begin_search(search *s, popliner_error *error) {
     const popliner_solver_options *o = &s->options;
     popliner_status status =
@@ -780,21 +763,14 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     if (status != POPLINER_OK)
         return status;
     s->objectives = pl_objectives_of(o, &s->num_objectives);
-    while (s->cycles_at < s->num_objectives &&
-           s->objectives[s->cycles_at] != POPLINER_OBJECTIVE_CYCLES)
-        ++s->cycles_at;
-    while (s->balance_at < s->num_objectives &&
-           s->objectives[s->balance_at] != POPLINER_OBJECTIVE_BALANCE)
-        ++s->balance_at;
+    s->cycles_at = place_among(s, POPLINER_OBJECTIVE_CYCLES);
+    s->balance_at = place_among(s, POPLINER_OBJECTIVE_BALANCE);
     s->stop = (pl_stop){.deadline_seconds = o->time_limit_seconds > 0.0
                                                 ? pl_clock_seconds() + o->time_limit_seconds
                                                 : INFINITY,
                         .should_stop = o->should_stop,
                         .user = o->should_stop_user};
-    s->has_variants = s->choices->variants != NULL;
-    if (s->has_variants)
-        s->variants = *s->choices->variants;
-    s->ways = s->choices->ways;
+    s->variants = s->choices->variants;
     status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
     if (status == POPLINER_OK) {
         if (!s->problem.is_shared)
@@ -803,7 +779,7 @@ static popliner_status begin_search(search *s, popliner_error *error) {
         status = find_kinds(s, error);
     }
     /* a file's table has no longer pipelines, and rarely needs them */
-    s->with_reasons = !s->has_variants && !o->without_reasons;
+    s->with_reasons = s->variants == NULL && !o->without_reasons;
     return status;
 }
 
@@ -811,15 +787,11 @@ static popliner_status begin_search(search *s, popliner_error *error) {
  * stays below half a GiB. */
 static void bound_reasons(search *s, const popliner_listener *listener) {
     enum { MAX_NUMBERS = 1 << 26 };
-    size_t num_intervals = pl_triangle_size(s->variants.num_units);
-    size_t affordable = MAX_NUMBERS / num_intervals;
-    size_t asked = longest_of(s);
-    affordable = affordable < asked ? asked : affordable;
-    if (s->variants.max_stages <= affordable)
-        return;
-    s->variants.max_stages = affordable;
-    pl_tell(listener, POPLINER_LEVEL_WARNING, "Pipelines of more than %zu stages are not tried.",
-            affordable);
+    const size_t affordable = MAX_NUMBERS / pl_triangle_size(s->problem.num_units);
+    s->most_places = pl_larger(affordable, longest_of(s));
+    if (s->variants->max_stages > s->most_places)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "Pipelines of more than %zu stages are not tried.", s->most_places);
 }
 
 /* Finds why nothing fits. Keeps what is proven if there is no time for more. */
@@ -892,7 +864,11 @@ popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *
                                  const popliner_solver_options *options, const pl_filter *filter,
                                  popliner_plan *plan, popliner_error *error) {
     popliner_plan *found = NULL;
-    search s = {.costs = costs, .choices = choices, .options = *options, .most_cycles = UINT64_MAX};
+    search s = {.costs = costs,
+                .choices = choices,
+                .options = *options,
+                .most_cycles = UINT64_MAX,
+                .most_places = SIZE_MAX};
     pl_ipu_choices ipus = {.problem = &s.problem, .of = choices};
     s.ipus = &ipus;
     popliner_status status = begin_search(&s, error);
@@ -950,7 +926,7 @@ popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs
     if (status != POPLINER_OK)
         return status;
     popliner_plan *made = calloc(1, sizeof *made);
-    status = made == NULL ? pl_fail_memory(error, "the variants of the stages")
+    status = made == NULL ? fail_memory(error)
                           : pl_choices_solve(costs[0], &choices, &own, NULL, made, error);
     if (status == POPLINER_OK)
         *plan = made;

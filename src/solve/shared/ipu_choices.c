@@ -308,8 +308,8 @@ popliner_status pl_ipu_name_choices(pl_ipu_choices *c, const pl_ipu_question *q,
         const pl_variant_limits limits = {chosen[i].cycles, UINT64_MAX, NULL, NULL, NULL};
         pl_variant_choice own;
         if (c->of->variants != NULL) {
-            status = pl_variants_choose(c->of->variants, &q->stages[i], &limits, false,
-                                        c->of->unit_names, &own, &texts[i], error);
+            status =
+                pl_choices_choose(c->of, &q->stages[i], &limits, false, &own, &texts[i], error);
         } else {
             chosen[i].on_ipu.cycles = cycles_of(c, q, way, i);
             pl_text_add(&texts[i], c->of->ways.names[way]);
