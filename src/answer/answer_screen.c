@@ -30,20 +30,6 @@ static uint64_t limit_of(const pl_certificate *c, size_t stage) {
     return pl_certificate_limit(c, c->plan.stages[stage].ipu);
 }
 
-static bool has_verdicts(const pl_certificate *c) {
-    return c->is_measured && c->input.chain->model->follows_account;
-}
-
-/* "layer 3"; head, tail and units of graphs have names that say what they are. */
-static bool is_layer(const pl_certificate *c, size_t unit) {
-    const uint8_t *counted = c->input.options->counted_units;
-    return c->input.profile != NULL && (counted == NULL || counted[unit] != 0);
-}
-
-static const char *kind_of(const pl_certificate *c, size_t unit, size_t other) {
-    return !is_layer(c, unit) || !is_layer(c, other) ? "" : unit == other ? "layer " : "layers ";
-}
-
 /* Whether a stage is the first of its IPU, which has the bytes of all of them. */
 static bool is_first_of_ipu(const pl_certificate *c, size_t stage) {
     for (size_t i = 0; i < stage; i++)
@@ -66,265 +52,6 @@ static bool has_one_limit(const pl_certificate *c) {
     return true;
 }
 
-/* ---- the verdict ---- */
-
-static pl_tint tint_of(popliner_verdict verdict) {
-    return verdict == POPLINER_FITS       ? PL_TINT_GREEN
-           : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
-                                          : PL_TINT_YELLOW;
-}
-
-/* The words of a verdict, with a capital letter. */
-static void add_verdict(popliner_verdict verdict, pl_text *text) {
-    const char *words = pl_verdict_text(verdict);
-    pl_text_format(text, "%c%s", words[0] - 'a' + 'A', words + 1);
-}
-
-/* True if the request leaves splits out. One layer in each stage is the command's default. */
-static bool is_constrained(const pl_certificate *c, pl_text *text) {
-    pl_constraints list = {0};
-    bool result = false;
-    if (pl_constraints_list(c->input.options, c->input.num_units, &list, NULL) != POPLINER_OK)
-        text->failed = true;
-    for (size_t i = 0; i < list.count; i++)
-        result = result || (pl_constraint_may_go(&list.items[i]) &&
-                            list.items[i].number >= pl_constraint_of(list.items[i].kind)->least);
-    free(list.items);
-    return result;
-}
-
-/* True if stages of units that are no layers are left out, as they are unless allowed. */
-static bool has_layers_everywhere(const pl_certificate *c) {
-    const popliner_solver_options *o = c->input.options;
-    return o->min_units == 1 && o->counted_units != NULL &&
-           memchr(o->counted_units, 0, c->input.num_units) != NULL;
-}
-
-static void add_conditions(const pl_certificate *c, pl_text *text) {
-    pl_text_add(text, is_constrained(c, text) ? " with these constraints" : "");
-    pl_text_add(text, c->input.options->num_mapped_stages > 0 ? " with this device map" : "");
-}
-
-/* Which splits a proof is about. */
-static void add_splits(const pl_certificate *c, pl_text *text) {
-    const popliner_solver_options *o = c->input.options;
-    pl_text_add(text, pl_certificate_splits(c));
-    add_conditions(c, text);
-    if (o->num_mapped_stages == 0)
-        pl_text_format(text, " over %s%zu %s", o->num_ipus > c->plan.num_ipus ? "at most " : "",
-                       o->num_ipus, pl_certificate_devices(c, o->num_ipus));
-}
-
-static void add_stopped(const pl_certificate *c, pl_text *text) {
-    const double seconds = c->input.options->time_limit_seconds;
-    pl_text_add(text, "stopped");
-    if (seconds > 0)
-        pl_text_format(text, " after %g s", seconds);
-}
-
-/* "Proven: no split that fits uses fewer IPUs (up to 16 considered)." */
-static void add_fewest_proof(const pl_certificate *c, pl_text *text) {
-    const popliner_solver_options *o = c->input.options;
-    pl_text_format(text, "Proven: no %s", pl_certificate_splits(c));
-    add_conditions(c, text);
-    const bool is_known =
-        !has_verdicts(c) || c->verdicts[pl_certificate_tightest(c)] != POPLINER_FITS_UNKNOWN;
-    pl_text_format(text, " %s uses fewer %s", is_known ? "that fits" : "whose estimate fits",
-                   pl_certificate_devices(c, 2));
-    if (o->slack_percent > 0)
-        pl_text_format(text, " by more than %g %%", o->slack_percent);
-    if (o->num_mapped_stages == 0 && o->num_ipus > c->plan.num_ipus)
-        pl_text_format(text, " (up to %zu considered)", o->num_ipus);
-    pl_text_add(text, ".");
-}
-
-/* "Proven: no split over 4 IPUs has a lower peak." */
-static void add_proof(const pl_certificate *c, pl_text *text) {
-    const popliner_plan *plan = &c->plan;
-    const popliner_plan_value *first = plan->values;
-    if (plan->num_values == 0) {
-        pl_text_add(text, "Not proven: the greedy solver takes the first split that fits.");
-    } else if (pl_plan_value_apart(first) > 0 && c->input.options->slack_percent == 0) {
-        pl_text_add(text, "Not proven: ");
-        add_stopped(c, text);
-        pl_text_format(text, "; at best another split has %.1f %% %s.",
-                       100 * (double)pl_plan_value_apart(first) / (double)first->value,
-                       first->bound < first->value ? "less" : "more");
-    } else if (first->objective == POPLINER_OBJECTIVE_IPUS) {
-        add_fewest_proof(c, text);
-    } else {
-        pl_text_add(text, "Proven: no ");
-        add_splits(c, text);
-        pl_text_format(text, " has %s", pl_objective_of(first->objective)->better);
-        if (c->input.options->slack_percent > 0)
-            pl_text_format(text, " by more than %g %%", c->input.options->slack_percent);
-        pl_text_add(text, ".");
-    }
-}
-
-/* Adds the verdict on a split that fits. */
-static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text *bold) {
-    const size_t worst = pl_certificate_tightest(c);
-    const popliner_verdict verdict = has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
-    add_verdict(verdict, bold);
-    pl_text_format(bold, " on %zu %s", c->plan.num_ipus,
-                   pl_certificate_devices(c, c->plan.num_ipus));
-    if (verdict == POPLINER_FITS_PERHAPS) {
-        const uint64_t *need = c->details[worst].need_bytes;
-        pl_text_add(bold, ": ");
-        pl_text_add_grouped(bold, need[POPLINER_NEED_EXPECTED]);
-        pl_text_add(bold, " bytes are expected, at least ");
-        pl_text_add_grouped(bold, need[POPLINER_NEED_LEAST]);
-    }
-    pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes." : ".");
-    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
-}
-
-static void add_contradiction(const pl_certificate *c, pl_text *bold) {
-    static const char *const numbers[] = {"two", "three", "four", "five", "six"};
-    const size_t count = pl_certificate_num_constraints(c);
-    pl_text_add(bold,
-                c->is_evaluation ? "The costs do not allow this split" : "No split is possible");
-    if (count < 2 || c->is_evaluation)
-        pl_text_add(bold, count == 1 && !c->is_evaluation ? ": a constraint cannot be met." : ".");
-    else if (count - 2 < sizeof numbers / sizeof *numbers)
-        pl_text_format(bold, ": %s constraints contradict each other.", numbers[count - 2]);
-    else
-        pl_text_format(bold, ": %zu constraints contradict each other.", count);
-}
-
-/* The verdict on what does not fit by the solver's estimate: that of the stages, if there are any,
- * or else of the unit that is too large. */
-static popliner_verdict verdict_of_failure(const pl_certificate *c) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    popliner_verdict verdict = POPLINER_FITS_NOT;
-    if (has_verdicts(c) && c->plan.num_stages > 0)
-        verdict = c->verdicts[pl_certificate_tightest(c)];
-    else if (has_verdicts(c) &&
-             (why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE))
-        verdict = popliner_verdict_of(&c->unit, why->limit_bytes, NULL);
-    return verdict == POPLINER_FITS ? POPLINER_FITS_NOT : verdict;
-}
-
-/* Adds that a unit alone is too large. */
-static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
-    static const char *const needs[] = {[POPLINER_NEED_EXPECTED] = " expected bytes",
-                                        [POPLINER_NEED_MOST] = " bytes at most",
-                                        [POPLINER_NEED_LEAST] = " bytes at least"};
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    pl_text_format(bold, ": %s%s alone needs ", kind_of(c, why->unit, why->unit),
-                   c->input.unit_names[why->unit]);
-    pl_text_add_grouped(bold, why->unit_bytes);
-    pl_text_format(bold, "%s%s.", has_verdicts(c) ? needs[c->input.need] : " bytes",
-                   pl_certificate_per_tile(c, " on a tile"));
-    pl_text_add(plain, "Proven: no ");
-    pl_text_format(plain, "%s that may hold it has more than ", pl_certificate_devices(c, 1));
-    pl_text_add_grouped(plain, why->limit_bytes);
-    pl_text_add(plain, ".");
-    if (why->enough_bytes > why->unit_bytes && c->input.options->num_ipu_limits == 0) {
-        pl_text_add(plain, " A split of the whole model needs ");
-        pl_text_add_grouped(plain, why->enough_bytes);
-        pl_text_add(plain, ".");
-    }
-}
-
-/* Adds the verdict on a split that does not fit. */
-static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plain) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    const popliner_verdict verdict = verdict_of_failure(c);
-    /* what may fit are these stages; what does not fit are those on any number of IPUs */
-    const bool is_of_plan = c->plan.num_ipus > 0 && (c->input.options->num_mapped_stages > 0 ||
-                                                     verdict != POPLINER_FITS_NOT);
-    const size_t num_ipus = is_of_plan ? c->plan.num_ipus : c->input.options->num_ipus;
-    const char *unless =
-        verdict == POPLINER_FITS_LIKELY ? ", but not by what it may need at most" : "";
-    switch (why->obstacle) {
-    case POPLINER_OBSTACLE_UNKNOWN:
-        pl_text_add(bold, "No answer: ");
-        add_stopped(c, bold);
-        pl_text_add(bold, ", before a split that fits was found; none is ruled out.");
-        return PL_TINT_YELLOW;
-    case POPLINER_OBSTACLE_CONSTRAINTS:
-        add_contradiction(c, bold);
-        return PL_TINT_RED;
-    case POPLINER_OBSTACLE_UNIT:
-    case POPLINER_OBSTACLE_PLACE:
-        add_verdict(verdict, bold);
-        pl_text_add(bold, unless);
-        add_large_unit(c, bold, plain);
-        return tint_of(verdict);
-    case POPLINER_OBSTACLE_CAPACITY:
-    case POPLINER_OBSTACLE_NONE:
-        break;
-    }
-    add_verdict(verdict, bold);
-    pl_text_format(bold, " on %s%zu %s%s.",
-                   !is_of_plan && c->plan.num_ipus > 0 && c->plan.num_ipus < num_ipus ? "up to "
-                                                                                      : "",
-                   num_ipus, pl_certificate_devices(c, num_ipus), unless);
-    if (why->obstacle == POPLINER_OBSTACLE_NONE) {
-        pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
-    } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
-               c->input.options->num_ipu_limits == 0) {
-        const bool is_whole =
-            c->input.options->num_ipus == 1 && c->input.options->num_mapped_stages == 0;
-        pl_text_add(plain, is_whole ? "Proven: the whole model" : "Proven: every ");
-        if (!is_whole)
-            add_splits(c, plain);
-        pl_text_format(plain, "%s needs ",
-                       !is_whole && has_layers_everywhere(c) ? " with a layer in each stage" : "");
-        pl_text_add_grouped(plain, why->enough_bytes_bound);
-        pl_text_format(plain, " bytes or more on some %s.",
-                       c->input.profile != NULL ? "tile" : "device");
-    } else {
-        pl_text_add(plain, "Proven: every split is above a limit.");
-    }
-    return tint_of(verdict);
-}
-
-/* Adds the verdict on a split of --evaluate. */
-static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
-                              pl_text *plain) {
-    const size_t worst = pl_certificate_tightest(c);
-    const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
-                                     : need_of(c, worst) > limit_of(c, worst) ? POPLINER_FITS_NOT
-                                                                              : POPLINER_FITS;
-    const uint64_t bytes =
-        c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_of(c, worst);
-    const uint64_t limit_bytes = limit_of(c, worst);
-    add_verdict(verdict, bold);
-    pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
-                          ? ", if nothing is kept for the backward passes."
-                          : ".");
-    pl_text_format(plain, "The %s is stage %zu, with ",
-                   limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
-    if (has_verdicts(c))
-        pl_add_need_words(plain, c->input.need, " ");
-    pl_text_add_grouped(plain, bytes);
-    if (limit_bytes < PL_NO_LIMIT) {
-        pl_text_add(plain, " of ");
-        pl_text_add_grouped(plain, limit_bytes);
-    }
-    pl_text_add(plain, limit_bytes < PL_NO_LIMIT ? " bytes." : " bytes; there is no limit.");
-    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
-}
-
-static void write_verdict(const pl_certificate *c, bool lacks_schedule, pl_layout *layout) {
-    pl_text bold = {0};
-    pl_text plain = {0};
-    pl_tint tint;
-    pl_text_add(&plain, "");
-    if (c->is_evaluation && c->plan.num_stages > 0) {
-        tint = add_evaluation(c, lacks_schedule, &bold, &plain);
-    } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
-        tint = add_failure(c, &bold, &plain);
-    } else {
-        tint = add_success(c, lacks_schedule, &bold);
-        add_proof(c, &plain);
-    }
-    pl_layout_made_sentence(layout, tint, &bold, &plain);
-}
-
 /* ---- the stages ---- */
 
 static pl_text layers_text(const pl_certificate *c, size_t stage) {
@@ -342,23 +69,6 @@ static pl_text ipus_text(const popliner_plan_stage *stage) {
     pl_text_add_grouped(&text, stage->ipu);
     if (stage->num_replicas > 1)
         pl_text_format(&text, "-%zu", stage->ipu + stage->num_replicas - 1);
-    return text;
-}
-
-/* The first cells of a row: the stage, which is marked, its IPU and its layers. */
-static void add_stage(const pl_certificate *c, size_t stage, size_t marked, pl_grid *grid) {
-    pl_text number = {0};
-    pl_text_format(&number, "%zu", stage);
-    pl_grid_text(grid, stage == marked ? ">" : " ");
-    pl_grid_made(grid, number);
-    pl_grid_made(grid, ipus_text(&c->plan.stages[stage]));
-    pl_grid_made(grid, layers_text(c, stage));
-}
-
-static pl_text percent_text(uint64_t bytes, uint64_t limit) {
-    pl_text text = {0};
-    if (limit < PL_NO_LIMIT)
-        pl_text_add_percent(&text, bytes, limit);
     return text;
 }
 
@@ -404,161 +114,115 @@ static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool 
     return text;
 }
 
-/* Writes the stages; where there are more than fit a screen, another report has all. */
-static void write_rows(const pl_certificate *c, pl_grid *grid, pl_layout *layout) {
-    pl_text more = {0};
-    pl_text_format(&more, "%s plan", c->input.option_names.section);
-    grid->failed = grid->failed || more.failed;
-    pl_grid_write(grid, MOST_ROWS, more.failed ? "" : more.data, layout);
-    free(more.data);
-}
+/* Which columns a table of stages has. */
+typedef enum stage_table {
+    OF_SPLIT, /* one number and its bar, cycles and cut of each stage */
+    OF_NEEDS, /* the three needs of each stage and its verdict */
+    OF_PLOT,  /* one number, its bar and what it may be at most, of all stages */
+} stage_table;
 
-static void add_choice(const pl_certificate *c, size_t stage, pl_grid *grid) {
-    pl_grid_text(grid, c->plan.choices == NULL ? NULL : c->plan.choices[stage]);
-}
-
-/* Adds the limit of a stage, if that differs from others, and its need with the share of it. */
-static void add_need(const pl_certificate *c, size_t i, pl_grid *grid) {
-    pl_text limit_text = {0};
-    if (!has_one_limit(c) && limit_of(c, i) < PL_NO_LIMIT)
-        pl_text_add_grouped(&limit_text, limit_of(c, i));
-    pl_grid_made(grid, limit_text);
-    if (is_first_of_ipu(c, i)) {
-        pl_grid_number(grid, need_of(c, i));
-        pl_grid_made(grid, percent_text(need_of(c, i), limit_of(c, i)));
-    } else {
+/* Adds bytes of a stage, or of the first one on its IPU. */
+static void add_bytes(bool is_first, uint64_t bytes, pl_grid *grid) {
+    if (is_first)
+        pl_grid_number(grid, bytes);
+    else
         pl_grid_text(grid, "\"");
-        pl_grid_text(grid, NULL);
-    }
 }
 
-/* One number, its bar, cycles and cut of each stage. */
-static void write_stages(const pl_certificate *c, const char *head, pl_layout *layout) {
-    const char *const time =
-        strcmp(c->input.time_unit, "cycles") == 0 ? "cycles" : c->input.time_unit;
-    const bool has_limits = !has_one_limit(c);
-    const size_t marked = marked_stage(c);
+/* Adds a need with the share of the limit, or all three. */
+static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_grid *grid) {
+    static const popliner_need order[] = {POPLINER_NEED_LEAST, POPLINER_NEED_EXPECTED,
+                                          POPLINER_NEED_MOST};
+    const bool is_first = is_first_of_ipu(c, i);
+    pl_grid_bar bar = {need_of(c, i), 0, limit_of(c, i)};
+    pl_text limit_text = {0};
+    pl_text percent = {0};
+    if (!has_one_limit(c) && bar.limit_bytes < PL_NO_LIMIT)
+        pl_text_add_grouped(&limit_text, bar.limit_bytes);
+    pl_grid_made(grid, limit_text);
+    if (table != OF_SPLIT)
+        bar.most_bytes = c->details[i].need_bytes[POPLINER_NEED_MOST];
+    if (table == OF_NEEDS) {
+        bar.bytes = c->details[i].need_bytes[POPLINER_NEED_EXPECTED];
+        for (int k = 0; k < 3; k++)
+            add_bytes(is_first, c->details[i].need_bytes[order[k]], grid);
+    } else {
+        pl_grid_text(grid, NULL); /* two of the needs */
+        pl_grid_text(grid, NULL);
+        add_bytes(is_first, bar.bytes, grid);
+        if (is_first && bar.limit_bytes < PL_NO_LIMIT)
+            pl_text_add_percent(&percent, bar.bytes, bar.limit_bytes);
+    }
+    pl_grid_made(grid, percent);
+    if (is_first)
+        pl_grid_bars(grid, bar);
+    else
+        pl_grid_text(grid, "");
+}
+
+static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_grid *grid) {
+    const size_t marked = table == OF_PLOT ? c->bottleneck : marked_stage(c);
+    const pl_text nothing = {0};
+    pl_text number = {0};
+    pl_text_format(&number, "%zu", i);
+    pl_grid_text(grid, i == marked ? ">" : " ");
+    pl_grid_made(grid, number);
+    pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
+    pl_grid_made(grid, layers_text(c, i));
+    add_needs(c, table, i, grid);
+    pl_grid_made(grid, table == OF_SPLIT ? cycles_text(c, i) : nothing);
+    pl_grid_made(grid, table == OF_SPLIT ? cut_text(c, i) : nothing);
+    pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);
+    pl_grid_text(grid, table == OF_PLOT || c->plan.choices == NULL ? NULL : c->plan.choices[i]);
+    if (i == marked)
+        pl_grid_mark_row(grid);
+}
+
+/* Writes a table of stages, the first max_rows of them. */
+static void write_stages(const pl_certificate *c, stage_table table, size_t max_rows,
+                         pl_layout *layout) {
+    const bool is_of_needs = table == OF_NEEDS;
+    const bool is_of_plot = table == OF_PLOT;
+    pl_text head = head_text(c, layout, is_of_needs);
+    pl_text more = {0};
     const pl_grid_column columns[] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0},
         {"stage", PL_GRID_RIGHT, 0, 0, 0},
         {pl_certificate_devices(c, 1), PL_GRID_RIGHT, 2, 0, 0},
         {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
-        {has_limits ? "limit" : "", PL_GRID_RIGHT, 3, 0, 0},
-        {head, PL_GRID_RIGHT, 3, 0, 0},
-        {NULL, PL_GRID_RIGHT, 2, 0, 0},
-        {NULL, PL_GRID_BAR, 2, 0, 60},
-        {time, PL_GRID_RIGHT, 3, 0, 80},
-        {"to next", PL_GRID_RIGHT, 3, 0, 0},
-        {"recompute", PL_GRID_NAME, 3, MOST_LAYERS, 0},
-    };
-    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        add_stage(c, i, marked, &grid);
-        add_need(c, i, &grid);
-        if (is_first_of_ipu(c, i))
-            pl_grid_bars(&grid, (pl_grid_bar){need_of(c, i), 0, limit_of(c, i)});
-        else
-            pl_grid_text(&grid, "");
-        pl_grid_made(&grid, cycles_text(c, i));
-        pl_grid_made(&grid, cut_text(c, i));
-        add_choice(c, i, &grid);
-        if (i == marked)
-            pl_grid_mark_row(&grid);
-    }
-    write_rows(c, &grid, layout);
-}
-
-/* The three needs of each stage and its verdict. */
-static void write_needs(const pl_certificate *c, const char *head, pl_layout *layout) {
-    const pl_grid_column columns[] = {
-        {NULL, PL_GRID_WORDS, 0, 0, 0},
-        {"stage", PL_GRID_RIGHT, 0, 0, 0},
-        {"IPU", PL_GRID_RIGHT, 2, 0, 0},
-        {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
         {has_one_limit(c) ? "" : "limit", PL_GRID_RIGHT, 3, 0, 0},
-        {"at least", PL_GRID_RIGHT, 3, 0, 80},
-        {"expected", PL_GRID_RIGHT, 3, 0, 0},
-        {"at most", PL_GRID_RIGHT, 3, 0, 80},
-        {head, PL_GRID_BAR, 2, 0, 60},
+        {is_of_needs ? "at least" : NULL, PL_GRID_RIGHT, 3, 0, 80},
+        {is_of_needs ? "expected" : NULL, PL_GRID_RIGHT, 3, 0, 0},
+        {is_of_needs ? "at most" : head.data, PL_GRID_RIGHT, 3, 0, is_of_needs ? 80 : 0},
+        {NULL, PL_GRID_RIGHT, 2, 0, 0},
+        {is_of_needs ? head.data : NULL, PL_GRID_BAR, 2, is_of_plot ? 60 : 0, is_of_plot ? 0 : 60},
+        {c->input.time_unit, PL_GRID_RIGHT, 3, 0, 80},
+        {"to next", PL_GRID_RIGHT, 3, 0, 0},
         {"verdict", PL_GRID_WORDS, 2, 0, 0},
         {"recompute", PL_GRID_NAME, 3, MOST_LAYERS, 0},
     };
-    const size_t marked = pl_certificate_tightest(c);
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        const uint64_t *need = c->details[i].need_bytes;
-        const bool is_first = is_first_of_ipu(c, i);
-        pl_text limit_text = {0};
-        if (!has_one_limit(c))
-            pl_text_add_grouped(&limit_text, limit_of(c, i));
-        add_stage(c, i, marked, &grid);
-        pl_grid_made(&grid, limit_text);
-        for (int k = 0; k < 3; k++) {
-            static const popliner_need order[] = {POPLINER_NEED_LEAST, POPLINER_NEED_EXPECTED,
-                                                  POPLINER_NEED_MOST};
-            if (is_first)
-                pl_grid_number(&grid, need[order[k]]);
-            else
-                pl_grid_text(&grid, "\"");
-        }
-        if (is_first)
-            pl_grid_bars(&grid, (pl_grid_bar){need[POPLINER_NEED_EXPECTED],
-                                              need[POPLINER_NEED_MOST], limit_of(c, i)});
-        else
-            pl_grid_text(&grid, "");
-        pl_grid_text(&grid, pl_verdict_text(c->verdicts[i]));
-        add_choice(c, i, &grid);
-        if (i == marked)
-            pl_grid_mark_row(&grid);
-    }
-    write_rows(c, &grid, layout);
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        add_stage(c, table, i, &grid);
+    pl_text_format(&more, "%s plan", c->input.option_names.section);
+    grid.failed = grid.failed || head.failed || more.failed;
+    pl_grid_write(&grid, max_rows, more.data, layout);
+    free(head.data);
+    free(more.data);
 }
 
 void pl_certificate_add_bars(const pl_certificate *c, pl_layout *layout) {
-    enum { MOST_BAR = 60 };
-    pl_text head = head_text(c, layout, false);
-    const pl_grid_column columns[] = {
-        {NULL, PL_GRID_WORDS, 0, 0, 0},
-        {"stage", PL_GRID_RIGHT, 0, 0, 0},
-        {"IPU", PL_GRID_RIGHT, 2, 0, 0},
-        {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
-        {has_one_limit(c) ? "" : "limit", PL_GRID_RIGHT, 3, 0, 0},
-        {head.failed ? "" : head.data, PL_GRID_RIGHT, 3, 0, 0},
-        {NULL, PL_GRID_RIGHT, 2, 0, 0},
-        {NULL, PL_GRID_BAR, 2, MOST_BAR, 0},
-    };
-    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        add_stage(c, i, c->bottleneck, &grid);
-        add_need(c, i, &grid);
-        if (is_first_of_ipu(c, i))
-            pl_grid_bars(&grid,
-                         (pl_grid_bar){need_of(c, i), c->details[i].need_bytes[POPLINER_NEED_MOST],
-                                       limit_of(c, i)});
-        else
-            pl_grid_text(&grid, "");
-        if (i == c->bottleneck)
-            pl_grid_mark_row(&grid);
-    }
-    grid.failed = grid.failed || head.failed;
-    pl_grid_write(&grid, SIZE_MAX, "", layout);
-    free(head.data);
+    if (c->plan.num_stages > 0)
+        write_stages(c, OF_PLOT, SIZE_MAX, layout);
 }
 
 static void write_table(const pl_certificate *c, pl_layout *layout) {
-    const bool is_of_needs = c->is_evaluation && has_verdicts(c);
     bool shares = false;
-    pl_text head = {0};
     if (c->plan.num_stages == 0)
         return;
-    head = head_text(c, layout, is_of_needs);
     pl_layout_empty_line(layout);
-    layout->text.failed = layout->text.failed || head.failed;
-    if (!layout->text.failed && is_of_needs)
-        write_needs(c, head.data, layout);
-    else if (!layout->text.failed)
-        write_stages(c, head.data, layout);
-    free(head.data);
+    write_stages(c, c->is_evaluation && pl_certificate_has_verdicts(c) ? OF_NEEDS : OF_SPLIT,
+                 MOST_ROWS, layout);
     for (size_t i = 0; i < c->plan.num_stages; i++)
         shares = shares || !is_first_of_ipu(c, i);
     if (shares)
@@ -592,9 +256,10 @@ static pl_text place_text(const pl_certificate *c, const popliner_stage_detail *
     if (c->plan.num_stages > 0)
         add_place(c, marked_stage(c), &text);
     else
-        pl_text_format(&text, "%s%s",
-                       kind_of(c, c->plan.infeasibility.unit, c->plan.infeasibility.unit),
-                       c->input.unit_names[c->plan.infeasibility.unit]);
+        pl_text_format(
+            &text, "%s%s",
+            pl_certificate_kind(c, c->plan.infeasibility.unit, c->plan.infeasibility.unit),
+            c->input.unit_names[c->plan.infeasibility.unit]);
     pl_text_format(&text, ", tile %zu, step %zu", d->tile, d->step);
     if (operation == SIZE_MAX || text.failed)
         return text;
@@ -719,7 +384,7 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
     layout->text.failed = layout->text.failed || place.failed || needs.failed || parts.failed;
     if (!layout->text.failed) {
         pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
-        if (has_verdicts(c) && !c->is_evaluation)
+        if (pl_certificate_has_verdicts(c) && !c->is_evaluation)
             pl_layout_entry(layout, "", "", 0, needs.data);
         if (is_too_large)
             pl_layout_entry(layout, "", "", 0, parts.data);
@@ -762,7 +427,8 @@ static void add_meaning(const pl_certificate *c, const popliner_constraint *it, 
             break;
         default: /* units */
             last = *word == 'V' ? it->second_unit : *word == 'W' ? it->unit + 1 : it->unit;
-            pl_text_format(text, "%s%s", kind_of(c, it->unit, last), c->input.unit_names[it->unit]);
+            pl_text_format(text, "%s%s", pl_certificate_kind(c, it->unit, last),
+                           c->input.unit_names[it->unit]);
             if (last != it->unit)
                 pl_text_format(text, *word == 'V' ? " to %s" : " and %s",
                                c->input.unit_names[last]);
@@ -834,11 +500,10 @@ static void write_hints(const pl_certificate *c, const popliner_hint *hints, siz
     }
 }
 
-/* Adds messages of the certificate that no other part of the screen shows. */
 /* How often the verdict of the headline was right. */
 static void write_record(const pl_certificate *c, pl_layout *layout) {
     pl_text text = {0};
-    if (!has_verdicts(c) || c->plan.num_stages == 0)
+    if (!pl_certificate_has_verdicts(c) || c->plan.num_stages == 0)
         return;
     const popliner_verdict verdict = c->verdicts[pl_certificate_tightest(c)];
     const char *record = pl_verdict_of_number((size_t)verdict)->record;
@@ -848,6 +513,7 @@ static void write_record(const pl_certificate *c, pl_layout *layout) {
     pl_layout_made_entry(layout, "Verdict", &text);
 }
 
+/* Adds messages of the certificate that no other part of the screen shows. */
 static void write_notes(const pl_certificate *c, pl_layout *layout) {
     pl_text notes = {0};
     pl_text_add(&notes, "");
@@ -872,7 +538,7 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_layout layout;
     pl_layout_begin(&layout, screen);
-    write_verdict(certificate, lacks_schedule, &layout);
+    pl_certificate_add_verdict(certificate, lacks_schedule, &layout);
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);

@@ -243,6 +243,17 @@ const char *pl_verdict_text(popliner_verdict verdict);
 /* Returns a margin in spreads, as popliner_verdict_of does. */
 double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);
 
+/* Whether stages have verdicts of the account of what they may need. */
+bool pl_certificate_has_verdicts(const pl_certificate *certificate);
+
+/* "layer ", "layers " of two units, or "": head, tail and units of graphs have names that say what
+ * they are. */
+const char *pl_certificate_kind(const pl_certificate *certificate, size_t unit, size_t other);
+
+/* Adds the verdict, and what is proven. */
+void pl_certificate_add_verdict(const pl_certificate *certificate, bool lacks_schedule,
+                                pl_layout *layout);
+
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */
 void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layout);

@@ -14,7 +14,7 @@ enum { MOST_UNITS = 2000, MOST_SECONDS = 10 };
 
 /* ---- the list ---- */
 
-/* What hints are for, and their list. After a failure nothing is solved. */
+/* A refusal to explain, and the hints for it. After a failure nothing is solved. */
 typedef struct hinting {
     session *s;
     const request *r;

@@ -1,0 +1,284 @@
+/* The verdict on an answer for people, and what is proven.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "answer/certificate_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/chain_data.h"
+#include "solve/constraint.h"
+#include "solve/objective.h"
+#include "solve/plan.h"
+
+bool pl_certificate_has_verdicts(const pl_certificate *c) {
+    return c->is_measured && c->input.chain->model->follows_account;
+}
+
+static bool is_layer(const pl_certificate *c, size_t unit) {
+    const uint8_t *counted = c->input.options->counted_units;
+    return c->input.profile != NULL && (counted == NULL || counted[unit] != 0);
+}
+
+const char *pl_certificate_kind(const pl_certificate *c, size_t unit, size_t other) {
+    return !is_layer(c, unit) || !is_layer(c, other) ? "" : unit == other ? "layer " : "layers ";
+}
+
+static pl_tint tint_of(popliner_verdict verdict) {
+    return verdict == POPLINER_FITS       ? PL_TINT_GREEN
+           : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
+                                          : PL_TINT_YELLOW;
+}
+
+/* The words of a verdict, with a capital letter. */
+static void add_verdict(popliner_verdict verdict, pl_text *text) {
+    const char *words = pl_verdict_text(verdict);
+    pl_text_format(text, "%c%s", words[0] - 'a' + 'A', words + 1);
+}
+
+/* True if the request leaves splits out. One layer in each stage is the command's default. */
+static bool is_constrained(const pl_certificate *c, pl_text *text) {
+    pl_constraints list = {0};
+    bool result = false;
+    if (pl_constraints_list(c->input.options, c->input.num_units, &list, NULL) != POPLINER_OK)
+        text->failed = true;
+    for (size_t i = 0; i < list.count; i++)
+        result = result || (pl_constraint_may_go(&list.items[i]) &&
+                            list.items[i].number >= pl_constraint_of(list.items[i].kind)->least);
+    free(list.items);
+    return result;
+}
+
+/* True if stages of units that are no layers are left out, as they are unless allowed. */
+static bool has_layers_everywhere(const pl_certificate *c) {
+    const popliner_solver_options *o = c->input.options;
+    return o->min_units == 1 && o->counted_units != NULL &&
+           memchr(o->counted_units, 0, c->input.num_units) != NULL;
+}
+
+static void add_conditions(const pl_certificate *c, pl_text *text) {
+    pl_text_add(text, is_constrained(c, text) ? " with these constraints" : "");
+    pl_text_add(text, c->input.options->num_mapped_stages > 0 ? " with this device map" : "");
+}
+
+/* Which splits a proof is about. */
+static void add_splits(const pl_certificate *c, pl_text *text) {
+    const popliner_solver_options *o = c->input.options;
+    pl_text_add(text, pl_certificate_splits(c));
+    add_conditions(c, text);
+    if (o->num_mapped_stages == 0)
+        pl_text_format(text, " over %s%zu %s", o->num_ipus > c->plan.num_ipus ? "at most " : "",
+                       o->num_ipus, pl_certificate_devices(c, o->num_ipus));
+}
+
+static void add_stopped(const pl_certificate *c, pl_text *text) {
+    const double seconds = c->input.options->time_limit_seconds;
+    pl_text_add(text, "stopped");
+    if (seconds > 0)
+        pl_text_format(text, " after %g s", seconds);
+}
+
+/* "Proven: no split that fits uses fewer IPUs (up to 16 considered)." */
+static void add_fewest_proof(const pl_certificate *c, pl_text *text) {
+    const popliner_solver_options *o = c->input.options;
+    pl_text_format(text, "Proven: no %s", pl_certificate_splits(c));
+    add_conditions(c, text);
+    const bool is_known = !pl_certificate_has_verdicts(c) ||
+                          c->verdicts[pl_certificate_tightest(c)] != POPLINER_FITS_UNKNOWN;
+    pl_text_format(text, " %s uses fewer %s", is_known ? "that fits" : "whose estimate fits",
+                   pl_certificate_devices(c, 2));
+    if (o->slack_percent > 0)
+        pl_text_format(text, " by more than %g %%", o->slack_percent);
+    if (o->num_mapped_stages == 0 && o->num_ipus > c->plan.num_ipus)
+        pl_text_format(text, " (up to %zu considered)", o->num_ipus);
+    pl_text_add(text, ".");
+}
+
+/* "Proven: no split over 4 IPUs has a lower peak." */
+static void add_proof(const pl_certificate *c, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    const popliner_plan_value *first = plan->values;
+    if (plan->num_values == 0) {
+        pl_text_add(text, "Not proven: the greedy solver takes the first split that fits.");
+    } else if (pl_plan_value_apart(first) > 0 && c->input.options->slack_percent == 0) {
+        pl_text_add(text, "Not proven: ");
+        add_stopped(c, text);
+        pl_text_format(text, "; at best another split has %.1f %% %s.",
+                       100 * (double)pl_plan_value_apart(first) / (double)first->value,
+                       first->bound < first->value ? "less" : "more");
+    } else if (first->objective == POPLINER_OBJECTIVE_IPUS) {
+        add_fewest_proof(c, text);
+    } else {
+        pl_text_add(text, "Proven: no ");
+        add_splits(c, text);
+        pl_text_format(text, " has %s", pl_objective_of(first->objective)->better);
+        if (c->input.options->slack_percent > 0)
+            pl_text_format(text, " by more than %g %%", c->input.options->slack_percent);
+        pl_text_add(text, ".");
+    }
+}
+
+/* Adds the verdict on a split that fits. */
+static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text *bold) {
+    const size_t worst = pl_certificate_tightest(c);
+    const popliner_verdict verdict =
+        pl_certificate_has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
+    add_verdict(verdict, bold);
+    pl_text_format(bold, " on %zu %s", c->plan.num_ipus,
+                   pl_certificate_devices(c, c->plan.num_ipus));
+    if (verdict == POPLINER_FITS_PERHAPS) {
+        const uint64_t *need = c->details[worst].need_bytes;
+        pl_text_add(bold, ": ");
+        pl_text_add_grouped(bold, need[POPLINER_NEED_EXPECTED]);
+        pl_text_add(bold, " bytes are expected, at least ");
+        pl_text_add_grouped(bold, need[POPLINER_NEED_LEAST]);
+    }
+    pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes." : ".");
+    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
+}
+
+static void add_contradiction(const pl_certificate *c, pl_text *bold) {
+    static const char *const numbers[] = {"two", "three", "four", "five", "six"};
+    const size_t count = pl_certificate_num_constraints(c);
+    pl_text_add(bold,
+                c->is_evaluation ? "The costs do not allow this split" : "No split is possible");
+    if (count < 2 || c->is_evaluation)
+        pl_text_add(bold, count == 1 && !c->is_evaluation ? ": a constraint cannot be met." : ".");
+    else if (count - 2 < sizeof numbers / sizeof *numbers)
+        pl_text_format(bold, ": %s constraints contradict each other.", numbers[count - 2]);
+    else
+        pl_text_format(bold, ": %zu constraints contradict each other.", count);
+}
+
+/* The verdict on what does not fit by the solver's estimate: that of the stages, if there are any,
+ * or else of the unit that is too large. */
+static popliner_verdict verdict_of_failure(const pl_certificate *c) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    popliner_verdict verdict = POPLINER_FITS_NOT;
+    if (pl_certificate_has_verdicts(c) && c->plan.num_stages > 0)
+        verdict = c->verdicts[pl_certificate_tightest(c)];
+    else if (pl_certificate_has_verdicts(c) &&
+             (why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE))
+        verdict = popliner_verdict_of(&c->unit, why->limit_bytes, NULL);
+    return verdict == POPLINER_FITS ? POPLINER_FITS_NOT : verdict;
+}
+
+/* Adds that a unit alone is too large. */
+static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
+    static const char *const needs[] = {[POPLINER_NEED_EXPECTED] = " expected bytes",
+                                        [POPLINER_NEED_MOST] = " bytes at most",
+                                        [POPLINER_NEED_LEAST] = " bytes at least"};
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    pl_text_format(bold, ": %s%s alone needs ", pl_certificate_kind(c, why->unit, why->unit),
+                   c->input.unit_names[why->unit]);
+    pl_text_add_grouped(bold, why->unit_bytes);
+    pl_text_format(bold, "%s%s.", pl_certificate_has_verdicts(c) ? needs[c->input.need] : " bytes",
+                   pl_certificate_per_tile(c, " on a tile"));
+    pl_text_add(plain, "Proven: no ");
+    pl_text_format(plain, "%s that may hold it has more than ", pl_certificate_devices(c, 1));
+    pl_text_add_grouped(plain, why->limit_bytes);
+    pl_text_add(plain, ".");
+    if (why->enough_bytes > why->unit_bytes && c->input.options->num_ipu_limits == 0) {
+        pl_text_add(plain, " A split of the whole model needs ");
+        pl_text_add_grouped(plain, why->enough_bytes);
+        pl_text_add(plain, ".");
+    }
+}
+
+/* Adds the verdict on a split that does not fit. */
+static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plain) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_verdict verdict = verdict_of_failure(c);
+    /* what may fit are these stages; what does not fit are those on any number of IPUs */
+    const bool is_of_plan = c->plan.num_ipus > 0 && (c->input.options->num_mapped_stages > 0 ||
+                                                     verdict != POPLINER_FITS_NOT);
+    const size_t num_ipus = is_of_plan ? c->plan.num_ipus : c->input.options->num_ipus;
+    const char *unless =
+        verdict == POPLINER_FITS_LIKELY ? ", but not by what it may need at most" : "";
+    switch (why->obstacle) {
+    case POPLINER_OBSTACLE_UNKNOWN:
+        pl_text_add(bold, "No answer: ");
+        add_stopped(c, bold);
+        pl_text_add(bold, ", before a split that fits was found; none is ruled out.");
+        return PL_TINT_YELLOW;
+    case POPLINER_OBSTACLE_CONSTRAINTS:
+        add_contradiction(c, bold);
+        return PL_TINT_RED;
+    case POPLINER_OBSTACLE_UNIT:
+    case POPLINER_OBSTACLE_PLACE:
+        add_verdict(verdict, bold);
+        pl_text_add(bold, unless);
+        add_large_unit(c, bold, plain);
+        return tint_of(verdict);
+    case POPLINER_OBSTACLE_CAPACITY:
+    case POPLINER_OBSTACLE_NONE:
+        break;
+    }
+    add_verdict(verdict, bold);
+    pl_text_format(bold, " on %s%zu %s%s.",
+                   !is_of_plan && c->plan.num_ipus > 0 && c->plan.num_ipus < num_ipus ? "up to "
+                                                                                      : "",
+                   num_ipus, pl_certificate_devices(c, num_ipus), unless);
+    if (why->obstacle == POPLINER_OBSTACLE_NONE) {
+        pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
+    } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
+               c->input.options->num_ipu_limits == 0) {
+        const bool is_whole =
+            c->input.options->num_ipus == 1 && c->input.options->num_mapped_stages == 0;
+        pl_text_add(plain, is_whole ? "Proven: the whole model" : "Proven: every ");
+        if (!is_whole)
+            add_splits(c, plain);
+        pl_text_format(plain, "%s needs ",
+                       !is_whole && has_layers_everywhere(c) ? " with a layer in each stage" : "");
+        pl_text_add_grouped(plain, why->enough_bytes_bound);
+        pl_text_format(plain, " bytes or more on some %s.",
+                       c->input.profile != NULL ? "tile" : "device");
+    } else {
+        pl_text_add(plain, "Proven: every split is above a limit.");
+    }
+    return tint_of(verdict);
+}
+
+/* Adds the verdict on a split of --evaluate. */
+static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
+                              pl_text *plain) {
+    const size_t worst = pl_certificate_tightest(c);
+    const uint64_t need_bytes = c->plan.stages[worst].peak_bytes;
+    const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[worst].ipu);
+    const popliner_verdict verdict = pl_certificate_has_verdicts(c) ? c->verdicts[worst]
+                                     : need_bytes > limit_bytes     ? POPLINER_FITS_NOT
+                                                                    : POPLINER_FITS;
+    const uint64_t bytes =
+        c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_bytes;
+    add_verdict(verdict, bold);
+    pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
+                          ? ", if nothing is kept for the backward passes."
+                          : ".");
+    pl_text_format(plain, "The %s is stage %zu, with ",
+                   limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
+    if (pl_certificate_has_verdicts(c))
+        pl_add_need_words(plain, c->input.need, " ");
+    pl_text_add_grouped(plain, bytes);
+    if (limit_bytes < PL_NO_LIMIT) {
+        pl_text_add(plain, " of ");
+        pl_text_add_grouped(plain, limit_bytes);
+    }
+    pl_text_add(plain, limit_bytes < PL_NO_LIMIT ? " bytes." : " bytes; there is no limit.");
+    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
+}
+
+void pl_certificate_add_verdict(const pl_certificate *c, bool lacks_schedule, pl_layout *layout) {
+    pl_text bold = {0};
+    pl_text plain = {0};
+    pl_tint tint;
+    pl_text_add(&plain, "");
+    if (c->is_evaluation && c->plan.num_stages > 0) {
+        tint = add_evaluation(c, lacks_schedule, &bold, &plain);
+    } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
+        tint = add_failure(c, &bold, &plain);
+    } else {
+        tint = add_success(c, lacks_schedule, &bold);
+        add_proof(c, &plain);
+    }
+    pl_layout_made_sentence(layout, tint, &bold, &plain);
+}
