@@ -154,6 +154,13 @@ const option option_table[] = {
 };
 
 const size_t num_options = sizeof option_table / sizeof *option_table;
+
+size_t option_place(size_t offset) {
+    size_t place = 0;
+    while (option_table[place].kind == NULL || option_table[place].offset != offset)
+        place++;
+    return place;
+}
 _Static_assert(sizeof option_table / sizeof *option_table <= MAX_OPTIONS, "given has no room");
 
 /* ---- what was given ---- */

@@ -98,6 +98,21 @@ const char *option_instead_of(const char *name, size_t length);
 extern const option option_table[];
 extern const size_t num_options;
 
+/* The option of this name, `length` characters; of a flag with "no-" before it, or taken from it,
+ * *is_taken_back is true. NULL: none. */
+const option *option_find(const char *name, size_t length, bool *is_taken_back);
+
+/* The place in the table of the option with this member. */
+size_t option_place(size_t offset);
+
+/* Reads the file of --config. true is an option without a value, false takes it back; null is an
+ * option that is not given; a list or an object, which stands for the list of its "key=value", is
+ * one word, or several where values add up. The keys "input" and "debug" name the files, in this
+ * order. Errors lack the name of the file: INPUT, for one that cannot be read or is no such object;
+ * USAGE for a key that is no option; MEMORY. To be freed with config_free, whatever is returned. */
+popliner_status config_read(const char *path, config *result, popliner_error *error);
+void config_free(config *c);
+
 /* A relation between options. Its sides are options, with blanks between them; "slack
  * recompute=auto": of some options values with this word count alone. The words "several", "range",
  * "list" and "single" are for values that look like that; "costs" is a file of costs. */
@@ -111,6 +126,29 @@ typedef struct option_relation {
 
 extern const option_relation option_relations[];
 extern const size_t num_option_relations;
+
+/* Options that request a table with a row for each value. */
+#define RANGES "num-ipus=range mem-per-tile=range"
+
+/* The last value of an option; NULL if it was not given. */
+const char *option_value_given(const options *o, size_t offset);
+
+/* Finds the first option that was given of a list such as "slack recompute=auto": of some options
+ * values with this word count alone; "report=several" is several reports together. Returns its row,
+ * NULL if none was given; *word is the text after its '=', `length` characters, 0 for none. */
+const option *option_find_given(const options *o, const char *list, bool is_own, const char **word,
+                                size_t *length);
+
+/* "--slack", "--recompute auto", "several --report". */
+const char *option_name_given(const options *o, const option *own, const char *word, size_t length,
+                              char text[100]);
+
+/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". The
+ * words "list", "single", "range", "shared" and "cycles-balance" stand for what looks like that. */
+bool option_has_word(const char *value, const char *word, size_t length);
+
+/* Rejects options that exclude each other, or lack another. Errors: USAGE. */
+popliner_status options_check_relations(const options *o, popliner_error *error);
 
 /* Returns the number of a word of the option; -1 if it has no such word, which *why then says. */
 int option_word(const option *row, const char *name, size_t length, problem *why);

@@ -1,0 +1,231 @@
+/* Relations between options, and what was given of those that they name.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/option_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "command/values.h"
+#include "popliner/utilities.h"
+
+const char *option_value_given(const options *o, size_t offset) {
+    const repeated *texts = &o->given.texts[option_place(offset)];
+    return texts->count == 0 ? NULL : texts->texts[texts->count - 1];
+}
+
+static bool is_word(const char *word, size_t length, const char *own) {
+    return length == strlen(own) && memcmp(word, own, length) == 0;
+}
+
+/* Whether stages share an IPU of a device map. */
+static bool shares_an_ipu(const char *map) {
+    const char *rest = map;
+    uint64_t ipu;
+    uint64_t other;
+    if (strcmp(map, "v") == 0 || strncmp(map, "interleaved:", 12) == 0)
+        return strcmp(map, "interleaved:1") != 0;
+    while (number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) && *rest++ == ',')
+        for (const char *later = rest; number_take(later, POPLINER_MAX_IPU, &other, &later) &&
+                                       (other == ipu || *later == ',');
+             later++)
+            if (other == ipu)
+                return true;
+    return false;
+}
+
+/* Whether the balance of these objectives is that of cycles. */
+static bool balances_cycles(const char *objectives) {
+    const char *balance = strstr(objectives, "balance");
+    const char *cycles = strstr(objectives, "cycles");
+    const char *throughput = strstr(objectives, "throughput");
+    return balance != NULL &&
+           ((cycles != NULL && cycles < balance) || (throughput != NULL && throughput < balance));
+}
+
+bool option_has_word(const char *value, const char *word, size_t length) {
+    if (is_word(word, length, "shared"))
+        return shares_an_ipu(value);
+    if (is_word(word, length, "cycles-balance"))
+        return balances_cycles(value);
+    if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
+        return true;
+    if (is_word(word, length, "list"))
+        return (strchr(value, ',') != NULL && strncmp(value, "auto:", 5) != 0) ||
+               (*value >= '0' && *value <= '9');
+    if (is_word(word, length, "single"))
+        return strchr(value, '=') != NULL;
+    for (const char *own = value; is_word(word, length, "range") && own != NULL;
+         own = strchr(own, ','), own += own != NULL) {
+        const char *dots = strstr(own, "..");
+        const char *end = own + strcspn(own, ",=");
+        if (dots != NULL && dots < end && *end != '=') /* "0..3=600K" is a limit of some IPUs */
+            return true;
+    }
+    for (; value != NULL; value = strchr(value, ','), value += value != NULL)
+        if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
+            return true; /* strchr also finds the end */
+    return false;
+}
+
+/* Like option_has_word, for any value of a list from `first` on, else for the last one. */
+static bool any_has_word(const option *own, const repeated *texts, size_t first, const char *word,
+                         size_t length) {
+    for (size_t i = own->kind->is_list ? first : texts->count - 1; i < texts->count; i++)
+        if (option_has_word(texts->texts[i], word, length))
+            return true;
+    return false;
+}
+
+/* The words for a file of costs. */
+static const option costs_row = {.name = "costs"};
+
+const option *option_find_given(const options *o, const char *list, bool is_own, const char **word,
+                                size_t *length) {
+    for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
+        const size_t size = strcspn(name, " ");
+        if (o->costs != NULL && size == strlen(costs_row.name) &&
+            memcmp(name, costs_row.name, size) == 0) {
+            *length = 0;
+            return &costs_row;
+        }
+        const size_t name_size = strcspn(name, "= ");
+        *word = name + name_size + (name_size < size);
+        *length = size - (size_t)(*word - name);
+        for (size_t i = 0; i < num_options; i++) {
+            const option *own = &option_table[i];
+            const repeated *texts = &o->given.texts[i];
+            if (own->kind == NULL || !o->given.is[i] || (is_own && !o->given.is_own[i]) ||
+                strlen(own->name) != name_size || memcmp(own->name, name, name_size) != 0)
+                continue;
+            if (*length == 0 ||
+                (is_word(*word, *length, "several")
+                     ? options_are_together(o)
+                     : any_has_word(own, texts, is_own ? o->given.num_of_file[i] : 0, *word,
+                                    *length)))
+                return own;
+        }
+        name += size;
+    }
+    return NULL;
+}
+
+/* ---- relations ---- */
+
+/* Relations between options. The sentence is made from the row, which only has the reason. */
+const option_relation option_relations[] = {
+    {"solver=popliner", NOT,
+     "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
+     "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "
+     "micro-batches effects calibration total-ipus report=several",
+     "which cannot take it into account"},
+    {"solver=popliner", NOT, "need", "whose memory model has no bounds"},
+    {"memory-model=popliner", NOT, "need", "which has no bounds"},
+    {"memory-model=popliner", NOT, "effects compiled calibration bandwidth=replicas",
+     "which cannot take it into account"},
+    {"pareto", NOT, "objective slack", "which says that itself"},
+    {"pareto", NOT, RANGES, "which already solves more than once"},
+    {RANGES " pareto total-ipus recompute=auto", NOT, "output=lp output=mps",
+     "which already solves more than once"},
+    {"num-ipus=range", NOT, "mem-per-tile=range", "which already solves more than once"},
+    {"total-ipus", NOT, "num-ipus=range", "which already solves more than once"},
+    {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
+    {"device-map=list", NOT, "total-ipus", "which is for one number of IPUs"},
+    {"device-map=v", NOT, "total-ipus", "whose step is unknown"},
+    {"device-map=any", NOT,
+     "slack objective=balance " RANGES
+     " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate "
+     "require=place schedule=zero-bubble",
+     "which chooses without it"},
+    {"device-map=replicas", NOT,
+     "slack objective=balance objective=headroom objective=throughput mem-per-tile=single "
+     "ipu-speed " RANGES
+     " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
+     "output=page",
+     "which chooses without it"},
+    {"device-map=shared", NOT, "solver=dp", "whose stages share IPUs"},
+    {RANGES, NEEDS_OWN, "solve", NULL},
+    {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
+    {"batch", NOT, "micro-batches", "which says that itself"},
+    {"batch", NEEDS, "total-ipus", NULL},
+    {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
+    {"recompute=auto", NOT, "objective=cycles-balance pareto=balance", "which chooses without it"},
+    {"output=page compiled", NOT, "recompute=auto recompute=list",
+     "where all stages recompute alike"},
+    {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
+    {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
+    {"solve", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
+    {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
+    {"costs", NOT, "reserve=gaps", "which has no layout"},
+    {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
+    {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
+    {"costs", NOT_OWN,
+     "report memory-model effects need compiled calibration ipu layers "
+     "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
+     "no-notes threads",
+     "as it is for profiles"},
+    {"fail-on=growth", NEEDS_OWN, "compare", NULL},
+    {"fail-on=unexplained", NEEDS_OWN, "diagnose", NULL},
+    {"fail-on=growth.stages", NEEDS_OWN, "solve evaluate", "whose stages may grow"},
+    {"report=several", NOT,
+     "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
+     "compiled calibration ipu layers fail-on=unexplained recompute=auto "
+     "recompute=list",
+     "which share one split; give one --report"},
+    {"solve evaluate", NOT, "ipu", "which splits the whole model"},
+    {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
+};
+
+const size_t num_option_relations = sizeof option_relations / sizeof *option_relations;
+
+const char *option_name_given(const options *o, const option *own, const char *word, size_t length,
+                              char text[100]) {
+    const bool is_prefix = length > 0 && word[length - 1] == ':';
+    if (own == &costs_row)
+        snprintf(text, 100, "a file of costs");
+    else if (is_word(word, length, "several"))
+        snprintf(text, 100, "several --%s", own->name);
+    else if (is_word(word, length, "range"))
+        snprintf(text, 100, "a range of --%s", own->name);
+    else if (is_word(word, length, "list"))
+        snprintf(text, 100, "a list of --%s", own->name);
+    else if (is_prefix || is_word(word, length, "shared") ||
+             is_word(word, length, "cycles-balance"))
+        snprintf(text, 100, "--%s %s", own->name, option_value_given(o, own->offset));
+    else if (is_word(word, length, "single"))
+        snprintf(text, 100, "--%s I=", own->name);
+    else
+        snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length, word);
+    return text;
+}
+
+/* "--batch: needs --total-ipus". */
+static popliner_status fail_needs(const char *subject, const option_relation *r,
+                                  popliner_error *error) {
+    const char *second = strchr(r->others, ' ');
+    return fail_usage(error, "%s: needs --%.*s%s%s%s%s", subject, (int)strcspn(r->others, " "),
+                      r->others, second == NULL ? "" : " or --", second == NULL ? "" : second + 1,
+                      r->reason == NULL ? "" : ", ", r->reason == NULL ? "" : r->reason);
+}
+
+popliner_status options_check_relations(const options *o, popliner_error *error) {
+    char first[100];
+    char second[100];
+    const char *word;
+    size_t length;
+    for (size_t i = 0; i < num_option_relations; i++) {
+        const option_relation *r = &option_relations[i];
+        const option *subject =
+            option_find_given(o, r->subject, r->how == NEEDS_OWN, &word, &length);
+        if (subject == NULL)
+            continue;
+        option_name_given(o, subject, word, length, first);
+        const option *other = option_find_given(o, r->others, r->how == NOT_OWN, &word, &length);
+        if (r->how >= NEEDS && other == NULL)
+            return fail_needs(first, r, error);
+        if (r->how < NEEDS && other != NULL)
+            return fail_usage(error, "%s: not with %s, %s",
+                              option_name_given(o, other, word, length, second), first, r->reason);
+    }
+    return POPLINER_OK;
+}
