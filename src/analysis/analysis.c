@@ -375,41 +375,39 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
 }
 
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
-                                  popliner_error *error) {
+                                  pl_needed needed, popliner_error *error) {
     const pl_layers *layers;
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
-    return pl_analysis_layers(analysis, &layers, error);
+    popliner_status status = pl_analysis_layers(analysis, &layers, error);
+    if (status == POPLINER_OK && needed == PL_NEED_CHAIN)
+        status = pl_analysis_make_chain(analysis, model, error);
+    if (status == POPLINER_OK && needed == PL_NEED_METER)
+        status = pl_analysis_make_meter(analysis, model, error);
+    return status;
 }
 
-static popliner_status chain_in_turn(popliner_analysis *analysis, popliner_memory_model model,
-                                     const popliner_chain **chain, popliner_error *error) {
+popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_chain **chain, popliner_error *error) {
     popliner_request usual = POPLINER_REQUEST_INIT;
     const pl_stage_details *stages;
-    popliner_status status = pl_analysis_begin(analysis, model, error);
+    *chain = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
+    status = pl_analysis_begin(analysis, model, PL_NEED_LAYERS, error);
     /* without the variables, the chain of stored stages is cheaper */
-    if (!analysis->has_variables && analysis->models[model].chain == NULL) {
+    if (status == POPLINER_OK && !analysis->has_variables &&
+        analysis->models[model].chain == NULL) {
         usual.memory_model = model;
-        popliner_pipeline pipeline = pl_analysis_pipeline(&usual);
+        const popliner_pipeline pipeline = pl_analysis_pipeline(&usual);
         status = pl_analysis_find_stages(analysis, model, &pipeline, &stages, error);
     }
     if (status == POPLINER_OK && (analysis->has_variables || analysis->models[model].chain == NULL))
         status = pl_analysis_make_meter(analysis, model, error);
     if (status == POPLINER_OK)
         *chain = &analysis->models[model].chain->told;
-    return status;
-}
-
-popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_chain **chain, popliner_error *error) {
-    *chain = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = chain_in_turn(analysis, model, chain, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -430,9 +428,7 @@ static popliner_status diagnose_in_turn(popliner_analysis *a, popliner_memory_mo
                                         pl_diagnosis **diagnosis, popliner_error *error) {
     pl_diagnosis *made = NULL;
     double start = pl_clock_seconds();
-    popliner_status status = pl_analysis_begin(a, model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(a, model, error);
+    popliner_status status = pl_analysis_begin(a, model, PL_NEED_METER, error);
     if (status == POPLINER_OK && (made = calloc(1, sizeof *made)) == NULL)
         status = pl_fail_memory(error, "the diagnosis");
     if (status == POPLINER_OK) {

@@ -112,19 +112,22 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
 popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, const pl_sharing **sharing,
                                         popliner_error *error);
 
-/* Computes operations and layers if necessary, and checks the memory model. Errors: those of
+/* What a memory model needs: operations and layers; its chain, with the lowered variables loaded;
+ * and its meter. */
+typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_needed;
+
+/* Checks the memory model, and makes what is missing of it. Errors: those of
  * popliner_analysis_layers, USAGE. */
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
-                                  popliner_error *error);
+                                  pl_needed needed, popliner_error *error);
 
 /* Loads the lowered variables if necessary. Errors: INPUT, MEMORY. */
 popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error);
 
-/* Makes the chain of a memory model if necessary, and loads the lowered variables. */
+/* Make the chain of a memory model, and its meter, if necessary; load the lowered variables. The
+ * layers are there. */
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error);
-
-/* Like pl_analysis_make_chain, and makes its meter. */
 popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error);
 
@@ -133,6 +136,11 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline,
                                         const pl_stage_details **stages, popliner_error *error);
+
+/* Checks the first units of stages after the first one. Errors: USAGE unless they ascend within the
+ * chain. */
+popliner_status pl_analysis_check_cuts(const pl_chain *chain, const size_t *first_units,
+                                       size_t num_cuts, popliner_error *error);
 
 /* An additional section, for pages: executed cycles by type of program, and by unit. */
 #define PL_SECTION_EXECUTION_SUMS POPLINER_NUM_SECTIONS

@@ -1,9 +1,7 @@
 /* Compares predictions with compiled pipelines, derives a correction, and reads one from a file.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_reader.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
@@ -31,33 +30,23 @@ void popliner_comparison_free(popliner_comparison *callers) {
 /* ---- By tile ---- */
 
 /* The memory of an IPU by tile, each array with num_tiles items. Zero-initialise; free with
- * free_tiles. */
+ * pl_arrays_free. */
 typedef struct tiles {
     size_t num_tiles;
+    pl_arrays arrays;
     uint64_t *group_bytes[PL_NUM_GROUPS];
     uint64_t *live_bytes;
     uint64_t *whole_bytes;
 } tiles;
 
-static void free_tiles(tiles *t) {
-    for (int group = 0; group < PL_NUM_GROUPS; group++)
-        free(t->group_bytes[group]);
-    free(t->live_bytes);
-    free(t->whole_bytes);
-    *t = (tiles){0};
-}
-
 static popliner_status make_tiles(tiles *t, size_t num_tiles, popliner_error *error) {
-    free_tiles(t);
-    t->num_tiles = num_tiles;
-    t->live_bytes = pl_new_array(num_tiles, sizeof *t->live_bytes);
-    t->whole_bytes = pl_new_array(num_tiles, sizeof *t->whole_bytes);
-    bool memory = t->live_bytes != NULL && t->whole_bytes != NULL;
-    for (int group = 0; group < PL_NUM_GROUPS; group++) {
-        t->group_bytes[group] = pl_new_array(num_tiles, sizeof *t->group_bytes[group]);
-        memory = memory && t->group_bytes[group] != NULL;
-    }
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the comparison");
+    pl_arrays_free(&t->arrays);
+    *t = (tiles){.num_tiles = num_tiles};
+    t->live_bytes = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->live_bytes);
+    t->whole_bytes = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->whole_bytes);
+    for (int group = 0; group < PL_NUM_GROUPS; group++)
+        t->group_bytes[group] = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->group_bytes[group]);
+    return t->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
 }
 
 /* Data is live memory other than code; the layout is the rest. */
@@ -218,7 +207,7 @@ static popliner_status compare_stage(const subject *s, size_t stage,
         status = take_predicted(s->meter, &s->pipeline, &it->units, &t, error);
     if (status == POPLINER_OK)
         status = sum_up(&t, &it->predicted, error);
-    free_tiles(&t);
+    pl_arrays_free(&t.arrays);
     if (status == POPLINER_OK)
         status = find_error(s, &s->pipeline, stage, &it->error_percent, error);
     if (status == POPLINER_OK)
@@ -293,12 +282,9 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
     c->names = pl_arrays_new(&c->arrays, 2 * c->info.num_stages, sizeof *c->names);
     if (c->arrays.failed)
         return pl_fail_memory(error, "the comparison");
-    for (size_t i = 0; i < num_cuts; i++)
-        if (first_units[i] >= num_units || first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
-            return pl_fail(
-                error, POPLINER_ERROR_USAGE,
-                "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
-                first_units[i], i + 1, num_units - 1);
+    popliner_status status = pl_analysis_check_cuts(chain, first_units, num_cuts, error);
+    if (status != POPLINER_OK)
+        return status;
     for (size_t i = 0; i < c->info.num_stages; i++) {
         popliner_interval *units = &c->stages[i].units;
         *units = (popliner_interval){
@@ -325,9 +311,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
         status = pl_fail(error, POPLINER_ERROR_USAGE, "a calibration needs the full memory model");
     c->request.solver = NULL;
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(a, c->request.memory_model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(a, c->request.memory_model, error);
+        status = pl_analysis_begin(a, c->request.memory_model, PL_NEED_METER, error);
     if (status == POPLINER_OK)
         status =
             place_stages(c, a->models[c->request.memory_model].chain, first_units, num_cuts, error);
@@ -373,32 +357,6 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
 /* ---- The correction in a file ---------------------------------------------------------------- */
 
 enum { MILLION = 1000000 };
-
-static popliner_status fail_reading(const char *path, popliner_error *error) {
-    if (errno == ENOMEM)
-        return pl_fail_memory(error, "the calibration");
-    return pl_fail_reading(error, path);
-}
-
-/* Reads the whole file, or enough to see that it is no calibration. */
-static popliner_status read_text(const char *path, pl_text *text, popliner_error *error) {
-    enum { MAX_BYTES = 1 << 26 };
-    char piece[1 << 14];
-    popliner_status status = POPLINER_OK;
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL)
-        return fail_reading(path, error);
-    for (size_t count = sizeof piece; count == sizeof piece && text->length < MAX_BYTES;) {
-        count = fread(piece, 1, sizeof piece, stream);
-        pl_text_append(text, piece, count);
-    }
-    if (text->failed)
-        status = pl_fail_memory(error, "the calibration");
-    else if (ferror(stream))
-        status = fail_reading(path, error);
-    (void)fclose(stream); /* it was only read */
-    return status;
-}
 
 /* Returns the index of a name in the names; SIZE_MAX, with INPUT, for another text. */
 static size_t take_name(pl_json_reader *json, const pl_json_value *value,
@@ -472,7 +430,7 @@ popliner_status popliner_calibration_read(const char *path, popliner_request *re
     json_t *root = NULL;
     pl_json_reader json = {path, {POPLINER_OK, error}};
     *request = (popliner_request)POPLINER_REQUEST_INIT;
-    popliner_status status = read_text(path, &text, error);
+    popliner_status status = pl_file_read(path, "the calibration", &text, error);
     if (status == POPLINER_OK)
         status = pl_json_parse(text.data == NULL ? "" : text.data, text.length, path, &root, error);
     if (status == POPLINER_OK)

@@ -13,38 +13,32 @@
 #include "memory/chain_data.h"
 #include "tables/changes_data.h"
 
+/* The sections that are compared. */
+enum { SUMMARY, CATEGORIES, LAYERS, PLAN, TILES, NUM_TABLES };
+static const popliner_section compared[NUM_TABLES] = {
+    [SUMMARY] = POPLINER_SECTION_SUMMARY, [CATEGORIES] = POPLINER_SECTION_CATEGORIES,
+    [LAYERS] = POPLINER_SECTION_LAYERS,   [PLAN] = POPLINER_SECTION_PLAN,
+    [TILES] = POPLINER_SECTION_TILES,
+};
+
 /* The tables of both sides. */
 typedef struct tables {
-    pl_sheet summary[PL_NUM_SIDES];
-    pl_sheet categories[PL_NUM_SIDES];
-    pl_sheet layers[PL_NUM_SIDES];
-    pl_sheet plan[PL_NUM_SIDES];
-    pl_sheet tiles[PL_NUM_SIDES];
+    pl_sheet of[NUM_TABLES][PL_NUM_SIDES];
 } tables;
 
-static void clear(pl_sheet *sheets) {
-    for (size_t side = 0; side < PL_NUM_SIDES; side++)
-        pl_sheet_clear(&sheets[side]);
-}
-
-static void clear_tables(tables *t) {
-    clear(t->summary);
-    clear(t->categories);
-    clear(t->layers);
-    clear(t->plan);
-    clear(t->tiles);
-}
-
-/* Stores a section of both sides. */
-static popliner_status keep(const popliner_changes_input *input, popliner_section section,
-                            pl_sheet *sheets, popliner_error *error) {
-    popliner_status status = pl_analysis_keep_section(input->before, section, input->memory_model,
-                                                      pl_certificate_of(input->before_certificate),
-                                                      &sheets[PL_BEFORE], error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_keep_section(input->now, section, input->memory_model,
-                                          pl_certificate_of(input->now_certificate),
-                                          &sheets[PL_NOW], error);
+/* Stores the sections of both sides; that of plans only if there are certificates. */
+static popliner_status keep_all(const popliner_changes_input *input, tables *t,
+                                popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < NUM_TABLES; i++)
+        for (size_t side = 0; status == POPLINER_OK && side < PL_NUM_SIDES; side++)
+            if (i != PLAN || input->now_certificate != NULL)
+                status = pl_analysis_keep_section(side == PL_BEFORE ? input->before : input->now,
+                                                  compared[i], input->memory_model,
+                                                  pl_certificate_of(side == PL_BEFORE
+                                                                        ? input->before_certificate
+                                                                        : input->now_certificate),
+                                                  &t->of[i][side], error);
     return status;
 }
 
@@ -177,7 +171,7 @@ static bool sum_cycles(const pl_sheet *layers, int64_t *sum) {
 static void add_device(pl_changes *c, const tables *t) {
     static const char *const groups[] = {"memory", "count"};
     popliner_change d = {.what = pl_changes_name(c, "device")};
-    const pl_sheet *now = &t->summary[PL_NOW];
+    const pl_sheet *now = &t->of[SUMMARY][PL_NOW];
     for (size_t group = 0; group < sizeof groups / sizeof *groups; group++)
         for (size_t row = 0; row < pl_kept_num_rows(now); row++) {
             const char *name = pl_kept_text(now, row, 1);
@@ -186,15 +180,15 @@ static void add_device(pl_changes *c, const tables *t) {
                 continue;
             d.name = pl_changes_name(c, groups[group]);
             d.quantity = pl_changes_name(c, name);
-            d.has_before = fact_number(&t->summary[PL_BEFORE], groups[group], name, &d.before);
+            d.has_before = fact_number(&t->of[SUMMARY][PL_BEFORE], groups[group], name, &d.before);
             d.has_now = pl_kept_number(now, row, FACT_VALUE, &d.now);
             if (strcmp(name, "largest_tile_live_bytes") == 0)
                 c->deciding = c->count;
             pl_changes_add(c, &d);
         }
     d.name = d.quantity = pl_changes_name(c, "cycles");
-    d.has_before = sum_cycles(&t->layers[PL_BEFORE], &d.before);
-    d.has_now = sum_cycles(&t->layers[PL_NOW], &d.now);
+    d.has_before = sum_cycles(&t->of[LAYERS][PL_BEFORE], &d.before);
+    d.has_now = sum_cycles(&t->of[LAYERS][PL_NOW], &d.now);
     pl_changes_add(c, &d);
 }
 
@@ -270,28 +264,15 @@ static void add_all(pl_changes *c, const tables *t) {
     static const pl_pairing stages = {"stage", NULL, "stage"};
     static const pl_pairing tiles = {"tile", NULL, "tile"};
     add_device(c, t);
-    pl_changes_add_tables(c, &categories, &t->categories[PL_BEFORE], &t->categories[PL_NOW]);
-    pl_changes_add_tables(c, &units, &t->layers[PL_BEFORE], &t->layers[PL_NOW]);
-    if (t->plan[PL_NOW].num_columns > 0) {
-        add_plan(c, t->plan);
-        pl_changes_add_tables(c, &stages, &t->plan[PL_BEFORE], &t->plan[PL_NOW]);
+    pl_changes_add_tables(c, &categories, &t->of[CATEGORIES][PL_BEFORE],
+                          &t->of[CATEGORIES][PL_NOW]);
+    pl_changes_add_tables(c, &units, &t->of[LAYERS][PL_BEFORE], &t->of[LAYERS][PL_NOW]);
+    if (t->of[PLAN][PL_NOW].num_columns > 0) {
+        add_plan(c, t->of[PLAN]);
+        pl_changes_add_tables(c, &stages, &t->of[PLAN][PL_BEFORE], &t->of[PLAN][PL_NOW]);
     }
-    pl_changes_add_tables(c, &tiles, &t->tiles[PL_BEFORE], &t->tiles[PL_NOW]);
-    pl_changes_add_settings(c, &t->summary[PL_BEFORE], &t->summary[PL_NOW]);
-}
-
-static popliner_status keep_all(const popliner_changes_input *input, tables *t,
-                                popliner_error *error) {
-    popliner_status status = keep(input, POPLINER_SECTION_SUMMARY, t->summary, error);
-    if (status == POPLINER_OK)
-        status = keep(input, POPLINER_SECTION_CATEGORIES, t->categories, error);
-    if (status == POPLINER_OK)
-        status = keep(input, POPLINER_SECTION_LAYERS, t->layers, error);
-    if (status == POPLINER_OK && input->now_certificate != NULL)
-        status = keep(input, POPLINER_SECTION_PLAN, t->plan, error);
-    if (status == POPLINER_OK)
-        status = keep(input, POPLINER_SECTION_TILES, t->tiles, error);
-    return status;
+    pl_changes_add_tables(c, &tiles, &t->of[TILES][PL_BEFORE], &t->of[TILES][PL_NOW]);
+    pl_changes_add_settings(c, &t->of[SUMMARY][PL_BEFORE], &t->of[SUMMARY][PL_NOW]);
 }
 
 static const char *shown_name(const popliner_changes_input *input, const char *name) {
@@ -307,16 +288,18 @@ static popliner_status compare(const popliner_changes_input *input,
         c->model = input->memory_model;
         c->num_tiles = infos[PL_NOW].num_tiles;
         take_side(c, PL_BEFORE, shown_name(input, input->before_name), &infos[PL_BEFORE],
-                  &t.summary[PL_BEFORE]);
+                  &t.of[SUMMARY][PL_BEFORE]);
         take_side(c, PL_NOW, shown_name(input, input->now_name), &infos[PL_NOW],
-                  &t.summary[PL_NOW]);
+                  &t.of[SUMMARY][PL_NOW]);
         add_all(c, &t);
         pl_changes_hold(c, input->bounds, input->num_bounds);
         status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
     }
     if (status == POPLINER_OK)
         tell_devices(input, infos, c);
-    clear_tables(&t);
+    for (size_t i = 0; i < NUM_TABLES; i++)
+        for (size_t side = 0; side < PL_NUM_SIDES; side++)
+            pl_sheet_clear(&t.of[i][side]);
     return status;
 }
 

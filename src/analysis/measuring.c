@@ -82,24 +82,17 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
     return POPLINER_OK;
 }
 
-static popliner_status is_training_in_turn(popliner_analysis *analysis, popliner_memory_model model,
-                                           bool *is_training, popliner_error *error) {
-    const popliner_chain *chain;
-    *is_training = false;
-    popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
-    return status == POPLINER_OK
-               ? pl_intervals_are_training(analysis->models[model].chain, is_training, error)
-               : status;
-}
-
 popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
                                               popliner_memory_model model, bool *is_training,
                                               popliner_error *error) {
+    const popliner_chain *chain;
     *is_training = false;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = is_training_in_turn(analysis, model, is_training, error);
+    status = popliner_analysis_chain(analysis, model, &chain, error);
+    if (status == POPLINER_OK)
+        status = pl_intervals_are_training(analysis->models[model].chain, is_training, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -137,9 +130,7 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
     popliner_request r;
     popliner_status status = pl_analysis_take_request(request, &r, error);
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(analysis, r.memory_model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(analysis, r.memory_model, error);
+        status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &analysis->models[r.memory_model];
@@ -239,9 +230,7 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
     pl_measured_stages measured[sizeof stored / sizeof *stored];
     size_t num_measured = 0;
     bool is_training = false;
-    popliner_status status = pl_analysis_begin(a, model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_chain(a, model, error);
+    popliner_status status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &a->models[model];

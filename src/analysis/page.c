@@ -556,11 +556,7 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     pl_text page = {0};
     popliner_status status = take_options(&t, options, error);
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(analysis, t.request.memory_model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_chain(analysis, t.request.memory_model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+        status = pl_analysis_begin(analysis, t.request.memory_model, PL_NEED_METER, error);
     if (status == POPLINER_OK)
         status = pl_stage_meter_pass_usage(analysis->models[t.request.memory_model].meter, &t.usage,
                                            error);
@@ -628,7 +624,7 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
     popliner_status status = take_options(&t, &options, error);
     if (status != POPLINER_OK || pl_is_calibrated(&t.pipeline.calibration))
         return status; /* kept stages are without a calibration */
-    status = pl_analysis_begin(analysis, t.request.memory_model, error);
+    status = pl_analysis_begin(analysis, t.request.memory_model, PL_NEED_LAYERS, error);
     if (status == POPLINER_OK)
         status =
             pl_analysis_find_stages(analysis, t.request.memory_model, &t.pipeline, &known, error);

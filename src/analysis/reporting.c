@@ -120,9 +120,7 @@ static popliner_status report_tiles(popliner_analysis *a, popliner_format format
 static popliner_status report_stages(popliner_analysis *a, popliner_table table,
                                      popliner_memory_model model, char delimiter, char **text,
                                      popliner_error *error) {
-    popliner_status status = pl_analysis_begin(a, model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(a, model, error);
+    popliner_status status = pl_analysis_begin(a, model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &a->models[model];
@@ -181,42 +179,42 @@ static popliner_status report_columns(popliner_analysis *analysis, popliner_tabl
     return report_stages(analysis, table, model, delimiter, text, error);
 }
 
-static popliner_status report_table_in_turn(popliner_analysis *analysis, popliner_table table,
-                                            popliner_memory_model model, popliner_format format,
-                                            char **text, popliner_error *error) {
+/* Makes JSON, or text for people, of the columns of a table. */
+static popliner_status convert(popliner_table table, popliner_format format, char delimiter,
+                               char **text, popliner_error *error) {
     static const pl_columns_shape shapes[] = {
         [POPLINER_TABLE_OPERATIONS] = {"operation-breakdown", 3, 3 + PL_NUM_OPERATION_PARTS},
         [POPLINER_TABLE_LAYERS] = {"layer-breakdown", 1, SIZE_MAX},
         [POPLINER_TABLE_AFFINITY] = {"memory-affinity", 1, SIZE_MAX},
         [POPLINER_TABLE_COMMUNICATION] = {"interlayer-communication", 1, SIZE_MAX},
     };
-    const bool is_json = format == POPLINER_FORMAT_JSON && table != POPLINER_TABLE_TILES;
-    const bool is_text = format == POPLINER_FORMAT_TEXT;
-    const bool is_made = is_json || (is_text && table != POPLINER_TABLE_TILES);
-    const char delimiter = is_made ? IN_MEMORY : format == POPLINER_FORMAT_CSV ? ',' : '\t';
-    popliner_status status = check_table(table, format, error);
-    if (status == POPLINER_OK)
-        status = report_columns(analysis, table, model, format, delimiter, text, error);
-    if (status != POPLINER_OK || !(is_json || is_text))
-        return status;
     pl_text made = {.data = *text, .length = strlen(*text)};
-    if (is_json)
+    if (format == POPLINER_FORMAT_JSON) {
         pl_columns_to_json(&made, delimiter, &shapes[table]);
-    else
+    } else {
         pl_columns_align(&made, delimiter);
-    if (is_text)
         pl_text_make_printable(&made);
-    return pl_text_finish(&made, status, text, error);
+    }
+    return pl_text_finish(&made, POPLINER_OK, text, error);
 }
 
 popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error) {
+    const bool is_made = format == POPLINER_FORMAT_JSON || format == POPLINER_FORMAT_TEXT;
+    const bool is_of_tiles = table == POPLINER_TABLE_TILES;
+    const char delimiter = is_made && !is_of_tiles         ? IN_MEMORY
+                           : format == POPLINER_FORMAT_CSV ? ','
+                                                           : '\t';
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = report_table_in_turn(analysis, table, model, format, text, error);
+    status = check_table(table, format, error);
+    if (status == POPLINER_OK)
+        status = report_columns(analysis, table, model, format, delimiter, text, error);
+    if (status == POPLINER_OK && is_made && !(is_of_tiles && format == POPLINER_FORMAT_JSON))
+        status = convert(table, format, delimiter, text, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -305,11 +303,8 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     if (needed >= VARIABLES)
         status = pl_analysis_load_variables(a, error);
     if (status == POPLINER_OK && needed >= CHAIN)
-        status = pl_analysis_begin(a, model, error);
-    if (status == POPLINER_OK && needed >= CHAIN)
-        status = pl_analysis_make_chain(a, model, error);
-    if (status == POPLINER_OK && needed == METER)
-        status = pl_analysis_make_meter(a, model, error);
+        status =
+            pl_analysis_begin(a, model, needed == METER ? PL_NEED_METER : PL_NEED_CHAIN, error);
     if (status == POPLINER_OK && needed == PAIRS)
         status = pl_analysis_pair_layers(a, &source->pairs, error);
     if (status == POPLINER_OK && needed == DIAGNOSIS)
@@ -359,27 +354,18 @@ popliner_status pl_analysis_section(popliner_analysis *a, popliner_section secti
     return pl_sheet_finish(&sheet, status, text, error);
 }
 
-static popliner_status section_text_in_turn(popliner_analysis *analysis, popliner_section section,
-                                            popliner_memory_model model,
-                                            const pl_certificate *certificate,
-                                            popliner_format format, char **text,
-                                            popliner_error *error) {
-    popliner_status status = check_section(section, certificate, format, error);
-    return status == POPLINER_OK
-               ? pl_analysis_section(analysis, section, model, certificate, format, text, error)
-               : status;
-}
-
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,
                                       const popliner_certificate *callers, popliner_format format,
                                       char **text, popliner_error *error) {
-    const pl_certificate *certificate = (const pl_certificate *)callers;
+    const pl_certificate *certificate = pl_certificate_of(callers);
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = section_text_in_turn(analysis, section, model, certificate, format, text, error);
+    status = check_section(section, certificate, format, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_section(analysis, section, model, certificate, format, text, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -402,9 +388,7 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
     case POPLINER_PLOT_TILES:
         return pl_plot_tiles(a->profile, &own, text, error);
     case POPLINER_PLOT_LIVENESS:
-        status = pl_analysis_begin(a, model, error);
-        if (status == POPLINER_OK)
-            status = pl_analysis_make_chain(a, model, error);
+        status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
         return status == POPLINER_OK
                    ? pl_plot_liveness(a->profile, a->models[model].chain, &own, text, error)
                    : status;
@@ -421,7 +405,7 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
                                    popliner_memory_model model, const popliner_certificate *callers,
                                    const popliner_plot_options *options, char **text,
                                    popliner_error *error) {
-    const pl_certificate *certificate = (const pl_certificate *)callers;
+    const pl_certificate *certificate = pl_certificate_of(callers);
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
@@ -432,32 +416,26 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_memory_model model,
-                                          const pl_certificate *certificate, char **text,
-                                          popliner_error *error) {
-    popliner_analysis *a = analysis;
-    if (certificate != NULL && !certificate->is_measured)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "a trace needs a certificate of a profile");
-    popliner_status status = pl_analysis_begin(a, model, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_chain(a, model, error);
-    if (status != POPLINER_OK)
-        return status;
-    /* stages belong to the chain that they were cut from */
-    const pl_chain *chain = certificate != NULL ? certificate->input.chain : a->models[model].chain;
-    const pl_trace_source source = {a->profile, a->operations, chain, certificate};
-    return pl_trace_make(&source, text, error);
-}
-
 popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,
                                     const popliner_certificate *callers, char **text,
                                     popliner_error *error) {
-    const pl_certificate *certificate = (const pl_certificate *)callers;
+    const pl_certificate *certificate = pl_certificate_of(callers);
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = trace_text_in_turn(analysis, model, certificate, text, error);
+    if (certificate != NULL && !certificate->is_measured)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "a trace needs a certificate of a profile");
+    else
+        status = pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error);
+    if (status == POPLINER_OK) {
+        /* stages belong to the chain that they were cut from */
+        const pl_chain *chain =
+            certificate != NULL ? certificate->input.chain : analysis->models[model].chain;
+        const pl_trace_source source = {analysis->profile, analysis->operations, chain,
+                                        certificate};
+        status = pl_trace_make(&source, text, error);
+    }
     return pl_analysis_leave(analysis, status);
 }
 
@@ -547,7 +525,7 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
                                          const popliner_hint *hints, size_t num_hints,
                                          const popliner_plot_options *screen, char **text,
                                          popliner_error *error) {
-    const pl_certificate *whole = (const pl_certificate *)callers;
+    const pl_certificate *whole = pl_certificate_of(callers);
     const popliner_memory_model model = POPLINER_MEMORY_MODEL_FULL;
     const popliner_chain *chain = NULL;
     const popliner_layer_finding *layers = NULL;

@@ -200,11 +200,16 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     return status;
 }
 
-static popliner_status solve_in_turn(popliner_analysis *analysis, const popliner_request *request,
-                                     popliner_certificate **certificate, popliner_error *error) {
+popliner_status popliner_analysis_solve(popliner_analysis *analysis,
+                                        const popliner_request *request,
+                                        popliner_certificate **certificate, popliner_error *error) {
     pl_task t = {0};
     popliner_plan plan = {0};
-    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_SOLVE, error);
+    *certificate = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_task_begin(&t, analysis, request, PL_TO_SOLVE, error);
     if (status == POPLINER_OK)
         status = find_plan(&t, &plan, error);
     if (status == POPLINER_OK)
@@ -214,34 +219,31 @@ static popliner_status solve_in_turn(popliner_analysis *analysis, const popliner
         pl_stage_meter_remember_peaks(analysis->models[t.model].meter, false);
     pl_plan_clear(&plan);
     pl_task_free(&t);
-    return status;
-}
-
-popliner_status popliner_analysis_solve(popliner_analysis *analysis,
-                                        const popliner_request *request,
-                                        popliner_certificate **certificate, popliner_error *error) {
-    *certificate = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = solve_in_turn(analysis, request, certificate, error);
     return pl_analysis_leave(analysis, status);
 }
 
 /* ---- Evaluating ---- */
+
+popliner_status pl_analysis_check_cuts(const pl_chain *chain, const size_t *first_units,
+                                       size_t num_cuts, popliner_error *error) {
+    for (size_t i = 0; i < num_cuts; i++)
+        if (first_units[i] >= chain->num_units ||
+            first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
+            return pl_fail(
+                error, POPLINER_ERROR_USAGE,
+                "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
+                first_units[i], i + 1, chain->num_units - 1);
+    return POPLINER_OK;
+}
 
 /* Sets the stages of a given split. */
 static popliner_status place_stages(const pl_task *t, const size_t *first_units, size_t num_cuts,
                                     popliner_plan *plan, popliner_error *error) {
     const popliner_solver_options *o = &t->solver.options;
     size_t num_units = pl_chain_num_units(t->chain);
-    for (size_t i = 0; i < num_cuts; i++)
-        if (first_units[i] == 0 || first_units[i] >= num_units ||
-            (i > 0 && first_units[i] <= first_units[i - 1]))
-            return pl_fail(
-                error, POPLINER_ERROR_USAGE,
-                "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
-                first_units[i], i + 1, num_units - 1);
+    popliner_status status = pl_analysis_check_cuts(t->chain, first_units, num_cuts, error);
+    if (status != POPLINER_OK)
+        return status;
     if (o->num_mapped_stages > 0 && o->num_mapped_stages != num_cuts + 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the split has %zu stages, but the device map has %zu", num_cuts + 1,
@@ -347,15 +349,20 @@ static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
     return status;
 }
 
-static popliner_status evaluate_in_turn(popliner_analysis *analysis,
-                                        const popliner_request *request, const size_t *first_units,
-                                        size_t num_cuts, popliner_certificate **certificate,
-                                        popliner_error *error) {
+popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
+                                           const popliner_request *request,
+                                           const size_t *first_units, size_t num_cuts,
+                                           popliner_certificate **certificate,
+                                           popliner_error *error) {
     pl_task t = {0};
     popliner_plan plan = {0};
     popliner_recompute *recomputes = NULL;
     t.num_stages = num_cuts + 1;
-    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
+    *certificate = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
         status = place_stages(&t, first_units, num_cuts, &plan, error);
     if (status == POPLINER_OK && t.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
@@ -367,19 +374,6 @@ static popliner_status evaluate_in_turn(popliner_analysis *analysis,
     pl_plan_clear(&plan);
     pl_task_free(&t);
     free(recomputes);
-    return status;
-}
-
-popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
-                                           const popliner_request *request,
-                                           const size_t *first_units, size_t num_cuts,
-                                           popliner_certificate **certificate,
-                                           popliner_error *error) {
-    *certificate = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = evaluate_in_turn(analysis, request, first_units, num_cuts, certificate, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -513,13 +507,18 @@ static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
     return status;
 }
 
-static popliner_status solve_replicas_in_turn(popliner_analysis *analysis,
-                                              const popliner_request *request,
-                                              const popliner_replicas_options *options,
-                                              popliner_replicas **replicas, popliner_error *error) {
+popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_replicas_options *options,
+                                                 popliner_replicas **replicas,
+                                                 popliner_error *error) {
     replicas_search s = {.max_bytes = 0};
     const popliner_solver_options *solver = &s.task.solver.options;
-    popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
+    *replicas = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
         status = try_replicas(&s, pl_limits_largest(solver), replicas, error);
     const popliner_replicas *found = status == POPLINER_OK ? *replicas : NULL;
@@ -537,18 +536,5 @@ static popliner_status solve_replicas_in_turn(popliner_analysis *analysis,
         *replicas = NULL;
     }
     free_replicas_search(&s);
-    return status;
-}
-
-popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
-                                                 const popliner_request *request,
-                                                 const popliner_replicas_options *options,
-                                                 popliner_replicas **replicas,
-                                                 popliner_error *error) {
-    *replicas = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = solve_replicas_in_turn(analysis, request, options, replicas, error);
     return pl_analysis_leave(analysis, status);
 }

@@ -138,37 +138,31 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     return status;
 }
 
-static popliner_status load_rest_in_turn(popliner_analysis *analysis,
-                                         const popliner_request *request, popliner_error *error) {
-    popliner_request r;
-    const pl_stage_details *stages;
-    popliner_status status = pl_analysis_load_variables(analysis, error);
-    if (status == POPLINER_OK && request != NULL)
-        status = take_request(request, &r, error);
-    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r) ||
-        pl_is_calibrated(&r.calibration))
-        return status;
-    const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
-    status = pl_analysis_begin(analysis, r.memory_model, error);
-    if (status == POPLINER_OK)
-        status = find_of_ways(analysis, r.memory_model, &pipeline, &stages, error);
-    return status;
-}
-
 popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
                                             const popliner_request *request,
                                             popliner_error *error) {
+    popliner_request r;
+    const pl_stage_details *stages;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = load_rest_in_turn(analysis, request, error);
+    status = pl_analysis_load_variables(analysis, error);
+    if (status == POPLINER_OK && request != NULL)
+        status = take_request(request, &r, error);
+    if (status == POPLINER_OK && request != NULL && analysis->stored != NULL && !is_greedy(&r) &&
+        !pl_is_calibrated(&r.calibration)) {
+        const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
+        status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_LAYERS, error);
+        if (status == POPLINER_OK)
+            status = find_of_ways(analysis, r.memory_model, &pipeline, &stages, error);
+    }
     return pl_analysis_leave(analysis, status);
 }
 
 /* Makes the meter if the stages are not enough. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
-    popliner_status status = pl_analysis_begin(a, request->memory_model, error);
+    popliner_status status = pl_analysis_begin(a, request->memory_model, PL_NEED_LAYERS, error);
     if (status == POPLINER_OK)
         status = find_stored(a, request, stages, error);
     /* if variables are loaded, every stage of the answer is measured again */
@@ -177,22 +171,18 @@ static popliner_status prepare(popliner_analysis *a, const popliner_request *req
     return status;
 }
 
-static popliner_status prepare_in_turn(popliner_analysis *analysis, const popliner_request *request,
-                                       popliner_error *error) {
-    popliner_request r;
-    const pl_stage_details *stages = NULL;
-    popliner_status status = take_request(request, &r, error);
-    return status == POPLINER_OK ? prepare(analysis, &r, &stages, error) : status;
-}
-
 popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
                                           const popliner_request *request, bool for_page,
                                           popliner_error *error) {
+    popliner_request r;
+    const pl_stage_details *stages = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
     status = for_page ? pl_analysis_prepare_page(analysis, request, error)
-                      : prepare_in_turn(analysis, request, error);
+                      : take_request(request, &r, error);
+    if (status == POPLINER_OK && !for_page)
+        status = prepare(analysis, &r, &stages, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -293,13 +283,10 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     if (chooses && what == PL_TO_EVALUATE && r.stage_recomputes != NULL)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "stage_recomputes: not with the recomputation auto; choose another one");
-    if (status == POPLINER_OK && what == PL_TO_EVALUATE && !chooses && analysis->has_variables) {
-        status = pl_analysis_begin(analysis, r.memory_model, error);
-        if (status == POPLINER_OK)
-            status = pl_analysis_make_meter(analysis, r.memory_model, error);
-    } else if (status == POPLINER_OK) {
+    if (status == POPLINER_OK && what == PL_TO_EVALUATE && !chooses && analysis->has_variables)
+        status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error);
+    else if (status == POPLINER_OK)
         status = prepare(analysis, &r, &t->stages, error);
-    }
     if (status != POPLINER_OK)
         return status;
     t->model = r.memory_model;
@@ -520,10 +507,15 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     return measure_ways(t, max_bytes, error);
 }
 
-static popliner_status costs_in_turn(popliner_analysis *analysis, const popliner_request *request,
-                                     popliner_costs **costs, popliner_error *error) {
+popliner_status popliner_analysis_costs(popliner_analysis *analysis,
+                                        const popliner_request *request, popliner_costs **costs,
+                                        popliner_error *error) {
     pl_task t = {0};
-    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
+    *costs = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK && t.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         status = pl_task_keep_if_again(&t, error);
     if (status == POPLINER_OK)
@@ -535,17 +527,6 @@ static popliner_status costs_in_turn(popliner_analysis *analysis, const popliner
         t.costs = NULL;
     }
     pl_task_free(&t);
-    return status;
-}
-
-popliner_status popliner_analysis_costs(popliner_analysis *analysis,
-                                        const popliner_request *request, popliner_costs **costs,
-                                        popliner_error *error) {
-    *costs = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = costs_in_turn(analysis, request, costs, error);
     return pl_analysis_leave(analysis, status);
 }
 

@@ -404,3 +404,37 @@ popliner_status popliner_file_write(const char *path, const void *bytes, size_t 
                       : pl_fail(error, POPLINER_ERROR_OUTPUT, "%s cannot be written: %s", path,
                                 strerror(fault));
 }
+
+/* ---- Reading ---- */
+
+static popliner_status fail_reading(const char *path, const char *what, popliner_error *error) {
+    return errno == ENOMEM ? pl_fail_memory(error, what) : pl_fail_reading(error, path);
+}
+
+popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
+                             popliner_error *error) {
+    enum { MOST_MIB = 256 };
+    char piece[1 << 14];
+    popliner_status status = POPLINER_OK;
+    struct stat info;
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL)
+        return fail_reading(path, what, error);
+    const bool has_end = fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode);
+    const size_t most = has_end ? SIZE_MAX : (size_t)MOST_MIB << 20;
+    size_t count = sizeof piece;
+    while (count == sizeof piece && !text->failed && text->length <= most) {
+        count = fread(piece, 1, sizeof piece, stream);
+        pl_text_append(text, piece, count);
+    }
+    if (text->failed)
+        status = pl_fail_memory(error, what);
+    else if (text->length > most)
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: longer than %d MiB, and not a regular file; store it as a file first",
+                         path, MOST_MIB);
+    else if (ferror(stream))
+        status = fail_reading(path, what, error);
+    (void)fclose(stream); /* it was only read */
+    return status;
+}

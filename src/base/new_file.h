@@ -1,4 +1,4 @@
-/* Writes a file so that it is either complete or unchanged.
+/* Writes a file so that it is either complete or unchanged, and reads whole files.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NEW_FILE_H
@@ -6,6 +6,9 @@
 
 #include <signal.h>
 #include <stddef.h>
+
+#include "base/growth.h"
+#include "popliner/error.h"
 
 /* A file that is being written. A regular file is first written in the same directory, without a
  * name if the system supports that, else under a unique name ("popliner-*.part"), and replaces the
@@ -38,5 +41,11 @@ const char *pl_last_part(const char *path);
 /* Syncs the file to the disk and moves it to its path, then syncs the directory. If `fault` is not
  * 0, or a step fails, removes the file instead. Returns the first fault. */
 int pl_new_file_end(pl_new_file *new_file, int fault);
+
+/* Reads the whole file and adds a NUL; the caller frees text->data, also after a failure. Other
+ * than a regular file, a pipe may be endless: its length is limited. `what` names it if memory is
+ * short. Errors: INPUT, MEMORY. */
+popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
+                             popliner_error *error);
 
 #endif

@@ -4,15 +4,13 @@
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_reader.h"
+#include "base/new_file.h"
 
 void popliner_costs_file_free(popliner_costs_file *callers) {
     pl_costs_file *file = (pl_costs_file *)callers;
@@ -26,42 +24,6 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
     pl_unit_graph_free(&file->own_units);
     free(file->graph.place);
     free(file);
-}
-
-/* Reports errno. */
-static popliner_status fail_reading(const char *path, popliner_error *error) {
-    if (errno == ENOMEM)
-        return pl_fail_memory(error, "the file of costs");
-    return pl_fail_reading(error, path);
-}
-
-/* Reads the whole file and adds a NUL. Other than a regular file, a pipe may be endless: its length
- * is limited. */
-static popliner_status read_text(const char *path, pl_text *text, popliner_error *error) {
-    enum { MOST_MIB = 256 };
-    char piece[1 << 14];
-    popliner_status status = POPLINER_OK;
-    struct stat info;
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL)
-        return fail_reading(path, error);
-    const bool has_end = fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode);
-    const size_t most = has_end ? SIZE_MAX : (size_t)MOST_MIB << 20;
-    size_t count = sizeof piece;
-    while (count == sizeof piece && !text->failed && text->length <= most) {
-        count = fread(piece, 1, sizeof piece, stream);
-        pl_text_append(text, piece, count);
-    }
-    if (text->failed)
-        status = pl_fail_memory(error, "the file of costs");
-    else if (text->length > most)
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: longer than %d MiB, and not a regular file; store it as a file first",
-                         path, MOST_MIB);
-    else if (ferror(stream))
-        status = fail_reading(path, error);
-    (void)fclose(stream); /* it was only read */
-    return status;
 }
 
 popliner_status pl_costs_file_ask(pl_costs_file *file, const char *path, popliner_error *error) {
@@ -175,7 +137,7 @@ popliner_status popliner_costs_file_read(const char *path, const char *text, siz
     *file = NULL;
     if (text != NULL)
         return parse(text, length, path, pipeline, file, error);
-    popliner_status status = read_text(path, &own, error);
+    popliner_status status = pl_file_read(path, "the file of costs", &own, error);
     if (status == POPLINER_OK)
         status = parse(own.data == NULL ? "" : own.data, own.length, path, pipeline, file, error);
     free(own.data);
