@@ -253,45 +253,44 @@ static void bounds_find_what_grew_by_more(void **state) {
          .has_now = true,
          .now = 9},
     };
-    const popliner_growth_bound bounds[] = {
-        {.of = POPLINER_GROWTH_LAYERS, .max_percent = 49.999999},
-        {.of = POPLINER_GROWTH_LAYERS, .max_percent = 50},
-        {.of = POPLINER_GROWTH_TILES, .max_percent = 0},
-        {.of = POPLINER_GROWTH_LARGEST_TILE, .max_percent = 0}};
+    static const double layers[] = {49.999999, 50};
     static const char *const over[][8] = {{"1", "4", "3", "0", "Head", "Tail", NULL},
                                           {"1", "4", "3", "0", NULL}};
-    pl_changes *c = calloc(1, sizeof *c);
-    assert_non_null(c);
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-        pl_changes_add(c, &items[i]);
-    c->deciding = 4;
-    pl_changes_hold(c, bounds, 4);
-    assert_false(c->failed);
-    pl_changes_finish(c);
-    const popliner_changes *info = &c->info;
-    assert_ptr_equal(info->deciding, &info->changes[4]);
-    assert_int_equal(info->num_changes, sizeof items / sizeof *items);
-    assert_int_equal(info->num_bounds, 4);
     for (size_t i = 0; i < 2; i++) {
-        const popliner_growth_bound *r = &info->bounds[i];
-        assert_int_equal(r->of, POPLINER_GROWTH_LAYERS);
-        assert_int_equal(r->num_compared, 8);
+        popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
+        pl_changes *c = calloc(1, sizeof *c);
+        assert_non_null(c);
+        for (size_t k = 0; k < sizeof items / sizeof *items; k++)
+            pl_changes_add(c, &items[k]);
+        c->deciding = 4;
+        input.max_percents[POPLINER_GROWTH_LAYERS] = layers[i];
+        input.max_percents[POPLINER_GROWTH_TILES] = 0;
+        input.max_percents[POPLINER_GROWTH_LARGEST_TILE] = 0;
+        pl_changes_hold(c, input.max_percents);
+        assert_false(c->failed);
+        pl_changes_finish(c);
+        const popliner_changes *info = &c->info;
+        assert_ptr_equal(info->deciding, &info->changes[4]);
+        assert_int_equal(info->num_changes, sizeof items / sizeof *items);
+        assert_memory_equal(info->max_percents, input.max_percents, sizeof input.max_percents);
+        assert_int_equal(info->num_compared[POPLINER_GROWTH_LAYERS], 8);
         size_t k = 0;
         for (; over[i][k] != NULL; k++) {
-            assert_true(k < r->num_exceeded);
-            assert_string_equal(r->exceeded[k]->name, over[i][k]);
+            assert_true(k < info->num_exceeded[POPLINER_GROWTH_LAYERS]);
+            assert_string_equal(info->exceeded[POPLINER_GROWTH_LAYERS][k]->name, over[i][k]);
         }
-        assert_int_equal(r->num_exceeded, k);
+        assert_int_equal(info->num_exceeded[POPLINER_GROWTH_LAYERS], k);
+        /* tiles have another quantity; what decides is less; the others have no limit */
+        assert_int_equal(info->num_compared[POPLINER_GROWTH_TILES], 0);
+        assert_int_equal(info->num_compared[POPLINER_GROWTH_LARGEST_TILE], 1);
+        assert_int_equal(info->num_exceeded[POPLINER_GROWTH_LARGEST_TILE], 0);
+        assert_int_equal(info->num_compared[POPLINER_GROWTH_CYCLES], 0);
+        popliner_changes_free(&c->info);
     }
-    /* tiles have another quantity; what decides is less */
-    assert_int_equal(info->bounds[2].num_compared, 0);
-    assert_int_equal(info->bounds[3].num_compared, 1);
-    assert_int_equal(info->bounds[3].num_exceeded, 0);
     for (int of = 0; of < POPLINER_NUM_GROWTHS; of++)
         assert_non_null(pl_growth_name((popliner_growth)of));
     assert_null(pl_growth_name(POPLINER_NUM_GROWTHS));
     assert_null(pl_growth_name((popliner_growth)-1));
-    popliner_changes_free(&c->info);
 }
 
 /* Tables of facts: group, name, value. */
@@ -387,17 +386,11 @@ static void inputs_are_checked(void **state) {
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_null(changes);
-    popliner_growth_bound bound = {.of = POPLINER_GROWTH_STAGES, .max_percent = 5};
-    input.bounds = &bound;
-    input.num_bounds = 1;
+    input.max_percents[POPLINER_GROWTH_STAGES] = 5;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "stages"));
-    bound.of = POPLINER_NUM_GROWTHS;
-    assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
-    assert_non_null(strstr(error.message, "unknown bound of growth"));
     for (size_t i = 0; i < 2; i++) {
-        bound =
-            (popliner_growth_bound){.of = POPLINER_GROWTH_LAYERS, .max_percent = i == 0 ? -2 : NAN};
+        input.max_percents[POPLINER_GROWTH_LAYERS] = i == 0 ? -2 : NAN;
         assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
         assert_non_null(strstr(error.message, "a bound of growth: "));
     }

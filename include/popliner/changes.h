@@ -57,17 +57,8 @@ typedef struct popliner_change {
     int64_t now;
 } popliner_change;
 
-/* Allows a quantity to grow by at most a percentage of its value before. */
-typedef struct popliner_growth_bound {
-    popliner_growth of;
-    double max_percent;
-    /* The result, in popliner_changes: the quantities of the kind that have a value on both sides,
-     * and [num_exceeded] what grew by more: what grew from 0 first, then by decreasing
-     * percentage. */
-    size_t num_compared;
-    size_t num_exceeded;
-    const popliner_change *const *exceeded;
-} popliner_growth_bound;
+/* A quantity may grow by any percentage. */
+#define POPLINER_ANY_GROWTH (-1)
 
 /* The two sides of a comparison. Begin with POPLINER_CHANGES_INPUT_INIT. */
 typedef struct popliner_changes_input {
@@ -82,16 +73,18 @@ typedef struct popliner_changes_input {
     /* Answers to one request, one of each analysis; NULL: stages are not compared. */
     const popliner_certificate *before_certificate;
     const popliner_certificate *now_certificate;
-    /* [num_bounds] Limits of growth, without results; one quantity may have several. Copied. */
-    const popliner_growth_bound *bounds;
-    size_t num_bounds;
+    /* The percentages of its value before by which each quantity may grow at most, at least 0, or
+     * POPLINER_ANY_GROWTH; by popliner_growth. */
+    double max_percents[POPLINER_NUM_GROWTHS];
     bool has_paths;
 } popliner_changes_input;
 
 #define POPLINER_CHANGES_INPUT_INIT                                                                \
     {                                                                                              \
         sizeof(popliner_changes_input), NULL, NULL, NULL, NULL, POPLINER_MEMORY_MODEL_FULL, NULL,  \
-            NULL, NULL, 0, false                                                                   \
+            NULL, {POPLINER_ANY_GROWTH, POPLINER_ANY_GROWTH, POPLINER_ANY_GROWTH,                  \
+                   POPLINER_ANY_GROWTH, POPLINER_ANY_GROWTH, POPLINER_ANY_GROWTH},                 \
+            false                                                                                  \
     }
 
 /* The results of comparing two analyses, independent of both. Owned by the caller, who reads them
@@ -115,17 +108,21 @@ typedef struct popliner_changes {
     size_t num_settings;
     size_t num_settings_changed; /* where the sides differ, or one has no value */
 
-    /* The result of each bound of the input, compared exactly in millionths of a percent. A
-     * quantity that grows from 0 exceeds any percentage; one that only one side has does not
-     * grow. */
-    const popliner_growth_bound *bounds; /* [num_bounds] */
-    size_t num_bounds;
+    /* The percentages of the input, compared exactly in millionths of a percent, and their results;
+     * without a limit 0 and NULL. A quantity that grows from 0 exceeds any percentage; one that
+     * only one side has does not grow. */
+    double max_percents[POPLINER_NUM_GROWTHS];
+    size_t num_compared[POPLINER_NUM_GROWTHS]; /* the quantities with a value on both sides */
+    /* exceeded[of][num_exceeded[of]]: what grew by more, first from 0, then by decreasing
+     * percentage */
+    size_t num_exceeded[POPLINER_NUM_GROWTHS];
+    const popliner_change *const *exceeded[POPLINER_NUM_GROWTHS];
 } popliner_changes;
 
 /* Compares two analyses. Loads what loaded analyses lack. Warns the listener of `now` about
  * differences that make the numbers less comparable: other bytes per tile, another architecture,
  * another source of cycles. Errors: USAGE (struct_size; no analysis; one certificate alone, or
- * certificates of different memory models; a bound of an unknown quantity, or of stages without
+ * certificates of different memory models; a percentage below 0, or of stages without
  * certificates); INPUT if the tiles cannot be matched: another number of tiles, on all IPUs or on
  * each, or tiles of another single IPU; MEMORY; those of popliner_section_text. Cost: that of the
  * sections TILES, CATEGORIES and LAYERS of each analysis. */

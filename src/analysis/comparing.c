@@ -45,18 +45,14 @@ static popliner_status keep_all(const popliner_changes_input *input, tables *t,
 /* ---- Checking the two sides ---- */
 
 static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
-    for (size_t i = 0; i < input->num_bounds; i++) {
-        if (pl_growth_name(input->bounds[i].of) == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "unknown bound of growth %d",
-                           (int)input->bounds[i].of);
-        if (!(input->bounds[i].max_percent >= 0)) /* also NaN */
+    const double *percents = input->max_percents;
+    for (size_t of = 0; of < POPLINER_NUM_GROWTHS; of++)
+        if (percents[of] != POPLINER_ANY_GROWTH && !(percents[of] >= 0)) /* also NaN */
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "a bound of growth: %g %%; expected at least 0",
-                           input->bounds[i].max_percent);
-        if (input->bounds[i].of == POPLINER_GROWTH_STAGES && input->now_certificate == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "a bound of the growth of stages needs two certificates");
-    }
+                           "a bound of growth: %g %%; expected at least 0", percents[of]);
+    if (percents[POPLINER_GROWTH_STAGES] >= 0 && input->now_certificate == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a bound of the growth of stages needs two certificates");
     return POPLINER_OK;
 }
 
@@ -292,7 +288,7 @@ static popliner_status compare(const popliner_changes_input *input,
         take_side(c, PL_NOW, shown_name(input, input->now_name), &infos[PL_NOW],
                   &t.of[SUMMARY][PL_NOW]);
         add_all(c, &t);
-        pl_changes_hold(c, input->bounds, input->num_bounds);
+        pl_changes_hold(c, input->max_percents);
         status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
     }
     if (status == POPLINER_OK)

@@ -106,8 +106,7 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
 }
 
 /* The fullest tile grew by more. */
-static void tell_growth(session *s, const popliner_changes *changes,
-                        const popliner_growth_bound *bound) {
+static void tell_growth(session *s, const popliner_changes *changes, double max_percent) {
     const popliner_change *d = changes->deciding;
     const char *what = strcmp(d->what, "plan") == 0 ? "the need of the fullest tile of all stages"
                                                     : "the live memory of the fullest tile";
@@ -122,18 +121,17 @@ static void tell_growth(session *s, const popliner_changes *changes,
     if (d->before > 0)
         log_message(&s->log, POPLINER_LEVEL_ERROR,
                     "--fail-on growth=%g%%: %s grew by %.4g %%, from %s to %s bytes.%s",
-                    bound->max_percent, what, percent, before, now, causes);
+                    max_percent, what, percent, before, now, causes);
     else
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--fail-on growth=%g%%: %s grew from nothing to %s bytes.%s",
-                    bound->max_percent, what, now, causes);
+                    "--fail-on growth=%g%%: %s grew from nothing to %s bytes.%s", max_percent, what,
+                    now, causes);
 }
 
 /* Some of what a bound is for grew by more. */
-static void tell_grown(session *s, const popliner_growth_bound *r) {
-    const popliner_change *d = r->exceeded[0];
-    const char *of = popliner_name_of(POPLINER_NAMED_GROWTH, r->of);
-    const char *unit = r->of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
+static void tell_grown(session *s, const popliner_changes *changes, popliner_growth of) {
+    const popliner_change *d = changes->exceeded[of][0];
+    const char *unit = of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
     char share[40] = "from nothing";
     char most[200] = "";
     char before[WORDS_NUMBER_SIZE];
@@ -143,9 +141,9 @@ static void tell_grown(session *s, const popliner_growth_bound *r) {
     if (d->before > 0)
         snprintf(share, sizeof share, "by %.4g %%",
                  ((double)d->now - (double)d->before) / (double)d->before * 100);
-    if (r->of != POPLINER_GROWTH_CYCLES)
-        snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ", r->num_exceeded,
-                 r->num_compared,
+    if (of != POPLINER_GROWTH_CYCLES)
+        snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ",
+                 changes->num_exceeded[of], changes->num_compared[of],
                  strcmp(d->what, "layer") == 0      ? "layer "
                  : strcmp(d->what, "category") == 0 ? "category "
                  : strcmp(d->what, "stage") == 0    ? "stage "
@@ -153,30 +151,33 @@ static void tell_grown(session *s, const popliner_growth_bound *r) {
                                                     : "",
                  d->name);
     log_message(&s->log, POPLINER_LEVEL_ERROR, "--fail-on growth.%s=%g%%: %s%s, from %s to %s %s.",
-                of, r->max_percent, *most == '\0' ? "they grew " : most, share, before, now, unit);
+                popliner_name_of(POPLINER_NAMED_GROWTH, of), changes->max_percents[of],
+                *most == '\0' ? "they grew " : most, share, before, now, unit);
 }
 
 /* With --fail-on growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
-    for (size_t i = 0; i < changes->num_bounds; i++) {
-        const popliner_growth_bound *r = &changes->bounds[i];
-        const bool is_main = r->of == POPLINER_GROWTH_LARGEST_TILE;
+    for (int of = 0; of < POPLINER_NUM_GROWTHS; of++) {
+        const double max_percent = changes->max_percents[of];
+        const bool is_main = of == POPLINER_GROWTH_LARGEST_TILE;
         const popliner_change *d = changes->deciding;
-        s->failed_softly = s->failed_softly || r->num_exceeded > 0;
-        if (is_main && r->num_compared == 0)
+        if (max_percent < 0)
+            continue;
+        s->failed_softly = s->failed_softly || changes->num_exceeded[of] > 0;
+        if (is_main && changes->num_compared[of] == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "--fail-on growth=%g%%: %s has no split, so nothing can be said of growth.",
-                        r->max_percent, d->has_now ? s->options.compare : s->options.profile);
-        else if (r->num_compared == 0)
+                        max_percent, d->has_now ? s->options.compare : s->options.profile);
+        else if (changes->num_compared[of] == 0)
             log_message(
                 &s->log, POPLINER_LEVEL_WARNING,
                 "--fail-on growth.%s=%g%%: there are none on both sides, so nothing can be said "
                 "of growth.",
-                popliner_name_of(POPLINER_NAMED_GROWTH, r->of), r->max_percent);
-        else if (r->num_exceeded > 0 && is_main)
-            tell_growth(s, changes, r);
-        else if (r->num_exceeded > 0)
-            tell_grown(s, r);
+                popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)of), max_percent);
+        else if (changes->num_exceeded[of] > 0 && is_main)
+            tell_growth(s, changes, max_percent);
+        else if (changes->num_exceeded[of] > 0)
+            tell_grown(s, changes, (popliner_growth)of);
     }
 }
 
@@ -188,31 +189,16 @@ static popliner_status make_text(session *s, const void *of, popliner_format for
                : popliner_changes_text(of, format, text, error);
 }
 
-/* Collects the limits of growth. */
-static size_t take_bounds(const options *o, popliner_growth_bound *bounds) {
-    size_t count = 0;
-    for (int i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        if (o->fail_on.growth.percent[i] >= 0)
-            bounds[count++] = (popliner_growth_bound){.of = (popliner_growth)i,
-                                                      .max_percent = o->fail_on.growth.percent[i]};
-    return count;
-}
-
 static popliner_status make_changes(session *s, const session *other, popliner_changes_input *input,
                                     popliner_changes **changes, popliner_error *error) {
-    popliner_growth_bound bounds[POPLINER_NUM_GROWTHS];
     input->before = other->analysis;
     input->now = s->analysis;
     input->before_name = other->options.profile;
     input->now_name = s->options.profile;
     input->has_paths = s->options.paths;
     input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
-    input->bounds = bounds;
-    input->num_bounds = take_bounds(&s->options, bounds);
-    popliner_status status = popliner_changes_create(input, changes, error);
-    input->bounds = NULL; /* which the changes need no longer, and which end here */
-    input->num_bounds = 0;
-    return status;
+    memcpy(input->max_percents, s->options.fail_on.growth.percent, sizeof input->max_percents);
+    return popliner_changes_create(input, changes, error);
 }
 
 popliner_status compare_open(const session *s, session *other, popliner_error *error) {

@@ -267,9 +267,8 @@ void popliner_changes_free(popliner_changes *callers) {
     pl_changes *changes = (pl_changes *)callers;
     if (changes == NULL)
         return;
-    for (size_t i = 0; i < changes->num_bounds; i++)
-        free((void *)changes->bounds[i].exceeded);
-    free(changes->bounds);
+    for (size_t of = 0; of < POPLINER_NUM_GROWTHS; of++)
+        free((void *)callers->exceeded[of]);
     free(changes->settings);
     free(changes->stages);
     free(changes->items);
@@ -296,18 +295,15 @@ static const popliner_change *most_grown(const pl_changes *changes, const char *
 
 void pl_changes_finish(pl_changes *changes) {
     const pl_changes *c = changes;
-    changes->info = (popliner_changes){
-        .changes = c->items,
-        .num_changes = c->count,
-        .num_changed = c->num_changed,
-        .deciding = &c->items[c->deciding],
-        .most_grown_unit = most_grown(c, NULL, "total_bytes"),
-        .most_grown_category = most_grown(c, "category", "variables_bytes"),
-        .num_settings = c->num_settings,
-        .num_settings_changed = c->num_settings_changed,
-        .bounds = c->bounds,
-        .num_bounds = c->num_bounds,
-    };
+    popliner_changes *info = &changes->info;
+    info->changes = c->items;
+    info->num_changes = c->count;
+    info->num_changed = c->num_changed;
+    info->deciding = &c->items[c->deciding];
+    info->most_grown_unit = most_grown(c, NULL, "total_bytes");
+    info->most_grown_category = most_grown(c, "category", "variables_bytes");
+    info->num_settings = c->num_settings;
+    info->num_settings_changed = c->num_settings_changed;
 }
 
 /* ---- settings ---- */
@@ -453,33 +449,28 @@ static int compare_shares(const void *left, const void *right) {
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-static bool hold(const pl_changes *c, popliner_growth_bound *r) {
+static bool hold(pl_changes *c, popliner_growth of) {
+    popliner_changes *info = &c->info;
     const popliner_change **exceeded = NULL;
     size_t capacity = 0;
     for (size_t i = 0; i < c->count; i++) {
-        if (!is_of(c, i, r->of))
+        if (!is_of(c, i, of))
             continue;
-        r->num_compared += c->items[i].has_before && c->items[i].has_now;
-        if (!pl_change_grew(&c->items[i], r->max_percent))
+        info->num_compared[of] += c->items[i].has_before && c->items[i].has_now;
+        if (!pl_change_grew(&c->items[i], info->max_percents[of]))
             continue;
-        if (!pl_grow(&exceeded, &capacity, r->num_exceeded + 1, sizeof *exceeded))
+        if (!pl_grow(&exceeded, &capacity, info->num_exceeded[of] + 1, sizeof *exceeded))
             return false;
-        exceeded[r->num_exceeded++] = &c->items[i];
-        r->exceeded = exceeded;
+        exceeded[info->num_exceeded[of]++] = &c->items[i];
+        info->exceeded[of] = exceeded;
     }
-    if (r->num_exceeded > 0)
-        qsort(exceeded, r->num_exceeded, sizeof *exceeded, compare_shares);
+    if (info->num_exceeded[of] > 0)
+        qsort(exceeded, info->num_exceeded[of], sizeof *exceeded, compare_shares);
     return true;
 }
 
-void pl_changes_hold(pl_changes *changes, const popliner_growth_bound *bounds, size_t num_bounds) {
-    pl_changes *c = changes;
-    c->bounds = pl_new_array(num_bounds, sizeof *c->bounds);
-    c->failed = c->failed || c->bounds == NULL;
-    for (size_t i = 0; !c->failed && i < num_bounds; i++) {
-        c->num_bounds = i + 1;
-        c->bounds[i] =
-            (popliner_growth_bound){.of = bounds[i].of, .max_percent = bounds[i].max_percent};
-        c->failed = !hold(c, &c->bounds[i]);
-    }
+void pl_changes_hold(pl_changes *c, const double max_percents[POPLINER_NUM_GROWTHS]) {
+    memcpy(c->info.max_percents, max_percents, sizeof c->info.max_percents);
+    for (int of = 0; !c->failed && of < POPLINER_NUM_GROWTHS; of++)
+        c->failed = max_percents[of] >= 0 && !hold(c, (popliner_growth)of);
 }

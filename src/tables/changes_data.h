@@ -55,8 +55,6 @@ typedef struct pl_changes {
     pl_setting_change *settings;
     size_t num_settings;
     size_t num_settings_changed;
-    popliner_growth_bound *bounds; /* each with its own list */
-    size_t num_bounds;
     pl_names names;
     bool failed; /* memory ran short */
 } pl_changes;
@@ -84,8 +82,9 @@ void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const
 void pl_changes_add_settings(pl_changes *changes, const pl_sheet *before, const pl_sheet *now);
 bool pl_setting_is_change(const pl_setting_change *setting);
 
-/* Compares all quantities, which must be complete, with the bounds. O(bounds * quantities). */
-void pl_changes_hold(pl_changes *changes, const popliner_growth_bound *bounds, size_t num_bounds);
+/* Compares all quantities, which must be complete, with the limits, into changes->info.
+ * O(limits * quantities). */
+void pl_changes_hold(pl_changes *changes, const double max_percents[POPLINER_NUM_GROWTHS]);
 
 /* Fills changes->info from the other members. */
 void pl_changes_finish(pl_changes *changes);

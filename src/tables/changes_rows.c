@@ -130,15 +130,15 @@ static void put_settings(pl_json *json, const pl_changes *c) {
     pl_put_close(json);
 }
 
-static void put_bound(pl_json *json, const popliner_growth_bound *r) {
+static void put_bound(pl_json *json, const popliner_changes *r, popliner_growth of) {
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "of", pl_growth_name(r->of));
+    pl_put_text(json, "of", pl_growth_name(of));
     pl_put_value(json, "max_percent");
-    pl_text_format(json->text, "%.15g", r->max_percent);
-    pl_put_number(json, "num_compared", r->num_compared);
+    pl_text_format(json->text, "%.15g", r->max_percents[of]);
+    pl_put_number(json, "num_compared", r->num_compared[of]);
     pl_put_open(json, "exceeded", '[');
-    for (size_t i = 0; i < r->num_exceeded; i++) {
-        const popliner_change *d = r->exceeded[i];
+    for (size_t i = 0; i < r->num_exceeded[of]; i++) {
+        const popliner_change *d = r->exceeded[of][i];
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "what", d->what);
         pl_put_text(json, "name", d->name);
@@ -172,9 +172,11 @@ static void put_facts(pl_text *text, const pl_changes *c) {
     pl_put_close(&json);
     pl_put_line(&json);
     pl_put_open(&json, "bounds", '[');
-    for (size_t i = 0; i < c->num_bounds; i++) {
+    for (int of = 0; of < POPLINER_NUM_GROWTHS; of++) {
+        if (!(c->info.max_percents[of] >= 0))
+            continue;
         pl_put_line(&json);
-        put_bound(&json, &c->bounds[i]);
+        put_bound(&json, &c->info, (popliner_growth)of);
     }
     pl_put_close(&json);
     put_settings(&json, c);

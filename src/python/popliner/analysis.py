@@ -654,8 +654,8 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
             bounds: Iterable[Tuple[Union[Growth, str], float]] = (),
             paths: bool = False) -> Changes:
     """Two analyses side by side. With answers to the same request, one of each, stages are
-    compared too. `bounds` say of what no quantity may grow by more than so many percent:
-    ("layers", 5.0). Of names that are paths the answers have the last part; with `paths` all."""
+    compared too. `bounds` say of what no quantity may grow by more than so many percent, of each
+    once: ("layers", 5.0). Of names that are paths the answers have the last part; with `paths` all."""
     for analysis in (before, now):
         if not isinstance(analysis, Analysis):
             raise TypeError(f"{analysis!r} is no Analysis")
@@ -669,11 +669,8 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
     certificates = before._certificate(before_answer), now._certificate(now_answer)
     i.before_certificate, i.now_certificate = (None if it is None else it.value
                                                for it in certificates)
-    given = pairs_of(bounds, "bounds")
-    kept = (c.popliner_growth_bound * max(len(given), 1))(
-        *[c.popliner_growth_bound(member(Growth, of, "of a bound"), real(percent, "a bound"))
-          for of, percent in given])
-    i.bounds, i.num_bounds = kept, len(given)
+    for of, percent in pairs_of(bounds, "bounds"):
+        i.max_percents[member(Growth, of, "of a bound")] = real(percent, "a bound")
     return Changes(make(library.popliner_changes_create, ctypes.byref(i),
                         free=library.popliner_changes_free, turn=Turn(),
                         turns=tuple(it.turn for it in held)))

@@ -16,7 +16,7 @@ from . import records as r
 from ._calling import (Handle, Owner, Path, call, file_name, make_text, real, screen,
                        text)
 from ._library import begin, library
-from .enums import Format, Recompute, Schedule, Accumulators
+from .enums import Format, Growth, Recompute, Schedule, Accumulators
 from .request import Calibration, Request, calibration_of, taken
 
 
@@ -36,7 +36,7 @@ class Changes(Owner, Sequence[r.Change]):
         self.num_settings_changed: int = info.num_settings_changed
         #: what each of the bounds found
         self.bounds: Tuple[r.BoundResult, ...] = tuple(
-            map(r.bound_of, r.first(info.bounds, info.num_bounds)))
+            r.bound_of(info, of) for of in Growth if info.max_percents[of] >= 0)
         #: the quantity that says whether the model got larger
         self.deciding: r.Change = r.change_of(info.deciding.contents)
 

@@ -543,6 +543,7 @@ def change_of(change: Any) -> Change:
                 now=change.now if change.has_now else None)
 
 
-def bound_of(b: Any) -> BoundResult:
-    return BoundResult(Growth(b.of), b.max_percent, b.num_compared,
-                       tuple(change_of(b.exceeded[i].contents) for i in range(b.num_exceeded)))
+def bound_of(b: Any, of: Growth) -> BoundResult:
+    return BoundResult(of, b.max_percents[of], b.num_compared[of],
+                       tuple(change_of(b.exceeded[of][i].contents)
+                             for i in range(b.num_exceeded[of])))
