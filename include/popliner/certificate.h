@@ -33,11 +33,6 @@ typedef struct popliner_certificate {
      * limit. NULL without a profile. */
     const popliner_stage_detail *details;
     const popliner_verdict *verdicts;
-    /* All messages about the answer, one or more sentences each: warnings about the profile, the
-     * request and the search; the proof, the bottleneck, why nothing fits and what would help; then
-     * those that were added. The command's log, JSON and pages all use this list. */
-    const popliner_message *messages; /* [num_messages], valid until a message is added */
-    size_t num_messages;
     /* The most tokens more that the caches of every IPU have room for within the limits, where the
      * costs are of a file that says what a token takes ("kv"), and the IPU that has least room;
      * UINT64_MAX if the costs do not say, or nothing limits any of these IPUs. */
@@ -88,6 +83,14 @@ void popliner_certificate_free(popliner_certificate *certificate);
 popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
                                                  popliner_level level, const char *text,
                                                  popliner_error *error);
+
+/* Passes the messages about the answer to a listener, one or more sentences each: warnings about
+ * the profile, the request and the search; the proof, the bottleneck, why nothing fits and what
+ * would help; then those that were added. The command's log, JSON and pages all have them. Unless
+ * `all`, leaves those out that a listener got when they were created. Errors: USAGE (struct_size).
+ * O(messages). */
+popliner_status popliner_certificate_tell(const popliner_certificate *certificate, bool all,
+                                          const popliner_listener *listener, popliner_error *error);
 
 /* The forms in which a certificate can be written. */
 typedef enum popliner_certificate_form {

@@ -68,13 +68,6 @@ typedef enum popliner_level {
     POPLINER_LEVEL_ERROR,   /* the input is inconsistent; work goes on as well as possible */
 } popliner_level;
 
-/* A message that is stored with its subject. */
-typedef struct popliner_message {
-    popliner_level level;
-    const char *text; /* as passed to listeners */
-    bool is_told;     /* a listener got it when it was created */
-} popliner_message;
-
 /* Begin with POPLINER_LISTENER_INIT. */
 typedef struct popliner_listener {
     size_t struct_size;

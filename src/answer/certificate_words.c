@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/sheet.h"
+#include "base/structs.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
@@ -566,11 +567,8 @@ void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text) 
     add_unknown(certificate, text);
 }
 
-/* Makes the list of all that is to be said. */
 /* Errors: MEMORY where not all messages are there. */
-static popliner_status tell_messages(pl_certificate *c, popliner_error *error) {
-    c->info.messages = c->messages.items;
-    c->info.num_messages = c->messages.count;
+static popliner_status check_messages(const pl_certificate *c, popliner_error *error) {
     return c->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
 }
 
@@ -604,7 +602,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         free(text.data);
     }
     c->num_own_messages = c->messages.count - c->first_own_message;
-    return tell_messages(c, error);
+    return check_messages(c, error);
 }
 
 popliner_status popliner_certificate_add_message(popliner_certificate *callers,
@@ -615,7 +613,19 @@ popliner_status popliner_certificate_add_message(popliner_certificate *callers,
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
                        (int)level);
     pl_messages_add(&certificate->messages, level, text, false);
-    return tell_messages(certificate, error);
+    return check_messages(certificate, error);
+}
+
+popliner_status popliner_certificate_tell(const popliner_certificate *certificate, bool all,
+                                          const popliner_listener *listener,
+                                          popliner_error *error) {
+    const pl_messages *m = &pl_certificate_of(certificate)->messages;
+    popliner_listener own = POPLINER_LISTENER_INIT;
+    popliner_status status = pl_struct_take(&own, sizeof own, listener, "popliner_listener", error);
+    for (size_t i = 0; status == POPLINER_OK && own.message != NULL && i < m->count; i++)
+        if (all || !m->items[i].is_told)
+            own.message(own.user, m->items[i].level, m->items[i].text);
+    return status;
 }
 
 static void add_text(const pl_certificate *c, pl_text *text) {

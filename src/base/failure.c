@@ -156,7 +156,7 @@ static void add(pl_messages *m, popliner_level level, const char *text, size_t l
         m->failed = true;
         return;
     }
-    m->items[m->count++] = (popliner_message){level, copy, is_told};
+    m->items[m->count++] = (pl_message){level, copy, is_told};
 }
 
 void pl_messages_add(pl_messages *messages, popliner_level level, const char *text, bool is_told) {
@@ -173,7 +173,7 @@ void pl_messages_add_lines(pl_messages *messages, popliner_level level, const ch
 
 void pl_messages_clear(pl_messages *messages) {
     for (size_t i = 0; i < messages->count; i++)
-        free((void *)messages->items[i].text);
+        free(messages->items[i].text);
     free(messages->items);
     *messages = (pl_messages){0};
 }

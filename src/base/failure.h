@@ -65,10 +65,17 @@ void pl_step(const popliner_listener *listener, const char *task, double start_s
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+/* A message that is stored with its subject. */
+typedef struct pl_message {
+    popliner_level level;
+    char *text;   /* owned; as passed to listeners */
+    bool is_told; /* a listener got it when it was created */
+} pl_message;
+
 /* Stored messages, so that an answer contains what was logged about it. Zero-initialise; free with
  * pl_messages_clear. */
 typedef struct pl_messages {
-    popliner_message *items; /* texts are owned */
+    pl_message *items;
     size_t count;
     size_t capacity;
     bool failed; /* memory was short: some messages are missing */

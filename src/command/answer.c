@@ -313,11 +313,15 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
 }
 
 /* Logs what the certificate says and the listener was not told. */
+static void log_untold(void *user, popliner_level level, const char *text) {
+    log_message(user, level, "%s", text);
+}
+
 static void log_messages(session *s, const popliner_certificate *certificate) {
-    for (size_t i = 0; i < certificate->num_messages; i++)
-        if (!certificate->messages[i].is_told)
-            log_message(&s->log, certificate->messages[i].level, "%s",
-                        certificate->messages[i].text);
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    listener.user = &s->log;
+    listener.message = log_untold;
+    popliner_certificate_tell(certificate, false, &listener, NULL);
 }
 
 static popliner_status say_warnings(const session *s, popliner_certificate *certificate,

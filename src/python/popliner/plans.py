@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 
 from . import _declared as c
 from . import _html
-from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, file_name, make_text,
-                       member, number, screen, size, structure_at, text)
+from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, decoded, file_name,
+                       make_text, member, number, screen, size, structure_at, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Named, Need, Objective, PageWord, PlanStatus,
                     ProgramFormat, Proof, Verdict)
@@ -130,7 +130,6 @@ class Message(NamedTuple):
 
     level: Level
     text: str
-    is_told: bool  #: a listener got it when it was created
 
 
 class Answer(Plan, Owner):
@@ -162,8 +161,16 @@ class Answer(Plan, Owner):
 
     @staticmethod
     def _messages(handle: Handle) -> Tuple[Message, ...]:
-        info = handle.read(c.popliner_certificate)
-        return all_of(Message, info.messages, info.num_messages)
+        found: List[Message] = []
+
+        def note(_user: Any, level: int, message: bytes) -> None:
+            found.append(Message(Level(level), decoded(message)))
+
+        listener = begin(c.popliner_listener)
+        listener.message = c.popliner_listener_message(note)
+        call(library.popliner_certificate_tell, handle.pointer, True, ctypes.byref(listener),
+             turns=(handle.turn,))
+        return tuple(found)
 
     def close(self) -> None:
         """Frees the certificate; the plan stays."""
