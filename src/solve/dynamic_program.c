@@ -368,59 +368,19 @@ static popliner_status walk(const program *p, size_t num_stages, uint64_t budget
                    "the tables of the dynamic program are inconsistent at unit %zu", unit);
 }
 
-/* The best split so far. */
-typedef struct best {
-    pl_split *split;
-    uint64_t cut_bytes;
-} best;
-
-static uint64_t sum_cuts(const pl_problem *problem, const pl_split *split) {
-    uint64_t sum = 0;
-    for (size_t stage = 1; stage < split->num_stages; ++stage)
-        sum = pl_add_cut_bytes(sum, popliner_costs_cut(problem->costs, split->first_units[stage]));
-    return sum;
-}
-
-/* True if a split is better for the goal than the best one. */
-static bool is_better(const pl_problem *problem, pl_goal goal, const pl_split *split,
-                      const best *b) {
-    if (split->num_stages == 0 || b->split->num_stages == 0)
-        return split->num_stages > 0;
-    switch (goal) {
-    case PL_GOAL_FEWEST_CUT_BYTES:
-        return sum_cuts(problem, split) < b->cut_bytes;
-    case PL_GOAL_FEWEST_STAGES:
-        return split->num_stages < b->split->num_stages;
-    case PL_GOAL_ANY:
-    case PL_GOAL_EARLIEST_CUTS:
-        break;
-    }
-    return goal == PL_GOAL_EARLIEST_CUTS && pl_split_compare(split, b->split) < 0;
-}
-
-static void keep_better(const pl_problem *problem, pl_goal goal, pl_split *split, best *b) {
-    if (is_better(problem, goal, split, b)) {
-        b->cut_bytes = sum_cuts(problem, split);
-        pl_split_move(b->split, split);
-    }
-    pl_split_clear(split);
-}
-
 /* Follows the row of num_stages stages if it is within the budget; keeps the split if it is
  * better. */
-static popliner_status take(program *p, size_t num_stages, best *b, popliner_error *error) {
+static popliner_status take(program *p, size_t num_stages, pl_split *best, popliner_error *error) {
     uint64_t least = rest_of(p, num_stages, 0)[0];
     uint64_t budget = p->counts ? num_stages : p->limits.max_cut_bytes;
     if (least == NO_SPLIT || least > budget)
-        return POPLINER_OK;
-    if (p->goal == PL_GOAL_FEWEST_CUT_BYTES && b->split->num_stages > 0 && least >= b->cut_bytes)
         return POPLINER_OK;
     if (p->goal == PL_GOAL_FEWEST_CUT_BYTES || (p->counts && p->goal == PL_GOAL_FEWEST_STAGES))
         budget = least;
     pl_split split = {0};
     popliner_status status = walk(p, num_stages, budget, &split, error);
-    if (status == POPLINER_OK)
-        keep_better(p->problem, p->goal, &split, b);
+    if (status == POPLINER_OK && pl_split_is_better(p->problem, p->goal, &split, best))
+        pl_split_move(best, &split);
     pl_split_clear(&split);
     return status;
 }
@@ -442,7 +402,7 @@ static popliner_status find_fewest(program *p, size_t *num_stages, popliner_erro
 }
 
 /* Solves for at most max_stages stages, with one set of rows. */
-static popliner_status solve_up_to(program *p, best *b, popliner_error *error) {
+static popliner_status solve_up_to(program *p, pl_split *best, popliner_error *error) {
     size_t num_stages = p->max_stages;
     popliner_status status = fill_plain(p, p->max_stages - p->num_special, error);
     if (status != POPLINER_OK || p->is_stopped)
@@ -455,11 +415,11 @@ static popliner_status solve_up_to(program *p, best *b, popliner_error *error) {
         status = fill_special(p, num_stages, error);
     if (status != POPLINER_OK || p->is_stopped)
         return status;
-    return take(p, num_stages, b, error);
+    return take(p, num_stages, best, error);
 }
 
 /* Solves for exactly m stages, for one m after another. */
-static popliner_status solve_each(program *p, best *b, popliner_error *error) {
+static popliner_status solve_each(program *p, pl_split *best, popliner_error *error) {
     for (size_t m = p->problem->min_stages; m <= p->max_stages; ++m) {
         if (range_of(p, m).first > 0)
             continue;
@@ -469,7 +429,7 @@ static popliner_status solve_each(program *p, best *b, popliner_error *error) {
             status = fill_special(p, m, error);
         if (status != POPLINER_OK || p->is_stopped)
             return status;
-        status = take(p, m, b, error);
+        status = take(p, m, best, error);
         /* more stages are no better; but a split from another window does not prove that */
         if (status != POPLINER_OK || is_enough(p, rest_of(p, m, 0)))
             return status;
@@ -477,67 +437,33 @@ static popliner_status solve_each(program *p, best *b, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Solves within limits, with new rows. */
-static popliner_status solve_within(const program *asked, const pl_limits *limits, best *b,
-                                    bool *is_stopped, popliner_error *error) {
+/* Solves within limits, with new rows. A pl_windows_function. */
+static popliner_status solve_within(void *user, const pl_limits *limits, pl_split *best,
+                                    bool *is_over, popliner_error *error) {
+    const program *asked = user;
     program p = {
         .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
+    *is_over = pl_stop_is_wanted(asked->stop);
+    if (*is_over)
+        return POPLINER_OK;
     popliner_status status = prepare(&p, error);
     if (status == POPLINER_OK && p.max_stages > 0) {
         status = begin_rows(&p, error);
         if (status == POPLINER_OK)
-            status = p.is_exact ? solve_each(&p, b, error) : solve_up_to(&p, b, error);
+            status = p.is_exact ? solve_each(&p, best, error) : solve_up_to(&p, best, error);
     }
-    *is_stopped = p.is_stopped;
+    *is_over = p.is_stopped;
     free_program(&p);
-    return status;
-}
-
-/* Finds the best split with at most this spread. */
-static popliner_status solve_spread(const program *asked, const pl_filter *filter, best *b,
-                                    bool *is_stopped, popliner_error *error) {
-    uint64_t width = filter->max_spread;
-    pl_windows windows = PL_WINDOWS_INIT;
-    pl_split split = {0};
-    popliner_status status = POPLINER_OK;
-    while (status == POPLINER_OK && !windows.is_over && !*is_stopped) {
-        pl_limits window = pl_windows_limits(&windows, width, filter);
-        best found = {&split, 0};
-        pl_objective_values values = {0};
-        status = solve_within(asked, &window, &found, is_stopped, error);
-        if (status == POPLINER_OK && split.num_stages > 0)
-            status = pl_split_evaluate(asked->problem, &split, &values, NULL, error);
-        if (status != POPLINER_OK || *is_stopped)
-            break;
-        bool of_cycles = filter->spread_is_of_cycles;
-        if (is_better(asked->problem, asked->goal, &split, b) &&
-            pl_objective_values_spread(&values, of_cycles) > width) {
-            pl_windows_narrow(&windows, width, of_cycles ? values.cycles : values.peak_bytes);
-        } else {
-            keep_better(asked->problem, asked->goal, &split, b);
-            pl_windows_skip(&windows, width);
-            if (asked->goal == PL_GOAL_ANY && b->split->num_stages > 0)
-                break;
-        }
-        pl_split_clear(&split);
-        *is_stopped = pl_stop_is_wanted(asked->stop);
-    }
-    pl_split_clear(&split);
     return status;
 }
 
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {
-    const program asked = {.problem = problem, .stop = stop, .goal = goal};
-    const pl_limits *only = pl_filter_only_limits(filter);
-    best b = {split, 0};
+    program asked = {.problem = problem, .stop = stop, .goal = goal};
     *is_stopped = false;
-    if (problem->max_stages < problem->min_stages)
-        return POPLINER_OK;
-    popliner_status status = only != NULL ? solve_within(&asked, only, &b, is_stopped, error)
-                                          : solve_spread(&asked, filter, &b, is_stopped, error);
-    if (status != POPLINER_OK || *is_stopped)
-        pl_split_clear(split);
-    return status;
+    return problem->max_stages < problem->min_stages
+               ? POPLINER_OK
+               : pl_windows_find(problem, filter, goal, solve_within, &asked, split, is_stopped,
+                                 error);
 }

@@ -54,6 +54,10 @@ uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes);
  * popliner/replicas.h. 0 without a bandwidth. */
 uint64_t pl_reduce_cycles(popliner_bandwidth bandwidth, size_t num_replicas, uint64_t bytes);
 
+/* Returns the most bytes whose all-reduce takes at most so many cycles, which must be enough for
+ * none. */
+uint64_t pl_most_reduced(popliner_bandwidth bandwidth, size_t num_replicas, uint64_t max_cycles);
+
 /* Finds the links of the first num_places places of a pipeline, by the device map of the options.
  * Errors: MEMORY. O(places * links + units * different bandwidths). */
 popliner_status pl_links_find(pl_links *links, const popliner_costs *costs,

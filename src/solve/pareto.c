@@ -6,7 +6,6 @@
 #include "solve/options.h"
 #include "solve/search.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 typedef struct pl_pareto {
@@ -52,9 +51,7 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
 static popliner_status choose(pl_solving *solving, popliner_plan *plan, popliner_error *error) {
     const pl_problem *p = &solving->problem;
     popliner_solver_options o = *p->options;
-    const double left = solving->stop.deadline_seconds - pl_clock_seconds();
-    if (isfinite(left))
-        o.time_limit_seconds = left > 0.001 ? left : 0.001;
+    pl_stop_limit(&solving->stop, &o);
     o.without_reasons = true;
     popliner_status status = pl_choices_solve(pl_costs_of_any_split(p->costs), p->costs->choices,
                                               &o, &solving->search.filter, plan, error);

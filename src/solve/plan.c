@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,20 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/plan.h"
+
+pl_stop pl_stop_of(const popliner_solver_options *options) {
+    return (pl_stop){.deadline_seconds = options->time_limit_seconds > 0.0
+                                             ? pl_clock_seconds() + options->time_limit_seconds
+                                             : INFINITY,
+                     .should_stop = options->should_stop,
+                     .user = options->should_stop_user};
+}
+
+void pl_stop_limit(const pl_stop *stop, popliner_solver_options *options) {
+    const double left = stop->deadline_seconds - pl_clock_seconds();
+    if (isfinite(left))
+        options->time_limit_seconds = left > 0.001 ? left : 0.001;
+}
 
 void pl_split_clear(pl_split *split) {
     free(split->first_units);
@@ -35,11 +50,36 @@ void pl_split_move(pl_split *to, pl_split *from) {
     *from = (pl_split){0};
 }
 
-int pl_split_compare(const pl_split *a, const pl_split *b) {
+uint64_t pl_split_cut_bytes(const pl_problem *problem, const pl_split *split) {
+    uint64_t sum = 0;
+    for (size_t stage = 1; stage < split->num_stages; ++stage)
+        sum = pl_add_cut_bytes(sum, popliner_costs_cut(problem->costs, split->first_units[stage]));
+    return sum;
+}
+
+/* Returns -1, 0 or 1: the order of the cuts, as in popliner/solver.h. */
+static int compare_cuts(const pl_split *a, const pl_split *b) {
     for (size_t i = 1; i < a->num_stages && i < b->num_stages; ++i)
         if (a->first_units[i] != b->first_units[i])
             return a->first_units[i] < b->first_units[i] ? -1 : 1;
     return (a->num_stages > b->num_stages) - (a->num_stages < b->num_stages);
+}
+
+bool pl_split_is_better(const pl_problem *problem, pl_goal goal, const pl_split *split,
+                        const pl_split *other) {
+    if (split->num_stages == 0 || other->num_stages == 0)
+        return split->num_stages > 0;
+    switch (goal) {
+    case PL_GOAL_FEWEST_CUT_BYTES:
+        return pl_split_cut_bytes(problem, split) < pl_split_cut_bytes(problem, other);
+    case PL_GOAL_FEWEST_STAGES:
+        return split->num_stages < other->num_stages;
+    case PL_GOAL_EARLIEST_CUTS:
+        return compare_cuts(split, other) < 0;
+    case PL_GOAL_ANY:
+        break;
+    }
+    return false;
 }
 
 popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split,
@@ -99,6 +139,51 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
         pl_objective_values_add(values, load);
     }
     free(stages);
+    return status;
+}
+
+/* Finds the best split with at most the spread of the filter. */
+static popliner_status find_within_spread(const pl_problem *problem, const pl_filter *filter,
+                                          pl_goal goal, pl_windows_function *find, void *user,
+                                          pl_split *best, bool *is_over, popliner_error *error) {
+    const uint64_t width = filter->max_spread;
+    const bool of_cycles = filter->spread_is_of_cycles;
+    pl_windows windows = PL_WINDOWS_INIT;
+    pl_split split = {0};
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && !windows.is_over && !*is_over) {
+        const pl_limits window = pl_windows_limits(&windows, width, filter);
+        pl_objective_values values = {0};
+        pl_split_clear(&split);
+        status = find(user, &window, &split, is_over, error);
+        if (status == POPLINER_OK && split.num_stages > 0)
+            status = pl_split_evaluate(problem, &split, &values, NULL, error);
+        if (status != POPLINER_OK || *is_over)
+            break;
+        const bool is_better = pl_split_is_better(problem, goal, &split, best);
+        if (is_better && pl_objective_values_spread(&values, of_cycles) > width) {
+            pl_windows_narrow(&windows, width, of_cycles ? values.cycles : values.peak_bytes);
+            continue;
+        }
+        if (is_better)
+            pl_split_move(best, &split);
+        if (goal == PL_GOAL_ANY && best->num_stages > 0)
+            break;
+        pl_windows_skip(&windows, width);
+    }
+    pl_split_clear(&split);
+    return status;
+}
+
+popliner_status pl_windows_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+                                pl_windows_function *find, void *user, pl_split *split,
+                                bool *is_over, popliner_error *error) {
+    const pl_limits *only = pl_filter_only_limits(filter);
+    popliner_status status =
+        only != NULL ? find(user, only, split, is_over, error)
+                     : find_within_spread(problem, filter, goal, find, user, split, is_over, error);
+    if (status != POPLINER_OK || *is_over)
+        pl_split_clear(split);
     return status;
 }
 

@@ -8,6 +8,12 @@
 #include "solve/problem.h"
 #include "solve/stop.h"
 
+/* Returns when a solve with these options stops, if it begins now. */
+pl_stop pl_stop_of(const popliner_solver_options *options);
+
+/* Sets the time limit of the options to the time that is left, at least a millisecond. */
+void pl_stop_limit(const pl_stop *stop, popliner_solver_options *options);
+
 /* ---- plans ---- */
 
 /* Makes a plan without stages: INFEASIBLE, obstacle UNKNOWN. Free with popliner_plan_free. Errors:
@@ -59,8 +65,13 @@ popliner_status pl_split_copy(pl_split *to, const pl_split *from, popliner_error
 /* Moves `from`, which becomes empty, to *to, whose old content it frees. */
 void pl_split_move(pl_split *to, pl_split *from);
 
-/* Returns -1, 0 or 1: the order of the cuts, as in popliner/solver.h. */
-int pl_split_compare(const pl_split *a, const pl_split *b);
+/* Returns the bytes over the cuts of a split. O(stages). */
+uint64_t pl_split_cut_bytes(const pl_problem *problem, const pl_split *split);
+
+/* True if a split, which may be empty, is better for the goal than another one; any is better than
+ * none. O(stages). */
+bool pl_split_is_better(const pl_problem *problem, pl_goal goal, const pl_split *split,
+                        const pl_split *other);
 
 /* Returns a stage as an interval. */
 popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split, size_t stage);
@@ -71,6 +82,17 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error);
+
+/* Finds the best split for the goal within limits. Sets *is_over if it could not end. */
+typedef popliner_status pl_windows_function(void *user, const pl_limits *limits, pl_split *split,
+                                            bool *is_over, popliner_error *error);
+
+/* Finds the best split within the filter by a function for limits: with a max_spread it asks for
+ * one block of smallest values after another (see pl_windows). *split must be empty, and stays empty
+ * if there is none, or if *is_over. Errors: MEMORY, those of `find` and of pl_split_evaluate. */
+popliner_status pl_windows_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+                                pl_windows_function *find, void *user, pl_split *split,
+                                bool *is_over, popliner_error *error);
 
 /* Fills the stages and totals of an empty plan; not status, values and infeasibility. Errors: those
  * of pl_split_evaluate. */

@@ -2,7 +2,6 @@
 #include "popliner/replicas.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,9 +108,7 @@ static popliner_status begin_search(pl_replicas_search *s, popliner_error *error
         if (objectives[i] != POPLINER_OBJECTIVE_CYCLES &&
             s->num_objectives < POPLINER_NUM_OBJECTIVES)
             s->objectives[s->num_objectives++] = objectives[i];
-    s->deadline_seconds = s->solver.time_limit_seconds > 0.0
-                              ? pl_clock_seconds() + s->solver.time_limit_seconds
-                              : INFINITY;
+    s->stop = pl_stop_of(&s->solver);
     if (s->options.pipeline != NULL)
         s->pipeline = *s->options.pipeline;
     s->device_map = pl_arrays_new(&s->arrays, s->num_units, sizeof *s->device_map);

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/replicas_search.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/failure.h"
@@ -109,12 +108,9 @@ popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_r
 popliner_status pl_replicas_solve_within(pl_replicas_search *s, popliner_solver_options *o,
                                          const pl_filter *filter, popliner_plan **plan,
                                          popliner_error *error) {
-    double left = s->deadline_seconds - pl_clock_seconds();
     *plan = NULL;
-    if (isfinite(left))
-        o->time_limit_seconds = left;
-    s->is_stopped = s->is_stopped || left <= 0.0 ||
-                    (o->should_stop != NULL && o->should_stop(o->should_stop_user));
+    pl_stop_limit(&s->stop, o);
+    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
     if (s->is_stopped)
         return POPLINER_OK;
     if (filter == NULL)
@@ -263,15 +259,9 @@ uint64_t pl_replicas_share(const pl_replicas_search *s, size_t num_replicas) {
 
 uint64_t pl_replicas_most_reduced(const pl_replicas_search *s, size_t num_replicas,
                                   uint64_t reduce_cycles) {
-    uint64_t most = UINT64_MAX;
-    for (uint64_t least = 0; least < most;) {
-        uint64_t middle = most - (most - least) / 2;
-        if (pl_replicas_reduce_cycles(s, num_replicas, middle) <= reduce_cycles)
-            least = middle;
-        else
-            most = middle - 1;
-    }
-    return most;
+    const popliner_replicas_options *o = &s->options;
+    return pl_most_reduced((popliner_bandwidth){o->bandwidth_bytes, o->bandwidth_cycles},
+                           num_replicas, reduce_cycles);
 }
 
 /* True if a plan is better in the objectives after the cycles. */
@@ -347,13 +337,8 @@ static uint64_t reduce_stages(void *user, const popliner_interval *stages, size_
                                      r->s->parameters(r->s->parameters_user, stages, num_stages));
 }
 
-pl_stop pl_replicas_stop(const pl_replicas_search *s) {
-    return (pl_stop){s->deadline_seconds, s->solver.should_stop, s->solver.should_stop_user, NULL};
-}
-
 pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
-                                      const pl_replicas_walk *w, const popliner_solver_options *o,
-                                      const pl_stop *stop) {
+                                      const pl_replicas_walk *w, const popliner_solver_options *o) {
     const pl_replicas_search *s = reduced->s;
     const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
     return (pl_step_question){
@@ -364,7 +349,7 @@ pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
         .user = (void *)reduced,
         .least_after = pl_replicas_reduce_cycles(s, reduced->num_replicas, w->least_bytes),
         .max_cycles = UINT64_MAX,
-        .stop = stop,
+        .stop = &s->stop,
     };
 }
 
@@ -418,18 +403,17 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     o.objectives = pl_objectives_of(&s->solver, &o.num_objectives);
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
-    const pl_stop stop = pl_replicas_stop(s);
     const popliner_plan *starts[1 + PL_MOST_FIXED] = {w->first};
     for (size_t i = 0; i < PL_MOST_FIXED && s->way == 0; ++i)
         starts[i + 1] = s->starts[i];
-    pl_step_question question = pl_replicas_question(&reduced, w, &o, &stop);
+    pl_step_question question = pl_replicas_question(&reduced, w, &o);
     question.starts = starts;
     question.num_starts = sizeof starts / sizeof *starts;
     if (best->num_replicas > 0)
         question.max_cycles = pl_ratio_up(above, 3, below, 2);
     pl_step_answer found;
     status = pl_step_search(&question, &s->work, &found, error);
-    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&stop);
+    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
     bound.step_cycles = pl_larger(found.bound_cycles, bound.step_cycles);
     if (status == POPLINER_OK && !found.is_proven && pl_replicas_compare(&bound, open) > 0)
         *open = bound;

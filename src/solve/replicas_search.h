@@ -53,7 +53,7 @@ typedef struct pl_replicas_search {
     pl_arrays arrays;
     size_t *device_map;          /* [num_units] */
     popliner_interval *together; /* [num_units] */
-    double deadline_seconds;
+    pl_stop stop;
     bool is_stopped;
     popliner_pipeline pipeline;         /* if steps are simulated: with the current micro-batches */
     size_t num_lengths;                 /* of pipelines */
@@ -108,9 +108,6 @@ popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *
                                        uint64_t micro_batches, const char **obstacle,
                                        popliner_error *error);
 
-/* Returns the stop of the search. */
-pl_stop pl_replicas_stop(const pl_replicas_search *s);
-
 /* The all-reduce of a number of replicas. */
 typedef struct pl_replicas_reduction {
     const pl_replicas_search *s;
@@ -119,8 +116,7 @@ typedef struct pl_replicas_reduction {
 
 /* Returns a question about steps of any length, without starts. */
 pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
-                                      const pl_replicas_walk *w, const popliner_solver_options *o,
-                                      const pl_stop *stop);
+                                      const pl_replicas_walk *w, const popliner_solver_options *o);
 
 /* Returns the candidate of an answer, whose plan it takes. */
 popliner_replicas_candidate pl_replicas_take(const pl_replicas_reduction *reduced,

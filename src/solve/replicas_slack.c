@@ -145,12 +145,11 @@ static popliner_status simulate(const question *q, const popliner_plan *relaxed,
     pl_replicas_search *s = c->s;
     const pl_replicas_reduction reduced = {s, q->e->num_replicas};
     popliner_solver_options o = pl_replicas_options_of(s, &q->walk);
-    const pl_stop stop = pl_replicas_stop(s);
     const popliner_plan *starts[] = {q->e->found.plan, q->e->start, relaxed};
     pl_step_answer answer;
     o.objectives = &q->objective;
     o.num_objectives = 1;
-    pl_step_question asked = pl_replicas_question(&reduced, &q->walk, &o, &stop);
+    pl_step_question asked = pl_replicas_question(&reduced, &q->walk, &o);
     asked.max_cycles = q->e->max_cycles;
     asked.starts = starts;
     asked.num_starts = sizeof starts / sizeof *starts;
@@ -158,7 +157,7 @@ static popliner_status simulate(const question *q, const popliner_plan *relaxed,
     asked.least_value =
         relaxed->status == POPLINER_PLAN_OPTIMAL ? value_of(q->objective, relaxed) : 0;
     popliner_status status = pl_step_search(&asked, &s->work, &answer, error);
-    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&stop);
+    s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
     c->is_proven = c->is_proven && answer.is_proven;
     if (status == POPLINER_OK && answer.plan != NULL)
         *found = pl_replicas_take(&reduced, &q->walk, &answer);

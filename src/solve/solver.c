@@ -10,7 +10,6 @@
 #include "solve/plan.h"
 #include "solve/search.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Checks what follows from the options and the costs together. */
@@ -31,15 +30,6 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
     return POPLINER_OK;
 }
 
-static pl_stop stop_of(const popliner_solver_options *options) {
-    pl_stop stop = {.deadline_seconds = INFINITY,
-                    .should_stop = options->should_stop,
-                    .user = options->should_stop_user};
-    if (options->time_limit_seconds > 0.0)
-        stop.deadline_seconds = pl_clock_seconds() + options->time_limit_seconds;
-    return stop;
-}
-
 /* Makes the plan of the best split that the search found. */
 static popliner_status finish(const pl_search *search, popliner_plan *plan, popliner_error *error) {
     popliner_status status = pl_plan_fill(search->problem, &search->split,
@@ -56,7 +46,7 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
 popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *costs,
                                  const popliner_solver_options *options, popliner_error *error) {
     pl_search *search = &solving->search;
-    solving->stop = stop_of(options);
+    solving->stop = pl_stop_of(options);
     solving->objectives = pl_objectives_of(options, &solving->num_objectives);
     search->problem = &solving->problem;
     search->stop = &solving->stop;
@@ -210,7 +200,7 @@ static popliner_status write_program(const popliner_costs *costs,
                                      const popliner_plan *plan, program_file file,
                                      popliner_error *error) {
     pl_problem problem = {0};
-    pl_stop stop = stop_of(options);
+    pl_stop stop = pl_stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
     pl_filter limits;
     pl_written_program asked = {

@@ -5,7 +5,6 @@
  * takes no more of the IPUs, and no earlier stage has more of them after it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/failure.h"
@@ -128,19 +127,8 @@ static size_t ipus_before(const search *s, const need *n, size_t later) {
 
 /* Finds the most parameters that can be reduced within the limit of cycles. */
 static void find_most_parameters(search *s, uint64_t max_cycles) {
-    const bool is_limited = s->bandwidth.bytes > 0 && max_cycles < UINT64_MAX;
-    uint64_t most = UINT64_MAX;
-    for (size_t n = 1; n <= s->num_ipus; ++n) {
-        uint64_t least = 0;
-        while (is_limited && least < most) {
-            const uint64_t middle = most - (most - least) / 2;
-            if (pl_reduce_cycles(s->bandwidth, n, middle) <= max_cycles)
-                least = middle;
-            else
-                most = middle - 1;
-        }
-        s->most_parameters[n] = most;
-    }
+    for (size_t n = 1; n <= s->num_ipus; ++n)
+        s->most_parameters[n] = pl_most_reduced(s->bandwidth, n, max_cycles);
 }
 
 /* Returns whether no longer interval can be a stage either. */
@@ -310,9 +298,7 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->best.find = find;
     s->best.user = s;
     s->best.filter = pl_filter_of_limits(&s->problem);
-    s->stop = (pl_stop){INFINITY, s->solver.should_stop, s->solver.should_stop_user, NULL};
-    if (s->solver.time_limit_seconds > 0)
-        s->stop.deadline_seconds = pl_clock_seconds() + s->solver.time_limit_seconds;
+    s->stop = pl_stop_of(&s->solver);
     return POPLINER_OK;
 }
 

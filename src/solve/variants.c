@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/solver.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -432,7 +431,6 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
     bool is_changed = true;
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && is_changed && !s->is_stopped) {
-        const double left = s->stop.deadline_seconds - pl_clock_seconds();
         if (*plan != NULL)
             pl_plan_clear(*plan);
         else
@@ -440,8 +438,7 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
         if (status != POPLINER_OK)
             break;
         **plan = (popliner_plan){0};
-        if (isfinite(left))
-            o->time_limit_seconds = left > 0.001 ? left : 0.001;
+        pl_stop_limit(&s->stop, o);
         s->filter = within;
         status = s->ipus != NULL && s->is_to_go_on && o->without_reasons
                      ? solve_for_now(s, costs, o, *plan, error)
@@ -765,11 +762,7 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->objectives = pl_objectives_of(o, &s->num_objectives);
     s->cycles_at = place_among(s, POPLINER_OBJECTIVE_CYCLES);
     s->balance_at = place_among(s, POPLINER_OBJECTIVE_BALANCE);
-    s->stop = (pl_stop){.deadline_seconds = o->time_limit_seconds > 0.0
-                                                ? pl_clock_seconds() + o->time_limit_seconds
-                                                : INFINITY,
-                        .should_stop = o->should_stop,
-                        .user = o->should_stop_user};
+    s->stop = pl_stop_of(o);
     s->variants = s->choices->variants;
     status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
     if (status == POPLINER_OK) {

@@ -448,18 +448,11 @@ static popliner_status bound_by_weights(relaxation *r) {
 static popliner_status bound_traffic(relaxation *r) {
     bool is_stopped = false;
     pl_split split = {0};
-    pl_objective_values values = {0};
     const pl_filter filter = {.limits = *r->limits, .max_spread = UINT64_MAX};
     popliner_status status = pl_dynamic_program(r->problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
                                                 r->asked->stop, &split, &is_stopped, r->error);
-    if (status == POPLINER_OK && split.num_stages > 0) {
-        for (size_t stage = 1; stage < split.num_stages; ++stage)
-            values.cut_bytes = pl_add_cut_bytes(
-                values.cut_bytes, popliner_costs_cut(r->problem->costs, split.first_units[stage]));
-        raise(r, values.cut_bytes);
-    } else if (status == POPLINER_OK && !is_stopped) {
-        raise(r, r->known);
-    }
+    if (status == POPLINER_OK && (split.num_stages > 0 || !is_stopped))
+        raise(r, split.num_stages > 0 ? pl_split_cut_bytes(r->problem, &split) : r->known);
     hint(r, &split);
     return status;
 }
