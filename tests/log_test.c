@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/words.h"
+#include "command/log.h"
 
 /* What is written of a message at an indent. */
 static char *written(const char *text, size_t indent, bool keeps_names) {
     char *result = NULL;
     size_t size = 0;
-    words_line line = {.columns = 100, .indent = indent, .keeps_names = keeps_names};
+    log_line line = {.columns = 100, .indent = indent, .keeps_names = keeps_names};
     FILE *file = open_memstream(&result, &size);
     assert_non_null(file);
-    words_line_add(&line, text);
-    words_line_write(&line, file);
+    log_line_add(&line, text);
+    log_line_write(&line, file);
     fclose(file);
     return result;
 }
@@ -84,7 +84,7 @@ static void no_line_is_longer(void **state) {
             assert_int_equal(line[length], '\n');
             memcpy(copy, line, length);
             copy[length] = '\0';
-            assert_true(words_columns(copy) + (number == 0 ? indent : 0) <= 100);
+            assert_true(log_columns(copy) + (number == 0 ? indent : 0) <= 100);
             assert_true(number == 0 || strspn(copy, " ") >= indent);
             line += length + 1;
         }
@@ -94,9 +94,9 @@ static void no_line_is_longer(void **state) {
 
 static void messages_that_are_too_long_end_with_dots(void **state) {
     (void)state;
-    words_line line = {0};
+    log_line line = {0};
     for (size_t i = 0; i < 2000; i++)
-        words_line_add(&line, TEN);
+        log_line_add(&line, TEN);
     assert_true(line.length < sizeof line.text);
     assert_string_equal(line.text + line.length - 4, "9...");
 }

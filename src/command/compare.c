@@ -12,7 +12,7 @@
 #include "command/outputs.h"
 #include "command/run_files.h"
 #include "command/screen.h"
-#include "command/words.h"
+#include "command/values.h"
 #include "popliner/screen.h"
 
 /* ---- the other side ---- */

@@ -6,7 +6,7 @@
 
 #include "command/commands.h"
 #include "command/output_table.h"
-#include "command/words.h"
+#include "command/values.h"
 #include "popliner/utilities.h"
 
 /* More units than this take too long to be solved once for each hint. */

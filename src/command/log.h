@@ -5,6 +5,8 @@
 #ifndef PL_COMMAND_LOG_H
 #define PL_COMMAND_LOG_H
 
+#include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "popliner/error.h"
@@ -45,5 +47,29 @@ void log_for_terminal(const log_state *log, const char *done, const char *what, 
  * memory. */
 void log_took(log_state *log, const char *what, double seconds);
 void log_step(log_state *log, const char *what, double start_seconds);
+
+/* ---- one line ---- */
+
+/* Returns how many columns a printable UTF-8 text takes. */
+size_t log_columns(const char *text);
+
+enum { LOG_COLUMNS = 100 };
+
+/* A message. Zero-initialise, set the first three, add its text, and write it. */
+typedef struct log_line {
+    size_t columns;   /* that a line may have: 40 to LOG_COLUMNS */
+    size_t indent;    /* those before the message */
+    bool keeps_names; /* none is shortened */
+    bool is_full;
+    size_t length;
+    char text[8000];
+} log_line;
+
+/* Adds printable text; "..." stands for what is too long for a message. */
+void log_line_add(log_line *line, const char *text);
+
+/* Writes the message and a line end. If it is too long, long names lose their middle, and if that
+ * is not enough it goes on in further lines, which are indented. */
+void log_line_write(log_line *line, FILE *file);
 
 #endif

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command/words.h"
+#include "command/log.h"
+#include "command/values.h"
 #include "popliner/utilities.h"
 
 /* The weights are shares of the time that profiles of 2 to 8 million variables took to be split, in
@@ -193,6 +194,51 @@ static void write_bar(char *text, size_t size, size_t width, bool is_ascii) {
     }
 }
 
+/* Adds what is shown of the characters from *text on, at most `columns`, and moves *text on. */
+static void add_shown(char *result, size_t size, const char **text, size_t columns, bool is_ascii) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    size_t length = strlen(result);
+    while (**text != '\0') {
+        const char *next = popliner_printable_take(*text, shown);
+        const char *added = is_ascii && (shown[0] & 0x80) != 0 ? "?" : shown;
+        if (log_columns(added) > columns || length + strlen(added) >= size)
+            return;
+        columns -= log_columns(added);
+        length += (size_t)snprintf(result + length, size - length, "%s", added);
+        *text = next;
+    }
+}
+
+static size_t shown_columns(const char *text) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    size_t columns = 0;
+    while (*text != '\0') {
+        text = popliner_printable_take(text, shown);
+        columns += log_columns(shown);
+    }
+    return columns;
+}
+
+/* Writes a text that takes exactly `columns`: its middle left out, or blanks added. What a terminal
+ * would obey is made printable. With is_ascii, characters outside ASCII become '?'. */
+static void fit(char *result, size_t size, const char *text, size_t columns, bool is_ascii) {
+    const char *const left_out = is_ascii ? "..." : "\u2026";
+    char shown[POPLINER_PRINTABLE_SIZE];
+    *result = '\0';
+    if (shown_columns(text) > columns) {
+        const size_t kept = columns - log_columns(left_out);
+        add_shown(result, size, &text, kept / 2, is_ascii);
+        while (shown_columns(text) > kept - kept / 2)
+            text = popliner_printable_take(text, shown);
+        strncat(result, left_out, size - strlen(result) - 1);
+    }
+    add_shown(result, size, &text, columns, is_ascii);
+    size_t length = strlen(result);
+    for (size_t i = log_columns(result); i < columns && length + 1 < size; i++)
+        result[length++] = ' ';
+    result[length] = '\0';
+}
+
 /* "Reading profile.pop  ━━━━━━╸        38 %  1.3 of 2.1 GB  14 s left" */
 static void write_work(char *text, size_t size, const terminal *shown, size_t width) {
     enum { PERCENT = 6, LEFT = 12, BYTES = 17, WITH_BAR = 50, WITH_BYTES = 78 };
@@ -211,7 +257,7 @@ static void write_work(char *text, size_t size, const terminal *shown, size_t wi
     if (width >= WITH_BAR)
         write_bar(bar, sizeof bar, width - taken, shown->is_ascii);
     char name[4 * LABEL_COLUMNS + 1];
-    words_fit(name, sizeof name, label, LABEL_COLUMNS, shown->is_ascii);
+    fit(name, sizeof name, label, LABEL_COLUMNS, shown->is_ascii);
     snprintf(text, size, "%s  %s%4.0f %%%s%s", name, bar,
              line.share * 100 < 99 ? line.share * 100 : 99, bytes, left);
 }
@@ -256,7 +302,7 @@ void progress_tick(void) {
         write_solving(text, sizeof text, width);
     else
         write_work(text, sizeof text, &shown, width);
-    const size_t columns = words_columns(text);
+    const size_t columns = log_columns(text);
     const size_t rest = line.columns > columns ? line.columns - columns : 0;
     fprintf(stderr, "\r%s%*s", text, (int)rest, "");
     line.columns = columns + rest;

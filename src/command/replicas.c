@@ -9,7 +9,6 @@
 #include "command/screen.h"
 #include "command/session.h"
 #include "command/values.h"
-#include "command/words.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 

@@ -9,7 +9,7 @@
 
 #include "command/hints.h"
 #include "command/progress.h"
-#include "command/words.h"
+#include "command/values.h"
 #include "popliner/utilities.h"
 
 bool screen_is_used(const session *s) {

@@ -8,7 +8,7 @@
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/screen.h"
-#include "command/words.h"
+#include "command/values.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 

@@ -12,7 +12,7 @@
 #include "command/progress.h"
 #include "command/request.h"
 #include "command/session.h"
-#include "command/words.h"
+#include "command/values.h"
 #include "popliner/costs.h"
 #include "popliner/page.h"
 #include "popliner/solver.h"

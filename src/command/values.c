@@ -2,6 +2,7 @@
 #include "command/values.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,4 +202,16 @@ const char *range_take(const char *text, bool of_ipus, value_range *range) {
 size_t range_count(const value_range *range) {
     const uint64_t steps = (range->last - range->first) / range->step;
     return steps < MAX_ROWS ? (size_t)steps + 1 : SIZE_MAX;
+}
+
+void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number) {
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    size_t at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            result[at++] = ',';
+        result[at++] = digits[i];
+    }
+    result[at] = '\0';
 }
