@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "command/values.h"
+
 enum { COLUMNS = 80, TEXT_COLUMN = 28, OPTION_INDENT = 6, WORD_INDENT = 8 };
 
 const char help_on_profiles[] =
@@ -96,6 +98,25 @@ bool help_has(const char *name) {
     return *name == '\0' || strcmp(name, "all") == 0 || find_topic(name) != NULL ||
            find_option(name) != NULL || output_find(name, strlen(name)) != NULL;
 }
+
+static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
+    (void)row;
+    if (text != NULL && strncmp(text, "--", 2) == 0)
+        text += 2;
+    *(const char **)field = text == NULL ? "" : text;
+    if (text == NULL || help_has(text))
+        return true;
+    char hint[NEAREST_HINT_BYTES];
+    kind_word word;
+    nearest n = nearest_begin(text, strlen(text));
+    for (int i = 0; help_topic_at(i, &word); i++)
+        nearest_offer(&n, word.name, strlen(word.name));
+    for (size_t i = 0; i < num_options; i++)
+        nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
+    return problem_is(why, "no such topic%s", nearest_hint(&n, "", "; --help lists them", hint));
+}
+
+const value_kind kind_help = {.parse = parse_topic, .word_at = help_topic_at, .is_optional = true};
 
 /* ---- rows ---- */
 

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
-#include "command/output_table.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -24,11 +23,6 @@ bool(problem_is)(problem *why, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(why->text, sizeof why->text, format, arguments);
     va_end(arguments);
-    return false;
-}
-
-static bool lacks_memory(problem *why) {
-    why->lacks_memory = true;
     return false;
 }
 
@@ -167,8 +161,9 @@ static bool parse_names(const char *text, const option *row, void *field, proble
         const size_t length = span > 1 && name[span - 1] == '/' ? span - 1 : span;
         if (length == 0)
             return problem_is(why, "expected names, like training,inference");
-        if (!add_name(field, name, length))
-            return lacks_memory(why);
+        why->lacks_memory = !add_name(field, name, length);
+        if (why->lacks_memory)
+            return false;
         name = name[span] == ',' ? name + span + 1 : NULL;
     }
     return true;
@@ -206,25 +201,6 @@ const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PA
 /* The rest is checked where it is used. */
 const value_kind kind_objectives = {
     .word_at = objective_at, .parse = parse_text, .has_members = true};
-
-static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
-    (void)row;
-    if (text != NULL && strncmp(text, "--", 2) == 0)
-        text += 2;
-    *(const char **)field = text == NULL ? "" : text;
-    if (text == NULL || help_has(text))
-        return true;
-    char hint[NEAREST_HINT_BYTES];
-    kind_word word;
-    nearest n = nearest_begin(text, strlen(text));
-    for (int i = 0; help_topic_at(i, &word); i++)
-        nearest_offer(&n, word.name, strlen(word.name));
-    for (size_t i = 0; i < num_options; i++)
-        nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
-    return problem_is(why, "no such topic%s", nearest_hint(&n, "", "; --help lists them", hint));
-}
-
-const value_kind kind_help = {.parse = parse_topic, .word_at = help_topic_at, .is_optional = true};
 
 /* ---- numbers ---- */
 
@@ -613,126 +589,6 @@ const value_kind kind_failures = {
         {"contradiction", FAIL_ON_CONTRADICTION,
          "exit status 3, without an answer, for an inconsistent profile", NULL},
         {.name = NULL}}};
-
-/* ---- names of layers and modules ---- */
-
-static bool parse_range_of_layers(const char *text, const option *row, void *field, problem *why) {
-    static const char only[] = "only:";
-    asked_layers *layers = field;
-    (void)row;
-    (void)why;
-    *layers = (asked_layers){.value = text, .only_layers = strncmp(text, only, strlen(only)) == 0};
-    text += layers->only_layers ? strlen(only) : 0;
-    if (strcmp(text, "all") == 0)
-        return true;
-    size_t first = value_span(text, ".");
-    while (text[first] == '.' && text[first + 1] != '.')
-        first += 1 + value_span(text + first + 1, ".");
-    const char *second = text[first] == '.' ? text + first + 2 : text;
-    layers->names[0] = text;
-    layers->lengths[0] = first;
-    layers->names[1] = second;
-    layers->lengths[1] = strlen(second);
-    return layers->lengths[0] > 0 || layers->lengths[1] > 0;
-}
-
-const value_kind kind_layers = {
-    .parse = parse_range_of_layers,
-    .expected = "layers like 2..5, 2.. or ..5, or all",
-    .words =
-        (const kind_word[]){{"all", 0, "all layers", NULL},
-                            {"only", 0, "also ignore operations outside all layers", "only:A..B"},
-                            {.name = NULL}}};
-
-/* One member has the {} of a layer's name. */
-static bool parse_modules(const char *text, const option *row, void *field, problem *why) {
-    const char *hole = strstr(text, "{}");
-    (void)row;
-    for (const char *name = text; name != NULL;) {
-        const size_t length = value_span(name, ",");
-        if (length == 0)
-            return problem_is(why, "expected the name of a module before and after each ','");
-        name = name[length] == '\0' ? NULL : name + length + 1;
-    }
-    *(const char **)field = text;
-    return hole != NULL && strstr(hole + 2, "{}") == NULL;
-}
-
-const value_kind kind_modules = {
-    .parse = parse_modules,
-    .expected = "one member with {}, the layer's name, like embed,model.layers.{},norm"};
-
-/* ---- outputs ---- */
-
-static bool output_at(int i, kind_word *word) {
-    if ((size_t)i >= num_outputs)
-        return false;
-    const output *what = &output_table[i];
-    *word = (kind_word){what->name, i, what->help, what->form};
-    return true;
-}
-
-/* Says how to ask for two outputs, of which `second` is the other. */
-static bool one_output(const char *first, const char *second, problem *why) {
-    return problem_is(why, "one output each; write --output %.*s=FILE --output %.*s=FILE",
-                      (int)strcspn(first, ",:="), first, (int)strcspn(second, ",:="), second);
-}
-
-/* Says that there is no such output. */
-static bool no_output(const char *text, size_t length, problem *why) {
-    char hint[NEAREST_HINT_BYTES];
-    const char *end = memchr(text, '.', length);
-    const char *comma = memchr(text, ',', length);
-    if (comma != NULL && output_find(text, (size_t)(comma - text)) != NULL)
-        return one_output(text, comma + 1, why);
-    nearest n = nearest_begin(text, end == NULL ? length : (size_t)(end - text));
-    for (size_t i = 0; i < num_outputs; i++)
-        nearest_offer(&n, output_table[i].name, strlen(output_table[i].name));
-    if (end != NULL && n.best != NULL)
-        return problem_is(why, "of what? Did you mean %.*s=%s?", (int)n.best_length, n.best, text);
-    return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
-}
-
-/* Reads the text after "liveness:": a tile or "always", or both with ',' between them. */
-static bool parse_liveness(const char *text, wanted_output *w, problem *why) {
-    static const char always[] = "always";
-    do {
-        const size_t size = strcspn(text, ",=");
-        char *rest = NULL;
-        if (size == strlen(always) && strncmp(text, always, size) == 0) {
-            w->has_always_live = true;
-        } else {
-            const unsigned long long tile = strtoull(text, &rest, 10);
-            if (*text < '0' || *text > '9' || rest != text + size || tile >= SIZE_MAX)
-                return problem_is(why, "expected a tile, always, or both, like liveness:5,always");
-            w->tile = (size_t)tile;
-        }
-        text += size;
-    } while (*text++ == ',');
-    return true;
-}
-
-/* "WHAT", or "WHAT=FILE". */
-static bool parse_output(const char *text, const option *row, void *field, problem *why) {
-    const size_t whole = strcspn(text, "=");
-    const size_t length = strcspn(text, ":=");
-    const char *path = text[whole] == '=' ? text + whole + 1 : NULL;
-    wanted_output w = {output_find(text, length), path, row->name, text, POPLINER_ALL_TILES, false};
-    if (w.what == NULL)
-        return no_output(text, length, why);
-    if (path == NULL ? w.what->is_file : *path == '\0')
-        return problem_is(why, "into which file? Give %s=FILE", w.what->name);
-    if (length < whole && strcmp(w.what->name, "liveness") != 0)
-        return problem_is(why, "%s has no details", w.what->name);
-    if (length < whole && !parse_liveness(text + length + 1, &w, why))
-        return false;
-    for (const char *c = path == NULL ? NULL : strchr(path, ','); c != NULL; c = strchr(c + 1, ','))
-        if (output_find(c + 1, strcspn(c + 1, ",:=")) != NULL)
-            return one_output(text, c + 1, why);
-    return options_add_output(field, &w) || lacks_memory(why);
-}
-
-const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is_list = true};
 
 popliner_recompute recompute_named(const char *name) {
     const int number = kind_find(&kind_recompute, name, strlen(name));

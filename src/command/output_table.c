@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/output_table.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "command/options.h"
+#include "command/option_table.h"
+#include "command/values.h"
 #include "popliner/emit.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
@@ -181,3 +184,76 @@ const output *output_find(const char *name, size_t length) {
             return &output_table[i];
     return NULL;
 }
+
+/* ---- the values of --output ---- */
+
+static bool output_at(int i, kind_word *word) {
+    if ((size_t)i >= num_outputs)
+        return false;
+    const output *what = &output_table[i];
+    *word = (kind_word){what->name, i, what->help, what->form};
+    return true;
+}
+
+/* Says how to ask for two outputs, of which `second` is the other. */
+static bool one_output(const char *first, const char *second, problem *why) {
+    return problem_is(why, "one output each; write --output %.*s=FILE --output %.*s=FILE",
+                      (int)strcspn(first, ",:="), first, (int)strcspn(second, ",:="), second);
+}
+
+/* Says that there is no such output. */
+static bool no_output(const char *text, size_t length, problem *why) {
+    char hint[NEAREST_HINT_BYTES];
+    const char *end = memchr(text, '.', length);
+    const char *comma = memchr(text, ',', length);
+    if (comma != NULL && output_find(text, (size_t)(comma - text)) != NULL)
+        return one_output(text, comma + 1, why);
+    nearest n = nearest_begin(text, end == NULL ? length : (size_t)(end - text));
+    for (size_t i = 0; i < num_outputs; i++)
+        nearest_offer(&n, output_table[i].name, strlen(output_table[i].name));
+    if (end != NULL && n.best != NULL)
+        return problem_is(why, "of what? Did you mean %.*s=%s?", (int)n.best_length, n.best, text);
+    return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
+}
+
+/* Reads the text after "liveness:": a tile or "always", or both with ',' between them. */
+static bool parse_liveness(const char *text, wanted_output *w, problem *why) {
+    static const char always[] = "always";
+    do {
+        const size_t size = strcspn(text, ",=");
+        char *rest = NULL;
+        if (size == strlen(always) && strncmp(text, always, size) == 0) {
+            w->has_always_live = true;
+        } else {
+            const unsigned long long tile = strtoull(text, &rest, 10);
+            if (*text < '0' || *text > '9' || rest != text + size || tile >= SIZE_MAX)
+                return problem_is(why, "expected a tile, always, or both, like liveness:5,always");
+            w->tile = (size_t)tile;
+        }
+        text += size;
+    } while (*text++ == ',');
+    return true;
+}
+
+/* "WHAT", or "WHAT=FILE". */
+static bool parse_output(const char *text, const option *row, void *field, problem *why) {
+    const size_t whole = strcspn(text, "=");
+    const size_t length = strcspn(text, ":=");
+    const char *path = text[whole] == '=' ? text + whole + 1 : NULL;
+    wanted_output w = {output_find(text, length), path, row->name, text, POPLINER_ALL_TILES, false};
+    if (w.what == NULL)
+        return no_output(text, length, why);
+    if (path == NULL ? w.what->is_file : *path == '\0')
+        return problem_is(why, "into which file? Give %s=FILE", w.what->name);
+    if (length < whole && strcmp(w.what->name, "liveness") != 0)
+        return problem_is(why, "%s has no details", w.what->name);
+    if (length < whole && !parse_liveness(text + length + 1, &w, why))
+        return false;
+    for (const char *c = path == NULL ? NULL : strchr(path, ','); c != NULL; c = strchr(c + 1, ','))
+        if (output_find(c + 1, strcspn(c + 1, ",:=")) != NULL)
+            return one_output(text, c + 1, why);
+    why->lacks_memory = !options_add_output(field, &w);
+    return !why->lacks_memory;
+}
+
+const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is_list = true};

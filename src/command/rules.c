@@ -1,4 +1,4 @@
-/* The rules of --require: their words, how each is read, and what becomes of it.
+/* Values that name layers: the rules of --require and what becomes of each, --layers, modules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -206,3 +206,51 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
     }
     return status;
 }
+
+/* ---- names of layers and modules ---- */
+
+static bool parse_range_of_layers(const char *text, const option *row, void *field, problem *why) {
+    static const char only[] = "only:";
+    asked_layers *layers = field;
+    (void)row;
+    (void)why;
+    *layers = (asked_layers){.value = text, .only_layers = strncmp(text, only, strlen(only)) == 0};
+    text += layers->only_layers ? strlen(only) : 0;
+    if (strcmp(text, "all") == 0)
+        return true;
+    size_t first = value_span(text, ".");
+    while (text[first] == '.' && text[first + 1] != '.')
+        first += 1 + value_span(text + first + 1, ".");
+    const char *second = text[first] == '.' ? text + first + 2 : text;
+    layers->names[0] = text;
+    layers->lengths[0] = first;
+    layers->names[1] = second;
+    layers->lengths[1] = strlen(second);
+    return layers->lengths[0] > 0 || layers->lengths[1] > 0;
+}
+
+const value_kind kind_layers = {
+    .parse = parse_range_of_layers,
+    .expected = "layers like 2..5, 2.. or ..5, or all",
+    .words =
+        (const kind_word[]){{"all", 0, "all layers", NULL},
+                            {"only", 0, "also ignore operations outside all layers", "only:A..B"},
+                            {.name = NULL}}};
+
+/* One member has the {} of a layer's name. */
+static bool parse_modules(const char *text, const option *row, void *field, problem *why) {
+    const char *hole = strstr(text, "{}");
+    (void)row;
+    for (const char *name = text; name != NULL;) {
+        const size_t length = value_span(name, ",");
+        if (length == 0)
+            return problem_is(why, "expected the name of a module before and after each ','");
+        name = name[length] == '\0' ? NULL : name + length + 1;
+    }
+    *(const char **)field = text;
+    return hole != NULL && strstr(hole + 2, "{}") == NULL;
+}
+
+const value_kind kind_modules = {
+    .parse = parse_modules,
+    .expected = "one member with {}, the layer's name, like embed,model.layers.{},norm"};
