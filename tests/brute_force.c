@@ -85,12 +85,12 @@ static bool are_stages_possible(const question *q, const popliner_plan_stage *st
 
 uint64_t brute_link_cycles(const popliner_solver_options *options, size_t ipu, size_t other,
                            uint64_t bytes) {
-    popliner_bandwidth b = options->link_bandwidth;
+    popliner_ipu_link b = options->link_bandwidth;
     for (size_t i = 0; i < options->num_ipu_links; ++i) {
         popliner_ipu_link link = options->ipu_links[i];
         if ((link.first_ipu == ipu && link.second_ipu == other) ||
             (link.second_ipu == ipu && link.first_ipu == other))
-            b = link.bandwidth;
+            b = link;
     }
     if (b.bytes == 0 || ipu == other)
         return 0;

@@ -288,7 +288,7 @@ static void a_name_is_enough(void **state) {
     assert_int_equal(file->link_bandwidth.bytes, 2500000);
     assert_int_equal(file->link_bandwidth.cycles, 1000000);
     static const popliner_ipu_link links[] = {
-        {0, 9, {4000000000, 1}}, {0, 10, {1, 1000000}}, {2, 7, {3, 1}}};
+        {0, 9, 4000000000, 1}, {0, 10, 1, 1000000}, {2, 7, 3, 1}};
     assert_int_equal(file->num_ipu_links, 3);
     assert_memory_equal(file->ipu_links, links, sizeof links);
     popliner_costs_file_free(file);

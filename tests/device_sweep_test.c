@@ -91,7 +91,7 @@ static void tries_larger_stages_where_cuts_take_time(void **state) {
     in.options.device_map = in.device_map;
     in.options.num_mapped_stages = 3;
     in.options.mem_per_tile = 4;
-    in.options.link_bandwidth = (popliner_bandwidth){1, 1};
+    in.options.link_bandwidth = (popliner_ipu_link){.bytes = 1, .cycles = 1};
     memset(in.cut_rules, 0, sizeof in.cut_rules);
     assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
                      POPLINER_OK);

@@ -23,23 +23,23 @@ static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_
 static void rounds_cycles_up(void **state) {
     (void)state;
     static const struct {
-        popliner_bandwidth bandwidth;
+        popliner_ipu_link bandwidth;
         uint64_t bytes;
         uint64_t cycles;
     } cases[] = {
-        {{3, 1}, 0, 0},
-        {{3, 1}, 9, 3},
-        {{3, 1}, 10, 4},
-        {{3, 2}, 10, 7}, /* 6.67 */
-        {{1000, 1}, 1, 1},
-        {{1, 1000}, 7, 7000},
-        {{0, 0}, 5, 0},
-        {{UINT64_MAX, 1}, UINT64_MAX, 1},
-        {{UINT64_MAX, 2}, UINT64_MAX - 1, 2},
-        {{1, 1}, POPLINER_MAX_CYCLES - 1, POPLINER_MAX_CYCLES - 1},
-        {{1, 1}, UINT64_MAX, POPLINER_MAX_CYCLES},
-        {{1, UINT64_MAX}, UINT64_MAX, POPLINER_MAX_CYCLES},
-        {{UINT64_MAX, UINT64_MAX}, 12345678901, 12345678901},
+        {{0, 0, 3, 1}, 0, 0},
+        {{0, 0, 3, 1}, 9, 3},
+        {{0, 0, 3, 1}, 10, 4},
+        {{0, 0, 3, 2}, 10, 7}, /* 6.67 */
+        {{0, 0, 1000, 1}, 1, 1},
+        {{0, 0, 1, 1000}, 7, 7000},
+        {{0, 0, 0, 0}, 5, 0},
+        {{0, 0, UINT64_MAX, 1}, UINT64_MAX, 1},
+        {{0, 0, UINT64_MAX, 2}, UINT64_MAX - 1, 2},
+        {{0, 0, 1, 1}, POPLINER_MAX_CYCLES - 1, POPLINER_MAX_CYCLES - 1},
+        {{0, 0, 1, 1}, UINT64_MAX, POPLINER_MAX_CYCLES},
+        {{0, 0, 1, UINT64_MAX}, UINT64_MAX, POPLINER_MAX_CYCLES},
+        {{0, 0, UINT64_MAX, UINT64_MAX}, 12345678901, 12345678901},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_int_equal(pl_link_cycles(cases[i].bandwidth, cases[i].bytes), cases[i].cycles);
@@ -55,7 +55,7 @@ static popliner_costs *three_units_with_cuts(bool has_cycles) {
 
 static void refuses_what_makes_no_sense(void **state) {
     (void)state;
-    popliner_ipu_link links[] = {{0, 1, {2, 1}}, {1, 2, {1, 1}}};
+    popliner_ipu_link links[] = {{0, 1, 2, 1}, {1, 2, 1, 1}};
     popliner_costs *costs = three_units_with_cuts(false);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.ipu_links = links;
@@ -64,13 +64,13 @@ static void refuses_what_makes_no_sense(void **state) {
                    "link_bandwidth, ipu_links: the costs have no cycles; leave them out");
     popliner_costs_free(costs);
     costs = three_units_with_cuts(true);
-    links[1] = (popliner_ipu_link){1, 0, {1, 1}};
+    links[1] = (popliner_ipu_link){1, 0, 1, 1};
     assert_refuses(costs, &options, "ipu_links: IPUs 0 and 1 appear twice");
-    links[1] = (popliner_ipu_link){4, 4, {1, 1}};
+    links[1] = (popliner_ipu_link){4, 4, 1, 1};
     assert_refuses(costs, &options, "ipu_links: IPU 4 has no link to itself");
-    links[1] = (popliner_ipu_link){4, 5, {0, 1}};
+    links[1] = (popliner_ipu_link){4, 5, 0, 1};
     assert_refuses(costs, &options, "ipu_links: 0 bytes in 1 cycles; expected at least 1 of both");
-    links[1].bandwidth = (popliner_bandwidth){7, 1};
+    links[1].bytes = 7;
     options.link_bandwidth.bytes = 5;
     assert_refuses(costs, &options,
                    "link_bandwidth: 5 bytes in 0 cycles; expected at least 1 of both");
@@ -83,22 +83,23 @@ static void counts_what_cuts_take(void **state) {
     (void)state;
     static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
     static const struct {
-        popliner_bandwidth usual;
-        popliner_bandwidth own; /* of 0-1 */
+        popliner_ipu_link usual;
+        popliner_ipu_link own; /* of 0-1 */
         size_t num_stages;
         uint64_t cycles;
         uint64_t link_cycles;
     } cases[] = {
-        {{4, 1}, {0, 0}, 2, 8, 1},   {{4, 1}, {1, 1}, 2, 11, 4}, {{4, 1}, {4, 5}, 1, 12, 0},
-        {{1, 1}, {100, 1}, 2, 8, 1}, {{1, 2}, {0, 0}, 1, 12, 0}, {{0, 0}, {3, 1}, 2, 9, 2},
-        {{1, 90}, {8, 1}, 2, 8, 1},  {{1, 1}, {2, 1}, 2, 9, 2},
+        {{0, 0, 4, 1}, {1, 0, 0, 0}, 2, 8, 1},  {{0, 0, 4, 1}, {1, 0, 1, 1}, 2, 11, 4},
+        {{0, 0, 4, 1}, {1, 0, 4, 5}, 1, 12, 0}, {{0, 0, 1, 1}, {1, 0, 100, 1}, 2, 8, 1},
+        {{0, 0, 1, 2}, {1, 0, 0, 0}, 1, 12, 0}, {{0, 0, 0, 0}, {1, 0, 3, 1}, 2, 9, 2},
+        {{0, 0, 1, 90}, {1, 0, 8, 1}, 2, 8, 1}, {{0, 0, 1, 1}, {1, 0, 2, 1}, 2, 9, 2},
     };
     popliner_costs *costs = three_units_with_cuts(true);
     size_t count = test_has_glpk() ? 3 : 2;
     for (size_t i = 0; i < count * sizeof cases / sizeof *cases; ++i) {
         popliner_plan *plan = NULL;
         size_t k = i / count;
-        popliner_ipu_link link = {1, 0, cases[k].own};
+        const popliner_ipu_link link = cases[k].own;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.objectives = &cycles;
         options.num_objectives = 1;
@@ -106,7 +107,7 @@ static void counts_what_cuts_take(void **state) {
         options.method = methods[i % count];
         options.link_bandwidth = cases[k].usual;
         options.ipu_links = &link;
-        options.num_ipu_links = link.bandwidth.bytes > 0;
+        options.num_ipu_links = link.bytes > 0;
         assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
         assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
         assert_int_equal(plan->num_stages, cases[k].num_stages);
@@ -134,7 +135,7 @@ static void counts_what_cuts_of_shared_ipus_take(void **state) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.device_map = cases[i].map;
         options.num_mapped_stages = 3;
-        options.link_bandwidth = (popliner_bandwidth){1, 1};
+        options.link_bandwidth = (popliner_ipu_link){.bytes = 1, .cycles = 1};
         assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
         assert_int_equal(plan->cycles, cases[i].cycles);
         for (size_t k = 0; k < 3; ++k)
@@ -173,13 +174,14 @@ static void alike_links_are_cycles_of_cuts(void **state) {
     (void)state;
     static const instance_wish wish = {
         LINKS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | SLACK | DEVICE_MAP, 1, 5};
-    static const popliner_bandwidth bandwidths[] = {{1, 1}, {3, 1}, {7, 5}, {100, 1}};
+    static const popliner_ipu_link bandwidths[] = {
+        {0, 0, 1, 1}, {0, 0, 3, 1}, {0, 0, 7, 5}, {0, 0, 100, 1}};
     size_t num_asked = 0;
     for (uint64_t seed = 0; seed < 1200; ++seed) {
         instance in;
         popliner_plan *with_links = NULL;
         popliner_plan *with_cuts = NULL;
-        popliner_bandwidth bandwidth = bandwidths[seed % 4];
+        popliner_ipu_link bandwidth = bandwidths[seed % 4];
         if (!test_takes_case(seed, 6))
             continue;
         draw_instance(&wish, seed, &in);
@@ -200,7 +202,7 @@ static void alike_links_are_cycles_of_cuts(void **state) {
                 assert_int_equal(popliner_costs_set_cycles(in.costs, i, j, cycles, NULL),
                                  POPLINER_OK);
             }
-        in.options.link_bandwidth = (popliner_bandwidth){0, 0};
+        in.options.link_bandwidth = (popliner_ipu_link){0};
         assert_int_equal(popliner_solve(in.costs, &in.options, &with_cuts, NULL), POPLINER_OK);
         assert_same(with_links, with_cuts);
         popliner_plan_free(with_links);
@@ -262,13 +264,15 @@ static void draw_chain(long_chain *c, uint64_t *random) {
     }
     c->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     c->options.num_ipus = c->max_stages;
-    c->options.link_bandwidth = (popliner_bandwidth){1 + test_below(random, 20), 1};
+    c->options.link_bandwidth =
+        (popliner_ipu_link){.bytes = 1 + test_below(random, 20), .cycles = 1};
     c->options.ipu_links = c->links;
     c->options.ipu_speeds = c->speeds;
     for (size_t k = 0; k + 1 < c->max_stages; ++k) {
-        popliner_bandwidth bandwidth = {1 + test_below(random, 30), 1 + test_below(random, 4)};
+        const popliner_ipu_link link = {k + 1, k, 1 + test_below(random, 30),
+                                        1 + test_below(random, 4)};
         if (test_below(random, 3) > 0)
-            c->links[c->options.num_ipu_links++] = (popliner_ipu_link){k + 1, k, bandwidth};
+            c->links[c->options.num_ipu_links++] = link;
         if (test_below(random, 4) == 0)
             c->speeds[c->options.num_ipu_speeds++] =
                 (popliner_ipu_value){k, 300000 + test_below(random, 3000000)};

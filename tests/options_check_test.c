@@ -151,10 +151,10 @@ static popliner_ipu_value far_limit[] = {{SIZE_MAX, 100}};
 static popliner_ipu_value same_speeds[] = {{1, 1000000}, {1, 2000000}};
 static popliner_ipu_value far_speed[] = {{SIZE_MAX, 1000000}};
 static popliner_ipu_value no_speed[] = {{0, 0}};
-static popliner_ipu_link same_links[] = {{0, 1, {1, 1}}, {1, 0, {1, 1}}};
-static popliner_ipu_link far_link[] = {{0, SIZE_MAX, {1, 1}}};
-static popliner_ipu_link own_link[] = {{2, 2, {1, 1}}};
-static popliner_ipu_link half_link[] = {{0, 1, {1, 0}}};
+static popliner_ipu_link same_links[] = {{0, 1, 1, 1}, {1, 0, 1, 1}};
+static popliner_ipu_link far_link[] = {{0, SIZE_MAX, 1, 1}};
+static popliner_ipu_link own_link[] = {{2, 2, 1, 1}};
+static popliner_ipu_link half_link[] = {{0, 1, 1, 0}};
 static size_t far_map[] = {SIZE_MAX};
 static popliner_cut_rule no_rule[NUM_UNITS] = {POPLINER_CUT_FREE, (popliner_cut_rule)9};
 
@@ -215,7 +215,7 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
         {.method = (popliner_method)55},
         {.time_limit_seconds = -1.0},
         {.slack_percent = -1.0},
-        {.link_bandwidth = {0, 1}},
+        {.link_bandwidth = {.cycles = 1}},
     };
     enum { NUM_FAULTS = sizeof faults / sizeof *faults };
     assert_int_equal(NUM_FAULTS, sizeof names / sizeof *names);
@@ -268,7 +268,7 @@ static void refuses_what_the_costs_do_not_have(void **state) {
     faults[0].num_objectives = 1;
     faults[1].ipu_speeds = speeds;
     faults[1].num_ipu_speeds = 1;
-    faults[2].link_bandwidth = (popliner_bandwidth){1, 1};
+    faults[2].link_bandwidth = (popliner_ipu_link){.bytes = 1, .cycles = 1};
     for (size_t i = 0; i < 3; ++i) {
         static const entry by[] = {by_solve, by_pareto, by_ways, by_program};
         for (size_t k = 0; k < 4; ++k) {
@@ -368,7 +368,7 @@ static void draw_lists(hostile *h) {
                                                  .ipu = number(h, 4)};
         h->limits[i] = (popliner_ipu_value){number(h, 4), number(h, 60)};
         h->speeds[i] = (popliner_ipu_value){number(h, 4), number(h, 3000000)};
-        h->links[i] = (popliner_ipu_link){number(h, 4), number(h, 4), {number(h, 9), number(h, 9)}};
+        h->links[i] = (popliner_ipu_link){number(h, 4), number(h, 4), number(h, 9), number(h, 9)};
     }
     o->objectives = h->objectives;
     o->pairs = h->pairs;

@@ -433,8 +433,9 @@ static void draw_speeds(instance *in) {
 
 /* Mostly of IPUs that follow each other. */
 static void draw_links(instance *in) {
-    static const popliner_bandwidth bandwidths[] = {{1, 1}, {2, 1}, {3, 1}, {10, 1},  {1000, 1},
-                                                    {1, 3}, {7, 2}, {5, 4}, {1, 1000}};
+    static const popliner_ipu_link bandwidths[] = {{0, 0, 1, 1},  {0, 0, 2, 1},    {0, 0, 3, 1},
+                                                   {0, 0, 10, 1}, {0, 0, 1000, 1}, {0, 0, 1, 3},
+                                                   {0, 0, 7, 2},  {0, 0, 5, 4},    {0, 0, 1, 1000}};
     enum { NUM_BANDWIDTHS = sizeof bandwidths / sizeof *bandwidths };
     popliner_solver_options *o = &in->options;
     if (below(in, 3) != 0)
@@ -452,9 +453,10 @@ static void draw_links(instance *in) {
                 is_new &&
                 !(in->ipu_links[i].first_ipu == first && in->ipu_links[i].second_ipu == second) &&
                 !(in->ipu_links[i].first_ipu == second && in->ipu_links[i].second_ipu == first);
-        popliner_ipu_link link = {first, second, bandwidths[below(in, NUM_BANDWIDTHS)]};
-        if (below(in, 2) == 0)
-            link = (popliner_ipu_link){second, first, link.bandwidth};
+        popliner_ipu_link link = bandwidths[below(in, NUM_BANDWIDTHS)];
+        const bool is_turned = below(in, 2) == 0;
+        link.first_ipu = is_turned ? second : first;
+        link.second_ipu = is_turned ? first : second;
         if (is_new)
             in->ipu_links[o->num_ipu_links++] = link;
     }
@@ -610,8 +612,7 @@ void print_instance(const instance *in) {
                 o->link_bandwidth.bytes, o->link_bandwidth.cycles);
     for (size_t i = 0; i < o->num_ipu_links; ++i)
         print_error("{%zu, %zu, {%" PRIu64 ", %" PRIu64 "}} ", o->ipu_links[i].first_ipu,
-                    o->ipu_links[i].second_ipu, o->ipu_links[i].bandwidth.bytes,
-                    o->ipu_links[i].bandwidth.cycles);
+                    o->ipu_links[i].second_ipu, o->ipu_links[i].bytes, o->ipu_links[i].cycles);
     print_error("}, .min_units = %zu, .max_units = %zu,\n", o->min_units, o->max_units);
     print_error(" .counted_units = {");
     for (size_t unit = 0; o->counted_units != NULL && unit < in->num_units; ++unit)

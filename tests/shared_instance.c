@@ -111,10 +111,11 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
         (popliner_ipu_value){in->device_map[seed % maps[map].num_stages], millionths[seed / 3 % 4]};
     in->options.ipu_speeds = &in->speed;
     in->options.num_ipu_speeds = seed % 3 == 0;
-    in->link = (popliner_ipu_link){0, 1, {1 + random_below(in, 5), 1 + random_below(in, 9)}};
+    in->link = (popliner_ipu_link){0, 1, 1 + random_below(in, 5), 1 + random_below(in, 9)};
     in->options.ipu_links = &in->link;
     if (random_below(in, 3) == 0) {
-        in->options.link_bandwidth = (popliner_bandwidth){1 + random_below(in, 3), 1};
+        in->options.link_bandwidth =
+            (popliner_ipu_link){.bytes = 1 + random_below(in, 3), .cycles = 1};
         in->options.num_ipu_links = random_below(in, 2);
     }
     assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL, NULL),
@@ -140,7 +141,7 @@ void draw_long_shared_chain(shared_instance *in, size_t num_units) {
     in->options.num_pairs = 0;
     in->options.num_ipu_speeds = 0;
     in->options.num_ipu_links = 0;
-    in->options.link_bandwidth = (popliner_bandwidth){0};
+    in->options.link_bandwidth = (popliner_ipu_link){0};
     in->options.mem_per_tile = 100000;
 }
 
@@ -161,7 +162,7 @@ static uint64_t link_cycles(const every_split *e, size_t stage) {
     const size_t before = in->device_map[stage - 1];
     const size_t after = in->device_map[stage];
     const bool is_special = in->options.num_ipu_links > 0 && before + after == 1;
-    const popliner_bandwidth b = is_special ? in->link.bandwidth : in->options.link_bandwidth;
+    const popliner_ipu_link b = is_special ? in->link : in->options.link_bandwidth;
     const uint64_t bytes = popliner_costs_cut(in->costs, e->first_units[stage]);
     return before == after || b.bytes == 0 ? 0 : (bytes * b.cycles + b.bytes - 1) / b.bytes;
 }

@@ -287,7 +287,8 @@ static void balance_in_every_order(void **state) {
             options.num_mapped_stages = NUM_STAGES;
             options.objectives = o.objectives[order];
             options.num_objectives = o.lengths[order];
-            options.link_bandwidth = (popliner_bandwidth){c.link_bytes, c.link_bytes > 0};
+            options.link_bandwidth =
+                (popliner_ipu_link){.bytes = c.link_bytes, .cycles = c.link_bytes > 0};
             options.slack_percent = i == seed % 2 ? 10.0 : 0.0;
             check(&c, &options);
         }

@@ -90,11 +90,11 @@ static void draw_ipus(question *q, uint64_t *random) {
         q->options.num_ipu_speeds = 1 + test_below(random, 2);
     }
     if (test_below(random, 3) == 0)
-        q->options.link_bandwidth =
-            (popliner_bandwidth){1 + test_below(random, 3), 1 + test_below(random, 4)};
+        q->options.link_bandwidth = (popliner_ipu_link){.bytes = 1 + test_below(random, 3),
+                                                        .cycles = 1 + test_below(random, 4)};
     if (test_below(random, 3) == 0) {
         size_t ipu = test_below(random, 3);
-        q->link = (popliner_ipu_link){ipu, ipu + 1, {1, 1 + test_below(random, 9)}};
+        q->link = (popliner_ipu_link){ipu, ipu + 1, 1, 1 + test_below(random, 9)};
         q->options.ipu_links = &q->link;
         q->options.num_ipu_links = 1;
     }
@@ -162,11 +162,11 @@ static uint64_t up(uint64_t amount, uint64_t of, uint64_t by) {
 
 /* What the cut before a unit takes between the IPU of a stage and that of the one before. */
 static uint64_t link_cycles(const question *q, size_t stage, size_t unit) {
-    popliner_bandwidth bandwidth = q->options.link_bandwidth;
+    popliner_ipu_link bandwidth = q->options.link_bandwidth;
     if (unit == 0 || unit == q->num_units)
         return 0;
     if (q->options.num_ipu_links > 0 && q->link.first_ipu + 1 == stage)
-        bandwidth = q->link.bandwidth;
+        bandwidth = q->link;
     return bandwidth.bytes == 0
                ? 0
                : up(popliner_costs_cut(q->costs[0], unit), bandwidth.cycles, bandwidth.bytes);

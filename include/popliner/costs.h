@@ -47,24 +47,20 @@ enum {
     POPLINER_MOST_SPEED = POPLINER_SPEED_ONE * 1000,
 };
 
-/* The bandwidth of a link between two IPUs: `bytes` (at least 1) in `cycles` (at least 1). Both 0:
- * transfers take no time. */
-typedef struct popliner_bandwidth {
-    uint64_t bytes;
-    uint64_t cycles;
-} popliner_bandwidth;
-
 /* The default bandwidth of a link, as in the cycles of a profile. A Mk2 IPU has ten IPU-Links of
  * together 320 GB/s (Graphcore's description of the GC200); two of them lead to the next IPU: the
  * 512 Gb/s of IPU-Link in the data sheet of the Bow-2000
  * (docs.graphcore.ai/projects/bow-2000-datasheet). */
 #define POPLINER_LINK_BYTES_PER_SECOND UINT64_C(64000000000)
 
-/* A link whose bandwidth differs from the default, between two different IPUs, in any order. */
+/* The bandwidth of the link between two different IPUs, in any order: `bytes` (at least 1) in
+ * `cycles` (at least 1). Where it is that of all other links, the IPUs are ignored, and both numbers
+ * may be 0: transfers take no time. */
 typedef struct popliner_ipu_link {
     size_t first_ipu;
     size_t second_ipu;
-    popliner_bandwidth bandwidth;
+    uint64_t bytes;
+    uint64_t cycles;
 } popliner_ipu_link;
 
 /* Owned by the caller that created it; free with popliner_costs_free. */
@@ -260,7 +256,7 @@ typedef struct popliner_costs_file {
 
     /* The bandwidth of the links between IPUs, in the table's cycles; both 0 if the file does not
      * say. And the links that differ, ascending by their smaller IPU, then the larger one. */
-    popliner_bandwidth link_bandwidth;
+    popliner_ipu_link link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
 } popliner_costs_file;

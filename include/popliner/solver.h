@@ -380,7 +380,7 @@ typedef struct popliner_solver_options {
      * (at most POPLINER_MAX_CYCLES); none if both are on one IPU. Both IPUs are busy for this time,
      * in addition to the cycles of the costs and whatever their speeds. For an analysis, links
      * without a bandwidth have POPLINER_LINK_BYTES_PER_SECOND. */
-    popliner_bandwidth link_bandwidth;
+    popliner_ipu_link link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
 
@@ -406,7 +406,8 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, 0, 0, false, NULL  \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0, 0, 0}, NULL, 0, 0, 0, false, \
+            NULL                                                                                   \
     }
 
 /* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the

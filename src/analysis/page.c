@@ -69,7 +69,8 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     t->pipeline = pl_analysis_pipeline(&t->request);
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {
-        t->solver.link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
+        t->solver.link_bandwidth =
+            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = clock_hz};
         t->has_usual_links = true;
     }
     return status;

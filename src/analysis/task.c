@@ -205,7 +205,8 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     own->listener = &t->listener;
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
-        own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
+        own->link_bandwidth =
+            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = clock_hz};
     status = pl_options_check(own, num_units, NULL, error);
     if (status == POPLINER_OK)
         status = pl_constraints_leave_out(&t->solver, num_units, error);

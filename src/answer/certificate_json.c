@@ -399,7 +399,7 @@ void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
 }
 
 /* In bytes in a unit of time. */
-static void put_bandwidth(const pl_certificate *c, const char *key, popliner_bandwidth bandwidth,
+static void put_bandwidth(const pl_certificate *c, const char *key, popliner_ipu_link bandwidth,
                           pl_json *json) {
     double cycles = (double)bandwidth.cycles / (double)c->input.cycles_per_time_unit;
     pl_put_real(json, key, (double)bandwidth.bytes / cycles);
@@ -453,7 +453,7 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
     pl_put_open(json, "links", '{');
     for (size_t i = 0; i < o->num_ipu_links; i++) {
         snprintf(key, sizeof key, "%zu-%zu", o->ipu_links[i].first_ipu, o->ipu_links[i].second_ipu);
-        put_bandwidth(c, key, o->ipu_links[i].bandwidth, json);
+        put_bandwidth(c, key, o->ipu_links[i], json);
     }
     pl_put_close(json);
 }

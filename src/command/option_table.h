@@ -45,7 +45,7 @@ typedef struct value_kind {
      * as long as the options. */
     bool (*parse)(const char *text, const option *row, void *field, problem *why);
     /* For a list by IPU: reads the value of an IPU; its name in messages. */
-    const char *(*take)(const char *text, popliner_bandwidth *amount);
+    const char *(*take)(const char *text, popliner_ipu_link *amount);
     const char *what;
     size_t
         size; /* of a member that is compared with the usual one; 0: what is given is not usual */

@@ -36,19 +36,19 @@ typedef struct asked_ipus {
 /* The value of an IPU, or of the link between two. */
 typedef struct ipu_value {
     size_t ipu;
-    size_t second_ipu;         /* of a link; else SIZE_MAX */
-    popliner_bandwidth amount; /* `bytes` alone, unless it is a bandwidth */
-    const char *text;          /* of the option */
+    size_t second_ipu;        /* of a link; else SIZE_MAX */
+    popliner_ipu_link amount; /* `bytes` alone, unless it is a bandwidth */
+    const char *text;         /* of the option */
 } ipu_value;
 
 /* Values by IPU, or by link. */
 typedef struct by_ipu {
     ipu_value *items;
     size_t count;
-    popliner_bandwidth all;      /* of the others; 0: not said */
-    popliner_bandwidth replicas; /* between replicas; 0: not said */
-    const char *all_text;        /* of the option */
-    value_range range;           /* instead of `all` */
+    popliner_ipu_link all;      /* of the others; 0: not said */
+    popliner_ipu_link replicas; /* between replicas; 0: not said */
+    const char *all_text;       /* of the option */
+    value_range range;          /* instead of `all` */
 } by_ipu;
 
 /* The IPU of each stage. */

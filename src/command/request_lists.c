@@ -13,12 +13,12 @@
 
 /* ---- reading ---- */
 
-static const char *take_size(const char *text, popliner_bandwidth *amount) {
+static const char *take_size(const char *text, popliner_ipu_link *amount) {
     return popliner_size_take(text, &amount->bytes);
 }
 
 /* A speed like 2 or 0.25, exactly. */
-static const char *take_speed(const char *text, popliner_bandwidth *amount) {
+static const char *take_speed(const char *text, popliner_ipu_link *amount) {
     uint64_t unit = POPLINER_SPEED_ONE;
     uint64_t *millionths = &amount->bytes;
     const char *end;
@@ -60,7 +60,7 @@ static const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *t
     return *bytes > 0 ? end : NULL;
 }
 
-static const char *take_bandwidth(const char *text, popliner_bandwidth *amount) {
+static const char *take_bandwidth(const char *text, popliner_ipu_link *amount) {
     return bandwidth_take(text, &amount->bytes, &amount->cycles);
 }
 
@@ -122,7 +122,7 @@ static const char *parse_member(const char *text, const char *member, const opti
     const bool is_of_links = row->kind == &kind_bandwidths;
     const size_t length = strcspn(member, ",");
     uint64_t ipus[2];
-    ipu_value value = {SIZE_MAX, SIZE_MAX, {0, 0}, text};
+    ipu_value value = {SIZE_MAX, SIZE_MAX, {0}, text};
     const char *end = NULL;
     if (memchr(member, '=', length) == NULL) {
         value_range range = {.of_ipus = false};
@@ -214,10 +214,10 @@ static size_t count_told(ipu_list list, const popliner_costs_file *file) {
 static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t i) {
     if (list == LIST_LINKS)
         return (ipu_value){file->ipu_links[i].first_ipu, file->ipu_links[i].second_ipu,
-                           file->ipu_links[i].bandwidth, NULL};
+                           file->ipu_links[i], NULL};
     const popliner_ipu_value *told =
         list == LIST_LIMITS ? &file->ipu_limits[i] : &file->ipu_speeds[i];
-    return (ipu_value){told->ipu, SIZE_MAX, {told->value, 0}, NULL};
+    return (ipu_value){told->ipu, SIZE_MAX, {.bytes = told->value}, NULL};
 }
 
 /* ---- what is asked ---- */
@@ -312,7 +312,8 @@ static popliner_status store(request *r, ipu_list list, const by_ipu *values,
         if (list == LIST_LIMITS)
             own[o->num_ipu_limits++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
         else if (list == LIST_LINKS)
-            links[o->num_ipu_links++] = (popliner_ipu_link){v->ipu, v->second_ipu, v->amount};
+            links[o->num_ipu_links++] =
+                (popliner_ipu_link){v->ipu, v->second_ipu, v->amount.bytes, v->amount.cycles};
         else if (v->amount.bytes != POPLINER_SPEED_ONE) /* the usual speed is left out */
             own[o->num_ipu_speeds++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
     }

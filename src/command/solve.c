@@ -464,7 +464,8 @@ static popliner_status complete_links(const session *s, request *r, popliner_err
         popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
     if (status == POPLINER_OK && o->num_ipu_links > 0 && o->link_bandwidth.bytes == 0 &&
         info.clock_hz > 0)
-        o->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, info.clock_hz};
+        o->link_bandwidth =
+            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = info.clock_hz};
     return status;
 }
 

@@ -84,15 +84,15 @@ static void read_by_device(pl_costs_json *r, const pl_json_value *devices, const
 }
 
 /* Reads bytes per unit of time: whole ones, or rounded to millionths. */
-static popliner_bandwidth read_bandwidth(pl_costs_json *r, const pl_json_value *value) {
+static void read_bandwidth(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *link) {
     enum { MILLION = 1000000 };
     double bytes = json_number_value(value->json);
     if (!json_is_number(value->json) || !(bytes >= 1.0 / MILLION && bytes <= (double)PL_MAX_BYTES))
         pl_json_refuse(&r->json, value,
                        "expected bytes in a unit of time, from 0.000001 to %" PRIu64, PL_MAX_BYTES);
     const uint64_t scale = bytes == floor(bytes) ? 1 : MILLION;
-    return (popliner_bandwidth){pl_json_scaled(&r->json, value, scale, PL_MAX_BYTES),
-                                r->scale * scale};
+    link->bytes = pl_json_scaled(&r->json, value, scale, PL_MAX_BYTES);
+    link->cycles = r->scale * scale;
 }
 
 static int compare_links(const void *left, const void *right) {
@@ -135,7 +135,7 @@ static void read_links(pl_costs_json *r, const pl_json_value *devices) {
         const pl_json_value item = pl_json_in(&links, key);
         popliner_ipu_link *link = &file->links[count++];
         read_pair(r, &links, key, link);
-        link->bandwidth = read_bandwidth(r, &item);
+        read_bandwidth(r, &item, link);
     }
     file->info.num_ipu_links = count;
     qsort(file->links, count, sizeof *file->links, compare_links);
@@ -161,7 +161,7 @@ static void read_devices(pl_costs_json *r) {
     read_by_device(r, &devices, "memories", read_limit, &r->file->limits, &info->num_ipu_limits);
     read_by_device(r, &devices, "speeds", read_speed, &r->file->speeds, &info->num_ipu_speeds);
     if (bandwidth.json != NULL)
-        info->link_bandwidth = read_bandwidth(r, &bandwidth);
+        read_bandwidth(r, &bandwidth, &info->link_bandwidth);
     read_links(r, &devices);
 }
 

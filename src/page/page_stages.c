@@ -291,7 +291,7 @@ static void put_pair(pl_json *json, size_t first, uint64_t second) {
 }
 
 /* As text, for it may be larger than a browser's whole numbers. */
-static void put_bandwidth(pl_json *json, popliner_bandwidth bandwidth) {
+static void put_bandwidth(pl_json *json, popliner_ipu_link bandwidth) {
     const uint64_t numbers[] = {bandwidth.bytes, bandwidth.cycles};
     for (size_t i = 0; i < 2; i++) {
         pl_put_value(json, NULL);
@@ -317,7 +317,7 @@ static void put_links(pl_json *json, const pl_page_wishes *wishes) {
         pl_put_open(json, NULL, '[');
         pl_put_number(json, NULL, o->ipu_links[i].first_ipu);
         pl_put_number(json, NULL, o->ipu_links[i].second_ipu);
-        put_bandwidth(json, o->ipu_links[i].bandwidth);
+        put_bandwidth(json, o->ipu_links[i]);
         pl_put_close(json);
     }
     pl_put_close(json);

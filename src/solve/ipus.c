@@ -58,20 +58,20 @@ bool pl_links_exist(const popliner_solver_options *options) {
 }
 
 /* Returns the bandwidth of the link between two IPUs; none if they are one. O(links). */
-static popliner_bandwidth link_between(const popliner_solver_options *options, size_t ipu,
-                                       size_t other) {
+static popliner_ipu_link link_between(const popliner_solver_options *options, size_t ipu,
+                                      size_t other) {
     if (ipu == other)
-        return (popliner_bandwidth){0};
+        return (popliner_ipu_link){0};
     for (size_t i = 0; i < options->num_ipu_links; ++i) {
         const popliner_ipu_link *link = &options->ipu_links[i];
         if ((link->first_ipu == ipu && link->second_ipu == other) ||
             (link->first_ipu == other && link->second_ipu == ipu))
-            return link->bandwidth;
+            return *link;
     }
     return options->link_bandwidth;
 }
 
-uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes) {
+uint64_t pl_link_cycles(popliner_ipu_link bandwidth, uint64_t bytes) {
     const uint64_t above[] = {bytes, bandwidth.cycles};
     if (bandwidth.bytes == 0)
         return 0;
@@ -79,13 +79,13 @@ uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes) {
     return cycles < POPLINER_MAX_CYCLES ? cycles : POPLINER_MAX_CYCLES;
 }
 
-uint64_t pl_reduce_cycles(popliner_bandwidth bandwidth, size_t num_replicas, uint64_t bytes) {
+uint64_t pl_reduce_cycles(popliner_ipu_link bandwidth, size_t num_replicas, uint64_t bytes) {
     const uint64_t above[] = {2, num_replicas - 1, bytes, bandwidth.cycles};
     const uint64_t below[] = {num_replicas, bandwidth.bytes};
     return bandwidth.bytes == 0 ? 0 : pl_ratio_up(above, 4, below, 2);
 }
 
-uint64_t pl_most_reduced(popliner_bandwidth bandwidth, size_t num_replicas, uint64_t max_cycles) {
+uint64_t pl_most_reduced(popliner_ipu_link bandwidth, size_t num_replicas, uint64_t max_cycles) {
     uint64_t most = UINT64_MAX;
     for (uint64_t least = 0; least < most;) {
         const uint64_t middle = most - (most - least) / 2;
@@ -97,18 +97,18 @@ uint64_t pl_most_reduced(popliner_bandwidth bandwidth, size_t num_replicas, uint
     return most;
 }
 
-static bool is_same(popliner_bandwidth a, popliner_bandwidth b) {
+static bool is_same(popliner_ipu_link a, popliner_ipu_link b) {
     return a.bytes == b.bytes && a.cycles == b.cycles;
 }
 
 /* The bandwidths of the links before places, each once. */
 typedef struct bandwidths {
-    popliner_bandwidth *list;
+    popliner_ipu_link *list;
     size_t count;
 } bandwidths;
 
 /* Returns the index of a bandwidth in the list, which has room to add it. */
-static size_t place_in(bandwidths *b, popliner_bandwidth bandwidth) {
+static size_t place_in(bandwidths *b, popliner_ipu_link bandwidth) {
     size_t i = 0;
     while (i < b->count && !is_same(b->list[i], bandwidth))
         ++i;
@@ -128,7 +128,7 @@ static void find_rows(pl_links *links, const popliner_solver_options *options, b
     for (size_t place = 1; place <= links->num_places; ++place) {
         if (known > 0 && place >= known)
             break;
-        popliner_bandwidth own =
+        popliner_ipu_link own =
             link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
         links->row[place] = place_in(b, own);
         if (links->row[place] > 0) /* the places on both sides are special */

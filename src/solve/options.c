@@ -265,7 +265,7 @@ static popliner_status check_numbers(const popliner_solver_options *o, popliner_
     return POPLINER_OK;
 }
 
-static popliner_status check_bandwidth(popliner_bandwidth bandwidth, const char *whose,
+static popliner_status check_bandwidth(popliner_ipu_link bandwidth, const char *whose,
                                        popliner_error *error) {
     if ((bandwidth.bytes == 0) == (bandwidth.cycles == 0))
         return POPLINER_OK;
@@ -277,7 +277,7 @@ static popliner_status check_bandwidth(popliner_bandwidth bandwidth, const char 
 static popliner_status check_bandwidths(const popliner_solver_options *o, popliner_error *error) {
     popliner_status status = check_bandwidth(o->link_bandwidth, "link_bandwidth", error);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_ipu_links; ++i)
-        status = check_bandwidth(o->ipu_links[i].bandwidth, "ipu_links", error);
+        status = check_bandwidth(o->ipu_links[i], "ipu_links", error);
     return status;
 }
 

@@ -23,8 +23,9 @@ static uint64_t pipeline_cycles(const pl_replicas_search *s, const pl_replicas_w
 uint64_t pl_replicas_reduce_cycles(const pl_replicas_search *s, size_t num_replicas,
                                    uint64_t parameter_bytes) {
     const popliner_replicas_options *o = &s->options;
-    return pl_reduce_cycles((popliner_bandwidth){o->bandwidth_bytes, o->bandwidth_cycles},
-                            num_replicas, parameter_bytes);
+    return pl_reduce_cycles(
+        (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
+        num_replicas, parameter_bytes);
 }
 
 popliner_replicas_candidate pl_replicas_candidate_of(const pl_replicas_search *s,
@@ -260,8 +261,9 @@ uint64_t pl_replicas_share(const pl_replicas_search *s, size_t num_replicas) {
 uint64_t pl_replicas_most_reduced(const pl_replicas_search *s, size_t num_replicas,
                                   uint64_t reduce_cycles) {
     const popliner_replicas_options *o = &s->options;
-    return pl_most_reduced((popliner_bandwidth){o->bandwidth_bytes, o->bandwidth_cycles},
-                           num_replicas, reduce_cycles);
+    return pl_most_reduced(
+        (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
+        num_replicas, reduce_cycles);
 }
 
 /* True if a plan is better in the objectives after the cycles. */

@@ -31,7 +31,7 @@ typedef struct split {
 typedef struct search {
     popliner_replicas_options options;
     popliner_solver_options solver;
-    popliner_bandwidth bandwidth; /* between replicas */
+    popliner_ipu_link bandwidth; /* between replicas */
     popliner_costs costs; /* the caller's, for as many places from the end as there are IPUs */
     size_t *copies;       /* [num_ipus]; NULL: the caller's */
     pl_problem problem;
@@ -360,7 +360,8 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
         s.solver.num_objectives = sizeof usual / sizeof *usual;
     }
     s.num_ipus = s.solver.num_ipus;
-    s.bandwidth = (popliner_bandwidth){s.options.bandwidth_bytes, s.options.bandwidth_cycles};
+    s.bandwidth = (popliner_ipu_link){.bytes = s.options.bandwidth_bytes,
+                                      .cycles = s.options.bandwidth_cycles};
     status = check(&s, error);
     if (status == POPLINER_OK)
         status = know_places(&s, error);

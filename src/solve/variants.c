@@ -514,7 +514,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     o.without_second_proof = true; /* it would be of a table, not of the choice */
     /* a table has no cycles */
     o.num_ipu_speeds = o.num_ipu_links = 0;
-    o.link_bandwidth = (popliner_bandwidth){0};
+    o.link_bandwidth = (popliner_ipu_link){0};
     o.objectives = s->objectives + first;
     o.num_objectives = end - first;
     shared_table table = {.search = s, .limits = &limits};

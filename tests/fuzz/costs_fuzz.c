@@ -51,8 +51,7 @@ static void check_devices(const popliner_costs_file *info) {
     }
     for (size_t i = 0; i < info->num_ipu_links; i++) {
         FUZZ_CHECK(info->ipu_links[i].first_ipu != info->ipu_links[i].second_ipu);
-        FUZZ_CHECK(info->ipu_links[i].bandwidth.bytes > 0 &&
-                   info->ipu_links[i].bandwidth.cycles > 0);
+        FUZZ_CHECK(info->ipu_links[i].bytes > 0 && info->ipu_links[i].cycles > 0);
     }
 }
 

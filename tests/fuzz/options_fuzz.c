@@ -130,7 +130,7 @@ static void check_request(const request *r) {
                    o->ipu_speeds[i].value <= POPLINER_MOST_SPEED);
     for (size_t i = 0; i < o->num_ipu_links; i++)
         FUZZ_CHECK(o->ipu_links[i].first_ipu != o->ipu_links[i].second_ipu &&
-                   o->ipu_links[i].bandwidth.bytes > 0 && o->ipu_links[i].bandwidth.cycles > 0);
+                   o->ipu_links[i].bytes > 0 && o->ipu_links[i].cycles > 0);
     for (size_t i = 0; i < o->num_mapped_stages; i++)
         FUZZ_CHECK(r->device_map[i] < MOST_STAGES);
     FUZZ_CHECK(o->num_mapped_stages <= MOST_STAGES && o->num_objectives <= POPLINER_NUM_OBJECTIVES);

@@ -321,10 +321,10 @@ def memory_of(memory: Any) -> Dict[Optional[int], Any]:
 
 def _bandwidth(value: Any, what: str) -> Any:
     if value is None:
-        return c.popliner_bandwidth()
+        return c.popliner_ipu_link()
     (pair,) = pairs_of([value], what)
-    return c.popliner_bandwidth(number(pair[0], f"bytes of {what}"),
-                                number(pair[1], f"cycles of {what}"))
+    return c.popliner_ipu_link(0, 0, number(pair[0], f"bytes of {what}"),
+                               number(pair[1], f"cycles of {what}"))
 
 
 def _scaled(value: Any, factor: int, what: str) -> int:
@@ -497,11 +497,13 @@ class Asked:
 
     def set_links(self, o: Any, r: Request) -> None:
         o.link_bandwidth = _bandwidth(r.link_bandwidth, "link_bandwidth")
-        links = [c.popliner_ipu_link(size(pair[0], "an IPU of ipu_links"),
-                                     size(pair[1], "an IPU of ipu_links"),
-                                     _bandwidth(bandwidth, "ipu_links"))
-                 for ends, bandwidth in pairs_of(r.ipu_links, "ipu_links")
-                 for pair in pairs_of([ends], "ipu_links")]
+        links = []
+        for ends, bandwidth in pairs_of(r.ipu_links, "ipu_links"):
+            ((first, second),) = pairs_of([ends], "ipu_links")
+            link = _bandwidth(bandwidth, "ipu_links")
+            link.first_ipu = size(first, "an IPU of ipu_links")
+            link.second_ipu = size(second, "an IPU of ipu_links")
+            links.append(link)
         o.ipu_links = _array(c.popliner_ipu_link, links)
         o.num_ipu_links = len(links)
 

@@ -236,7 +236,7 @@ class Costs(Owner):
         if info.link_bandwidth.bytes > 0:
             result["link_bandwidth"] = (info.link_bandwidth.bytes, info.link_bandwidth.cycles)
         result["ipu_links"] = {
-            (it.first_ipu, it.second_ipu): (it.bandwidth.bytes, it.bandwidth.cycles)
+            (it.first_ipu, it.second_ipu): (it.bytes, it.cycles)
             for it in (info.ipu_links[i] for i in range(info.num_ipu_links))}
         return result
 
