@@ -307,8 +307,8 @@ popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner
     return status;
 }
 
-static popliner_status operations_in_turn(popliner_analysis *analysis,
-                                          const pl_operations **operations, popliner_error *error) {
+static popliner_status find_operations(popliner_analysis *analysis,
+                                       const pl_operations **operations, popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_status status = POPLINER_OK;
     double start = pl_clock_seconds();
@@ -333,7 +333,7 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = operations_in_turn(analysis, &found, error);
+    status = find_operations(analysis, &found, error);
     if (status == POPLINER_OK) {
         *operations = found->items;
         *count = found->count;
@@ -341,12 +341,12 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
     return pl_analysis_leave(analysis, status);
 }
 
-popliner_status pl_analysis_layers(popliner_analysis *analysis, const pl_layers **layers,
+static popliner_status find_layers(popliner_analysis *analysis, const pl_layers **layers,
                                    popliner_error *error) {
     popliner_analysis *a = analysis;
     const pl_operations *operations;
     const pl_layer_options options = layer_options(a);
-    popliner_status status = operations_in_turn(a, &operations, error);
+    popliner_status status = find_operations(a, &operations, error);
     double start = pl_clock_seconds();
     if (status == POPLINER_OK && a->layers == NULL) {
         status = pl_layers_assign(a->profile, operations, &options, &a->layers, error);
@@ -366,7 +366,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = pl_analysis_layers(analysis, &found, error);
+    status = find_layers(analysis, &found, error);
     if (status == POPLINER_OK) {
         *layers = found->items;
         *count = found->num_operations;
@@ -380,7 +380,7 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
-    popliner_status status = pl_analysis_layers(analysis, &layers, error);
+    popliner_status status = find_layers(analysis, &layers, error);
     if (status == POPLINER_OK && needed == PL_NEED_CHAIN)
         status = pl_analysis_make_chain(analysis, model, error);
     if (status == POPLINER_OK && needed == PL_NEED_METER)
@@ -494,7 +494,7 @@ static const pl_operation_usage *known_usage(const popliner_analysis *a) {
 popliner_status pl_analysis_pair_layers(popliner_analysis *a, const pl_sharing **sharing,
                                         popliner_error *error) {
     const pl_layers *layers;
-    popliner_status status = pl_analysis_layers(a, &layers, error);
+    popliner_status status = find_layers(a, &layers, error);
     if (status == POPLINER_OK && a->sharing.affinity_bytes == NULL) {
         status = pl_analysis_load_variables(a, error);
         if (status == POPLINER_OK)

@@ -99,20 +99,16 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request);
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error);
 
-/* Like the public function of this name. */
-popliner_status pl_analysis_layers(popliner_analysis *analysis, const pl_layers **layers,
-                                   popliner_error *error);
-
 /* Like popliner_analysis_prepare for a page. */
 popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
                                          const popliner_request *request, popliner_error *error);
 
 /* Sets *sharing, which the analysis owns, to what its layers use in common. Errors: those of
- * pl_analysis_layers; INPUT if a loaded file is damaged. */
+ * popliner_analysis_layers; INPUT if a loaded file is damaged. */
 popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, const pl_sharing **sharing,
                                         popliner_error *error);
 
-/* What a memory model needs: operations and layers; its chain, with the lowered variables loaded;
+/* The parts of a memory model: operations and layers; its chain, with the lowered variables loaded;
  * and its meter. */
 typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_needed;
 
@@ -155,6 +151,20 @@ popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_sectio
  * popliner_analysis_diagnose. */
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *analysis, popliner_memory_model model,
                                            const pl_diagnosis **diagnosis, popliner_error *error);
+
+/* Measures the details of all stages for pipelines like this one, with the meter if there is one,
+ * optionally with the memory of each tile. Errors: those of pl_intervals_measure. */
+popliner_status pl_analysis_measure_all(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline, bool with_tile_needs,
+                                        pl_stage_details **details, popliner_error *error);
+
+/* Computes the cycles of stages in a pipeline, in the order of details->cycles, which the caller
+ * frees: with those that are recomputed, and without transfers if `has_links`. *cycles stays as it
+ * is if there are none. Errors: MEMORY. */
+popliner_status pl_analysis_find_cycles(const popliner_analysis *analysis,
+                                        const pl_stage_details *details, const pl_chain *chain,
+                                        const popliner_pipeline *pipeline, bool has_links,
+                                        uint64_t **cycles, popliner_error *error);
 
 /* True if the details of all stages of a chain of num_units are small enough to keep. */
 bool pl_analysis_can_keep_stages(size_t num_units);
@@ -233,9 +243,5 @@ popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
  * pl_unit_cycles_add_forward. Errors: MEMORY. O(steps + units^2). */
 popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
                                           popliner_costs *costs, popliner_error *error);
-
-/* Checks that the time of recomputation is known. Errors: USAGE if the profile has no cycles, or
- * trains and has none of a forward pass; MEMORY. O(steps). */
-popliner_status pl_recomputing_check(const pl_chain *chain, popliner_error *error);
 
 #endif

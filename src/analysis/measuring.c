@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "pipeline/pipeline.h"
@@ -175,6 +176,46 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
 /* Limits the bytes that are kept, or stored, of one chain, for each kind of pipeline. */
 static const size_t max_kept_bytes = (size_t)64 << 20;
 
+popliner_status pl_analysis_measure_all(popliner_analysis *a, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline, bool with_tile_needs,
+                                        pl_stage_details **details, popliner_error *error) {
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    options.pipeline = *pipeline;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    options.listener = &a->listener;
+    options.bounds = &a->bounds;
+    options.meter = a->models[model].meter;
+    options.with_tile_needs = with_tile_needs;
+    return pl_intervals_measure(a->models[model].chain, &options, NULL, details, error);
+}
+
+popliner_status pl_analysis_find_cycles(const popliner_analysis *a, const pl_stage_details *details,
+                                        const pl_chain *chain, const popliner_pipeline *pipeline,
+                                        bool has_links, uint64_t **cycles, popliner_error *error) {
+    popliner_costs *costs = NULL;
+    popliner_pipeline own = *pipeline;
+    const size_t num_units = details->num_units;
+    if (details->num_cycles == 0)
+        return POPLINER_OK;
+    own.max_stages = 1;
+    popliner_status status =
+        pl_stage_details_costs(details, chain, &own, POPLINER_NEED_EXPECTED, &costs, error);
+    if (status == POPLINER_OK && has_links)
+        pl_intervals_leave_out_links(costs, a->profile->target.clock_hz);
+    if (status == POPLINER_OK)
+        status = pl_recomputing_add_cycles(chain, &own, costs, error);
+    if (status == POPLINER_OK &&
+        (*cycles = pl_new_array(details->num_cycles, sizeof **cycles)) == NULL)
+        status = pl_fail_memory(error, "the cycles of the stages");
+    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
+        for (size_t last = first; last < num_units; last++)
+            (*cycles)[pl_triangle_place(num_units, first, last)] =
+                popliner_costs_cycles(costs, first, last);
+    popliner_costs_free(costs);
+    return status;
+}
+
 bool pl_analysis_can_keep_stages(size_t num_units) {
     return pl_stage_details_size(num_units) <= max_kept_bytes;
 }
@@ -182,7 +223,6 @@ bool pl_analysis_can_keep_stages(size_t num_units) {
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline, bool with_tile_needs,
                                         const char *purpose, popliner_error *error) {
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_analysis *a = analysis;
     pl_model_parts *parts = &a->models[model];
     pl_stage_details *details = NULL;
@@ -195,14 +235,8 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
         pl_details_serve(&known->key, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
         return POPLINER_OK;
-    options.pipeline = *pipeline;
-    options.with_cycles = true;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    options.bounds = &a->bounds;
-    options.meter = parts->meter;
-    options.with_tile_needs = with_tile_needs;
-    popliner_status status = pl_intervals_measure(parts->chain, &options, NULL, &details, error);
+    popliner_status status =
+        pl_analysis_measure_all(a, model, pipeline, with_tile_needs, &details, error);
     if (status != POPLINER_OK)
         return status;
     pl_stage_details_free(parts->stages[place]);

@@ -3,13 +3,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/page.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/new_file.h"
@@ -25,7 +23,6 @@
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "tables/changes_data.h"
-#include "tables/sections.h"
 
 enum {
     MAX_STAGE_CHARS = 3000000,     /* after this length no further pipelines are measured */
@@ -76,19 +73,23 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     return status;
 }
 
-static bool is_same_pipeline(const popliner_pipeline *a, const popliner_pipeline *b) {
-    return a->schedule == b->schedule && a->recompute == b->recompute &&
-           !pl_pipeline_has_own_copies(a) && !pl_pipeline_has_own_copies(b);
+/* True if stages that are in the page serve the pipeline. */
+static bool is_told(const task *t, const popliner_pipeline *p) {
+    bool found = false;
+    for (size_t i = 0; !found && i < t->num_told; i++) {
+        const popliner_pipeline *own = &t->told[i].pipeline;
+        found = own->schedule == p->schedule && own->recompute == p->recompute &&
+                !pl_pipeline_has_own_copies(own) && !pl_pipeline_has_own_copies(p);
+    }
+    return found;
 }
 
 /* `details` were measured with the calibration of the request, if it has one. */
 static void tell(task *t, const pl_stage_details *details, const pl_page_pipeline *p) {
     popliner_pipeline plain = p->pipeline;
     plain.calibration = (popliner_calibration){{{0}}};
-    for (size_t i = 0; i < t->num_told; i++)
-        if (is_same_pipeline(&t->told[i].pipeline, &p->pipeline))
-            return;
-    if (t->num_told < MAX_PIPELINES && pl_details_serve(&details->key, &plain))
+    if (!is_told(t, &p->pipeline) && t->num_told < MAX_PIPELINES &&
+        pl_details_serve(&details->key, &plain))
         t->told[t->num_told++] = *p;
 }
 
@@ -117,35 +118,6 @@ static void find_served(task *t, const pl_stage_details *details) {
         }
 }
 
-/* Computes the cycles of stages that recompute, or with bandwidths of links. */
-static popliner_status find_cycles(const task *t, const pl_stage_details *details,
-                                   pl_page_pipeline *p, popliner_error *error) {
-    popliner_costs *costs = NULL;
-    popliner_pipeline pipeline = p->pipeline;
-    const size_t num_units = details->num_units;
-    const bool has_links = pl_links_exist(&t->solver);
-    if ((pipeline.recompute != POPLINER_RECOMPUTE_FULL && !has_links) || details->num_cycles == 0)
-        return POPLINER_OK;
-    pipeline.max_stages = 1;
-    popliner_status status =
-        pl_stage_details_costs(details, t->chain, &pipeline, POPLINER_NEED_EXPECTED, &costs, error);
-    if (status == POPLINER_OK && has_links)
-        pl_intervals_leave_out_links(costs, t->analysis->profile->target.clock_hz);
-    if (status == POPLINER_OK)
-        status = pl_recomputing_add_cycles(t->chain, &pipeline, costs, error);
-    if (status == POPLINER_OK) {
-        p->cycles = pl_new_array(details->num_cycles, sizeof *p->cycles);
-        if (p->cycles == NULL)
-            status = pl_fail_memory(error, "the cycles of the stages");
-    }
-    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
-        for (size_t last = first; last < num_units; last++)
-            p->cycles[pl_triangle_place(num_units, first, last)] =
-                popliner_costs_cycles(costs, first, last);
-    popliner_costs_free(costs);
-    return status;
-}
-
 /* True if the memory of tiles in each stage fits into a page. */
 static bool wants_tile_needs(const popliner_profile *profile, size_t num_units) {
     return pl_triangle_size(num_units) <= MAX_TILE_NEEDS / (profile->target.num_tiles + 1);
@@ -158,30 +130,23 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
                                       popliner_error *error) {
     popliner_analysis *a = t->analysis;
     const popliner_memory_model model = t->request.memory_model;
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    const bool with_tile_needs = wants_tile_needs(a->profile, pl_chain_num_units(t->chain)) &&
+                                 t->tile_need_chars < MAX_TILE_NEED_CHARS;
     popliner_status status = POPLINER_OK;
-    options.pipeline = *pipeline;
-    options.with_cycles = true;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    options.bounds = &a->bounds;
-    options.with_tile_needs = wants_tile_needs(a->profile, pl_chain_num_units(t->chain)) &&
-                              t->tile_need_chars < MAX_TILE_NEED_CHARS;
     if (!pl_is_calibrated(&pipeline->calibration))
         status = pl_analysis_find_stages(a, model, pipeline, stages, error);
     if (status == POPLINER_OK && *stages != NULL &&
-        (!options.with_tile_needs || (*stages)->tile_needs != NULL))
+        (!with_tile_needs || (*stages)->tile_needs != NULL))
         return POPLINER_OK;
     if (status == POPLINER_OK)
         status = pl_analysis_make_meter(a, model, error);
-    if (status == POPLINER_OK) {
-        double start = pl_clock_seconds();
-        options.meter = a->models[model].meter;
-        status = pl_intervals_measure(t->chain, &options, NULL, measured, error);
+    const double start = pl_clock_seconds();
+    if (status == POPLINER_OK)
+        status = pl_analysis_measure_all(a, model, pipeline, with_tile_needs, measured, error);
+    if (status == POPLINER_OK)
         *stages = *measured;
-        if (status == POPLINER_OK)
-            pl_step(&a->listener, "Measuring all stages, for the page", start);
-    }
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Measuring all stages, for the page", start);
     return status;
 }
 
@@ -205,14 +170,15 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     const pl_stage_details *stages = NULL;
     pl_stage_details *measured = NULL;
     const size_t first_told = t->num_told;
-    for (size_t i = 0; i < t->num_told; i++)
-        if (is_same_pipeline(&t->told[i].pipeline, pipeline))
-            return POPLINER_OK;
+    if (is_told(t, pipeline))
+        return POPLINER_OK;
     popliner_status status = measure_stages(t, pipeline, &stages, &measured, error);
     if (status == POPLINER_OK)
         find_served(t, stages);
     for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
-        status = find_cycles(t, stages, &t->told[i], error);
+        if (t->told[i].pipeline.recompute == POPLINER_RECOMPUTE_FULL || pl_links_exist(&t->solver))
+            status = pl_analysis_find_cycles(t->analysis, stages, t->chain, &t->told[i].pipeline,
+                                             pl_links_exist(&t->solver), &t->told[i].cycles, error);
     if (status == POPLINER_OK) {
         if (first_told == 0) {
             pl_put_line(&t->json);
@@ -350,17 +316,21 @@ enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 3 };
 typedef struct section_work {
     popliner_analysis *analysis;
     popliner_memory_model model;
-    page_section sections[PL_SECTION_EXECUTION_SUMS + 1];
+    page_section sections[PL_SECTION_EXECUTION_SUMS + 2]; /* [count], then the tiles' variables */
     size_t count;
-    pl_text tile_variables; /* made like a section */
-    popliner_status status; /* of tile_variables */
-    popliner_error error;
 } section_work;
 
 static bool make_section(section_work *w, size_t i) {
     page_section *s = &w->sections[i];
-    s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
-                                    &s->text, &s->error);
+    if (i < w->count) {
+        s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
+                                        &s->text, &s->error);
+    } else {
+        pl_text text = {0};
+        pl_json json = {.text = &text, .style = PL_JSON_COMPACT};
+        s->status = pl_page_put_tile_variables(&json, w->analysis->profile, &s->error);
+        s->status = pl_text_finish(&text, s->status, &s->text, &s->error);
+    }
     return s->status == POPLINER_OK;
 }
 
@@ -383,16 +353,11 @@ static bool make_other_section(void *user, size_t worker, size_t i) {
     section_work *w = user;
     if (worker == 0) /* the calling thread, the only one that may call the listener */
         pl_progress(&w->analysis->listener, "Making the page", i, NUM_PAGE_PARTS);
-    if (i < w->count)
-        return is_measured(w->sections[i].section) || make_section(w, i);
-    w->status =
-        pl_page_put_tile_variables(&(pl_json){.text = &w->tile_variables, .style = PL_JSON_COMPACT},
-                                   w->analysis->profile, &w->error);
-    return w->status == POPLINER_OK;
+    return (i < w->count && is_measured(w->sections[i].section)) || make_section(w, i);
 }
 
 /* Makes the plan first, and everything that sections share, so that each thread makes only its own
- * sections. Free the result with free_sections. */
+ * sections. The caller frees the texts of the result. */
 static popliner_status make_sections(task *t, section_work *w, popliner_error *error) {
     popliner_analysis *a = t->analysis;
     double start = pl_clock_seconds();
@@ -410,20 +375,12 @@ static popliner_status make_sections(task *t, section_work *w, popliner_error *e
     };
     pl_parallel_run(&work);
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < w->count; i++)
+    for (size_t i = 0; status == POPLINER_OK && i <= w->count; i++)
         if (w->sections[i].status != POPLINER_OK)
             status = pl_fail(error, w->sections[i].status, "%s", w->sections[i].error.message);
-    if (status == POPLINER_OK && w->status != POPLINER_OK)
-        status = pl_fail(error, w->status, "%s", w->error.message);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Making the tables of the page", start);
     return status;
-}
-
-static void free_sections(section_work *w) {
-    for (size_t i = 0; i < w->count; i++)
-        free(w->sections[i].text);
-    free(w->tile_variables.data);
 }
 
 static void put_sections(pl_json *json, const section_work *w) {
@@ -528,9 +485,7 @@ static popliner_status put_variables(task *t, const section_work *w, popliner_er
     double start = pl_clock_seconds();
     pl_put_line(&t->json);
     pl_put_value(&t->json, "tile_variables");
-    t->data.failed = t->data.failed || w->tile_variables.failed;
-    if (!t->data.failed)
-        pl_text_append(&t->data, w->tile_variables.data, w->tile_variables.length);
+    pl_text_add(&t->data, w->sections[w->count].text);
     pl_put_line(&t->json);
     popliner_status status =
         pl_page_put_variables(&t->json, a->profile, &t->usage->usage, pl_chain_num_units(t->chain),
@@ -549,71 +504,77 @@ static void put_messages(task *t) {
                             &t->json);
 }
 
-static popliner_status page_text_in_turn(popliner_analysis *analysis,
-                                         const popliner_page_options *options, char **text,
-                                         popliner_error *error) {
-    task t = {.analysis = analysis};
-    section_work w = {0};
-    pl_text page = {0};
-    popliner_status status = take_options(&t, options, error);
+/* Takes the options, and makes what the page is of. */
+static popliner_status begin(task *t, const popliner_page_options *options, popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    popliner_status status = take_options(t, options, error);
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(analysis, t.request.memory_model, PL_NEED_METER, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_meter_pass_usage(analysis->models[t.request.memory_model].meter, &t.usage,
-                                           error);
+        status = pl_analysis_begin(a, t->request.memory_model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
-    t.chain = analysis->models[t.request.memory_model].chain;
-    status = pl_options_check(&t.solver, pl_chain_num_units(t.chain), NULL, error);
+    const pl_model_parts *parts = &a->models[t->request.memory_model];
+    t->chain = parts->chain;
+    status = pl_stage_meter_pass_usage(parts->meter, &t->usage, error);
     if (status == POPLINER_OK)
-        status = pl_intervals_are_training(t.chain, &t.is_training, error);
+        status = pl_options_check(&t->solver, pl_chain_num_units(t->chain), NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_intervals_are_training(t->chain, &t->is_training, error);
+    return status;
+}
+
+static popliner_status put_data(task *t, section_work *w, popliner_error *error) {
+    t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
+    put_head(t);
+    put_wishes(t);
+    pl_page_put_plan(&t->json, t->options.certificate);
+    put_messages(t);
+    put_unit_ipus(t);
+    popliner_status status = add_all_stages(t, error);
+    if (status == POPLINER_OK)
+        status = add_plan_tiles(t, error);
+    if (status == POPLINER_OK)
+        status = make_sections(t, w, error);
+    if (status == POPLINER_OK)
+        status = put_variables(t, w, error);
+    if (status == POPLINER_OK)
+        status = put_boxes(t, error);
+    if (status == POPLINER_OK)
+        status = put_comparison(t, error);
+    pl_progress(&t->analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
     if (status != POPLINER_OK)
         return status;
-    t.json = (pl_json){.text = &t.data, .style = PL_JSON_COMPACT};
-    put_head(&t);
-    put_wishes(&t);
-    pl_page_put_plan(&t.json, t.options.certificate);
-    put_messages(&t);
-    put_unit_ipus(&t);
-    status = add_all_stages(&t, error);
-    if (status == POPLINER_OK)
-        status = add_plan_tiles(&t, error);
-    if (status == POPLINER_OK)
-        status = make_sections(&t, &w, error);
-    if (status == POPLINER_OK)
-        status = put_variables(&t, &w, error);
-    if (status == POPLINER_OK)
-        status = put_boxes(&t, error);
-    if (status == POPLINER_OK)
-        status = put_comparison(&t, error);
-    pl_progress(&analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
-    if (status == POPLINER_OK)
-        put_sections(&t.json, &w);
-    free_sections(&w);
-    if (status == POPLINER_OK) {
-        pl_put_close(&t.json);
-        pl_text_add(&t.data, "\n");
-        const bool lacks_schedule = t.is_training &&
-                                    t.pipeline.schedule == POPLINER_SCHEDULE_NONE &&
-                                    !pl_pipeline_has_own_copies(&t.pipeline);
-        pl_page_add(&page, t.options.certificate, lacks_schedule, &t.data);
-    }
-    for (size_t i = 0; i < t.num_told; i++)
-        free(t.told[i].cycles);
-    free(t.data.data);
-    free(t.tile_needs.data);
-    return pl_text_finish(&page, status, text, error);
+    put_sections(&t->json, w);
+    pl_put_close(&t->json);
+    pl_text_add(&t->data, "\n");
+    return status;
 }
 
 popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error) {
+    task t = {.analysis = analysis};
+    section_work w = {0};
+    pl_text page = {0};
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = page_text_in_turn(analysis, options, text, error);
-    return pl_analysis_leave(analysis, status);
+    status = begin(&t, options, error);
+    if (status == POPLINER_OK)
+        status = put_data(&t, &w, error);
+    if (status == POPLINER_OK) {
+        const bool lacks_schedule = t.is_training &&
+                                    t.pipeline.schedule == POPLINER_SCHEDULE_NONE &&
+                                    !pl_pipeline_has_own_copies(&t.pipeline);
+        pl_page_add(&page, t.options.certificate, lacks_schedule, &t.data);
+    }
+    for (size_t i = 0; i <= w.count; i++)
+        free(w.sections[i].text);
+    for (size_t i = 0; i < t.num_told; i++)
+        free(t.told[i].cycles);
+    free(t.data.data);
+    free(t.tile_needs.data);
+    return pl_analysis_leave(analysis, pl_text_finish(&page, status, text, error));
 }
 
 popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
@@ -625,17 +586,17 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
     popliner_status status = take_options(&t, &options, error);
     if (status != POPLINER_OK || pl_is_calibrated(&t.pipeline.calibration))
         return status; /* kept stages are without a calibration */
-    status = pl_analysis_begin(analysis, t.request.memory_model, PL_NEED_LAYERS, error);
+    const popliner_memory_model model = t.request.memory_model;
+    status = pl_analysis_begin(analysis, model, PL_NEED_LAYERS, error);
     if (status == POPLINER_OK)
-        status =
-            pl_analysis_find_stages(analysis, t.request.memory_model, &t.pipeline, &known, error);
+        status = pl_analysis_find_stages(analysis, model, &t.pipeline, &known, error);
     if (status == POPLINER_OK && known == NULL)
-        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+        status = pl_analysis_make_meter(analysis, model, error);
     if (status != POPLINER_OK || known != NULL)
         return status;
-    const size_t num_units = pl_chain_num_units(analysis->models[t.request.memory_model].chain);
+    const size_t num_units = pl_chain_num_units(analysis->models[model].chain);
     return num_units <= PL_PAGE_MAX_UNITS && pl_analysis_can_keep_stages(num_units)
-               ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
+               ? pl_analysis_keep_stages(analysis, model, &t.pipeline,
                                          wants_tile_needs(analysis->profile, num_units),
                                          ", for the page", error)
                : POPLINER_OK;

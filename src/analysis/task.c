@@ -310,6 +310,58 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     return status;
 }
 
+/* ---- Recomputation --------------------------------------------------------------------------- */
+
+/* Computes the cycles of recomputing each unit: cycles[units], which the caller frees. */
+static popliner_status find_cycles(const pl_chain *chain, uint64_t **cycles, bool *is_training,
+                                   popliner_error *error) {
+    pl_passes passes = {0};
+    *cycles = pl_new_array(chain->num_units, sizeof **cycles);
+    popliner_status status = *cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
+                                             : pl_passes_find(&passes, chain, error);
+    if (status == POPLINER_OK)
+        status = pl_unit_cycles_find(chain, &passes, true, *cycles, error);
+    *is_training = passes.is_training;
+    pl_passes_free(&passes);
+    return status;
+}
+
+popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
+                                          popliner_costs *costs, popliner_error *error) {
+    uint64_t *cycles = NULL;
+    bool is_training;
+    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !popliner_costs_has_cycles(costs))
+        return POPLINER_OK;
+    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
+    if (status == POPLINER_OK)
+        pl_unit_cycles_add_forward(cycles, pipeline, costs);
+    free(cycles);
+    return status;
+}
+
+/* Checks that the time of recomputation is known. Errors: USAGE if the profile has no cycles, or
+ * trains and has none of a forward pass; MEMORY. O(steps). */
+static popliner_status check_recomputing(const pl_chain *chain, popliner_error *error) {
+    static const char remedy[] =
+        "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
+    uint64_t *cycles = NULL;
+    bool is_training;
+    bool has_any = false;
+    if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the recomputation auto: the profile has no cycles of computing; %s",
+                       remedy);
+    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
+        has_any = has_any || cycles[unit] > 0;
+    if (status == POPLINER_OK && is_training && !has_any)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the recomputation auto: the profile has no cycles of a forward pass; %s",
+                         remedy);
+    free(cycles);
+    return status;
+}
+
 /* ---- Costs ---- */
 
 /* The state of shared_peak. */
@@ -484,7 +536,7 @@ static popliner_status measure_ways(pl_task *t, uint64_t max_bytes, popliner_err
     popliner_recompute ways[PL_NUM_RECOMPUTES];
     const size_t count = recomputing_ways(&t->pipeline, t->need, t->ways, ways);
     popliner_status status =
-        pl_pipeline_keeps(&t->pipeline) ? pl_recomputing_check(t->chain, error) : POPLINER_OK;
+        pl_pipeline_keeps(&t->pipeline) ? check_recomputing(t->chain, error) : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         status = measure_way(t, ways[i], max_bytes, error);
         names[i] = pl_recompute_name(ways[i]);
@@ -529,54 +581,4 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
     }
     pl_task_free(&t);
     return pl_analysis_leave(analysis, status);
-}
-
-/* ---- Recomputation --------------------------------------------------------------------------- */
-
-/* Computes the cycles of recomputing each unit: cycles[units], which the caller frees. */
-static popliner_status find_cycles(const pl_chain *chain, uint64_t **cycles, bool *is_training,
-                                   popliner_error *error) {
-    pl_passes passes = {0};
-    *cycles = pl_new_array(chain->num_units, sizeof **cycles);
-    popliner_status status = *cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
-                                             : pl_passes_find(&passes, chain, error);
-    if (status == POPLINER_OK)
-        status = pl_unit_cycles_find(chain, &passes, true, *cycles, error);
-    *is_training = passes.is_training;
-    pl_passes_free(&passes);
-    return status;
-}
-
-popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
-                                          popliner_costs *costs, popliner_error *error) {
-    uint64_t *cycles = NULL;
-    bool is_training;
-    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !popliner_costs_has_cycles(costs))
-        return POPLINER_OK;
-    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
-    if (status == POPLINER_OK)
-        pl_unit_cycles_add_forward(cycles, pipeline, costs);
-    free(cycles);
-    return status;
-}
-
-popliner_status pl_recomputing_check(const pl_chain *chain, popliner_error *error) {
-    static const char remedy[] =
-        "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
-    uint64_t *cycles = NULL;
-    bool is_training;
-    bool has_any = false;
-    if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the recomputation auto: the profile has no cycles of computing; %s",
-                       remedy);
-    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
-        has_any = has_any || cycles[unit] > 0;
-    if (status == POPLINER_OK && is_training && !has_any)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the recomputation auto: the profile has no cycles of a forward pass; %s",
-                         remedy);
-    free(cycles);
-    return status;
 }
