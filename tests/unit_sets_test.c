@@ -155,9 +155,8 @@ static void check_usage(const golden_case *c) {
         size_t num_units = pl_layers_num_units(layers);
         for (size_t i = 0; i < count; i++)
             unit_of[i] = (uint32_t)pl_layer_at(layers, i)->unit;
-        assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, NULL,
-                                            &(pl_unit_map){unit_of, num_units, false}, NULL),
-                         POPLINER_OK);
+        assert_true(pl_unit_usage_find(&usage, p, c->operations, NULL,
+                                       &(pl_unit_map){unit_of, num_units, false}));
         assert_int_equal(usage.num_units, num_units);
         assert_usage(c, &usage, unit_of, false);
         pl_unit_usage_free(&usage);
@@ -169,17 +168,12 @@ static void check_usage(const golden_case *c) {
                 unit_of[i] = (uint32_t)pl_chain_unit_of(chain, i);
             assert_int_equal(chain->usage != NULL, model == POPLINER_MEMORY_MODEL_FULL);
             pl_account account = {0};
-            assert_int_equal(
-                pl_account_create(&account, chain->model, p, c->operations, chain->usage, NULL),
-                POPLINER_OK);
+            assert_true(pl_account_create(&account, chain->model, p, c->operations, chain->usage));
             for (int has_account = 0; has_account < 2; has_account++) {
-                assert_int_equal(
-                    pl_unit_usage_find(
-                        &usage, p, c->operations, chain->usage,
-                        &(pl_unit_map){unit_of, pl_chain_num_units(chain),
-                                       has_account != 0 && account.variable_flags != NULL},
-                        NULL),
-                    POPLINER_OK);
+                assert_true(pl_unit_usage_find(
+                    &usage, p, c->operations, chain->usage,
+                    &(pl_unit_map){unit_of, pl_chain_num_units(chain),
+                                   has_account != 0 && account.variable_flags != NULL}));
                 assert_usage(c, &usage, unit_of,
                              has_account != 0 && model == POPLINER_MEMORY_MODEL_FULL);
                 pl_unit_usage_free(&usage);

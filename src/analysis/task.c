@@ -317,13 +317,11 @@ static popliner_status find_cycles(const pl_chain *chain, uint64_t **cycles, boo
                                    popliner_error *error) {
     pl_passes passes = {0};
     *cycles = pl_new_array(chain->num_units, sizeof **cycles);
-    popliner_status status = *cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
-                                             : pl_passes_find(&passes, chain, error);
-    if (status == POPLINER_OK)
-        status = pl_unit_cycles_find(chain, &passes, true, *cycles, error);
+    const bool memory = *cycles != NULL && pl_passes_find(&passes, chain) &&
+                        pl_unit_cycles_find(chain, &passes, true, *cycles);
     *is_training = passes.is_training;
     pl_passes_free(&passes);
-    return status;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the cycles of the layers");
 }
 
 popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
@@ -474,8 +472,9 @@ static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_er
         pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
     if (status == POPLINER_OK)
         status = pl_recomputing_add_cycles(t->chain, &t->pipeline, t->costs, error);
-    if (status == POPLINER_OK)
-        status = pl_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
+    if (status == POPLINER_OK &&
+        !pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
+        status = pl_fail_memory(error, "the marks of the units");
     if (status == POPLINER_OK)
         status = popliner_costs_set_pipeline(t->costs, &t->pipeline, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;

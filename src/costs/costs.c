@@ -35,14 +35,10 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     made->max_stages_to_end = 1;
     made->peaks_bytes = pl_new_array(triangle_size(made), sizeof *made->peaks_bytes);
     made->cuts_bytes = pl_new_array(num_units, sizeof *made->cuts_bytes);
-    if (made->peaks_bytes == NULL || made->cuts_bytes == NULL) {
+    if (made->peaks_bytes == NULL || made->cuts_bytes == NULL ||
+        !pl_costs_add_pipeline(made, max_stages)) {
         popliner_costs_free(made);
         return pl_fail_memory(error, "the costs of the intervals");
-    }
-    popliner_status status = pl_costs_add_pipeline(made, max_stages, error);
-    if (status != POPLINER_OK) {
-        popliner_costs_free(made);
-        return status;
     }
     *costs = made;
     return POPLINER_OK;
@@ -54,14 +50,13 @@ static void free_differences(pl_differences *differences) {
     *differences = (pl_differences){0};
 }
 
-popliner_status pl_differences_create(pl_differences *made, size_t num_units,
-                                      popliner_error *error) {
+bool pl_differences_create(pl_differences *made, size_t num_units) {
     made->begins = pl_new_array(num_units, sizeof *made->begins);
     made->ends = pl_new_array(num_units + 1, sizeof *made->ends);
     if (made->begins != NULL && made->ends != NULL)
-        return POPLINER_OK;
+        return true;
     free_differences(made);
-    return pl_fail_memory(error, "the costs of the intervals");
+    return false;
 }
 
 static void forget_items(popliner_costs *costs) {
@@ -144,18 +139,17 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
                    pl_recompute_name(made->recompute), pl_copies_rule_name(made->copies.rule));
 }
 
-popliner_status pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units,
-                                           popliner_error *error) {
+bool pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units) {
     uint8_t *own = NULL;
     if (counted_units != NULL) {
         own = pl_new_array(costs->num_units, sizeof *own);
         if (own == NULL)
-            return pl_fail_memory(error, "the marks of the units");
+            return false;
         memcpy(own, counted_units, costs->num_units * sizeof *own);
     }
     free(costs->counted_units);
     costs->counted_units = own;
-    return POPLINER_OK;
+    return true;
 }
 
 static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
@@ -290,15 +284,15 @@ popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t firs
 }
 
 /* Replaces lines by peaks for each place, so that each can be set. */
-static popliner_status make_dense(popliner_costs *costs, popliner_error *error) {
+static bool make_dense(popliner_costs *costs) {
     size_t size = triangle_size(costs);
     size_t max_stages = costs->max_stages_to_end;
     if (costs->peaks_bytes != NULL)
-        return POPLINER_OK;
+        return true;
     uint64_t *peaks =
         max_stages > SIZE_MAX / size ? NULL : pl_new_array(max_stages * size, sizeof *peaks);
     if (peaks == NULL)
-        return pl_fail_memory(error, "the costs of a pipeline");
+        return false;
     uint64_t *next = peaks;
     for (size_t stages = 1; stages <= max_stages; ++stages)
         for (size_t first = 0; first < costs->num_units; ++first)
@@ -313,17 +307,18 @@ static popliner_status make_dense(popliner_costs *costs, popliner_error *error) 
     costs->copies = NULL;
     costs->more_lines = NULL;
     costs->peaks_bytes = peaks;
-    return POPLINER_OK;
+    return true;
 }
 
 popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
                                           void *user, uint64_t max_bytes, popliner_error *error) {
-    popliner_status status = make_dense(costs, error);
-    for (size_t first = 0; status == POPLINER_OK && first < costs->num_units; ++first) {
+    if (!make_dense(costs))
+        return pl_fail_memory(error, "the costs of a pipeline");
+    for (size_t first = 0; first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
             if (peak_bytes <= max_bytes) {
-                status = pl_ask_peak(peak, user, first, last, &peak_bytes, error);
+                popliner_status status = pl_ask_peak(peak, user, first, last, &peak_bytes, error);
                 if (status != POPLINER_OK)
                     return status;
             }
@@ -336,7 +331,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                 peak_bytes = 0;
         }
     }
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
@@ -387,22 +382,21 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
     return costs->cycles == NULL ? 0 : costs->cycles[place(costs, first_unit, last_unit)];
 }
 
-popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
-                                      popliner_error *error) {
-    popliner_status status = make_dense(costs, error);
-    if (status != POPLINER_OK || max_stages <= costs->max_stages_to_end)
-        return status;
+bool pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages) {
+    const bool is_dense = make_dense(costs);
+    if (!is_dense || max_stages <= costs->max_stages_to_end)
+        return is_dense;
     size_t size = triangle_size(costs);
     size_t known = costs->max_stages_to_end;
     uint64_t *grown = max_stages > SIZE_MAX / sizeof *grown / size
                           ? NULL
                           : realloc(costs->peaks_bytes, max_stages * size * sizeof *grown);
     if (grown == NULL)
-        return pl_fail_memory(error, "the costs of a pipeline");
+        return false;
     memset(grown + known * size, 0, (max_stages - known) * size * sizeof *grown);
     costs->peaks_bytes = grown;
     costs->max_stages_to_end = max_stages;
-    return POPLINER_OK;
+    return true;
 }
 
 void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
@@ -437,9 +431,8 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "stages_to_end %zu: the costs have peaks for 1 to %zu", stages_to_end,
                        costs->max_stages_to_end);
-    status = make_dense(costs, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (!make_dense(costs))
+        return pl_fail_memory(error, "the costs of a pipeline");
     pl_costs_set_peak(costs, first_unit, last_unit, stages_to_end, peak_bytes);
     return POPLINER_OK;
 }
@@ -491,18 +484,17 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
     return (pl_peak_parts){is_added ? peak_bytes : 0, is_added ? 0 : peak_bytes};
 }
 
-popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items,
-                                          popliner_error *error) {
+bool pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items) {
     forget_items(costs);
     size_t n = costs->num_units;
     uint64_t *own = pl_new_array(n + items->num_items, sizeof *own);
     if (own == NULL)
-        return pl_fail_memory(error, "the memory that units share");
+        return false;
     memcpy(own, items->uses, n * sizeof *own);
     memcpy(own + n, items->bytes, items->num_items * sizeof *own);
     costs->item_numbers = own;
     costs->shared_items = (pl_shared_items){own, own + n, items->num_items};
-    return POPLINER_OK;
+    return true;
 }
 
 /* Calls the table's function. */
@@ -543,15 +535,14 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
     return POPLINER_OK;
 }
 
-popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source,
-                                    popliner_error *error) {
+bool pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source) {
     const size_t n = costs->num_units;
     const size_t num_samples = source->num_samples;
     const size_t count = pl_passes_count(n, num_samples);
     pl_unit_passes *passes = calloc(1, sizeof *passes + count * sizeof *passes->cycles);
     costs->passes = passes;
     if (passes == NULL)
-        return pl_fail_memory(error, "the passes of the units");
+        return false;
     uint64_t *forward = passes->cycles + (n + 1) * num_samples;
     passes->num_samples = num_samples;
     passes->has_cuts = source->cut_cycles != NULL;
@@ -563,7 +554,7 @@ popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_sourc
     if (passes->has_cuts)
         memcpy(forward + (n + 1) * num_samples, source->cut_cycles,
                (n + 1) * sizeof *source->cut_cycles);
-    return POPLINER_OK;
+    return true;
 }
 
 uint64_t pl_costs_forward(const popliner_costs *costs, size_t first_unit, size_t last_unit,

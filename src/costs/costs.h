@@ -128,8 +128,7 @@ struct popliner_costs {
 
 /* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
  * for those that do not; NULL: all. Copied. Errors: MEMORY. O(num_units). */
-popliner_status pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units,
-                                           popliner_error *error);
+bool pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units);
 
 /* Returns what is forward of cycles that are not divided into passes: a backward pass takes about
  * twice as long. */
@@ -147,8 +146,7 @@ typedef struct pl_passes_source {
 } pl_passes_source;
 
 /* Gives the table passes. Errors: MEMORY. */
-popliner_status pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source,
-                                    popliner_error *error);
+bool pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source);
 
 /* Returns how many numbers `cycles` of the passes of so many units has. */
 static inline size_t pl_passes_count(size_t num_units, size_t num_samples) {
@@ -185,8 +183,7 @@ popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error
 
 /* Adds peaks, all 0, for the places up to max_stages that have none, once the number of stages is
  * known. Errors: MEMORY. */
-popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
-                                      popliner_error *error);
+bool pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages);
 
 /* Makes, from a table that follows the split, the table for splits of exactly num_stages stages. It
  * borrows the arrays of `costs`, which must stay unchanged; free it with popliner_costs_free.
@@ -245,12 +242,11 @@ uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 /* Replaces peaks by lines, 0 for each interval: the size of the table then does not depend on the
  * length of the pipeline. copies[t - 1] is how many copies a stage stores with t stages to the end,
  * for t from 1 to max_stages. Copied. `are_added`: the lines are differences. Errors: MEMORY. */
-popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                                     bool are_added, popliner_error *error);
+bool pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
+                          bool are_added);
 
 /* Makes differences, all 0. Errors: MEMORY. */
-popliner_status pl_differences_create(pl_differences *made, size_t num_units,
-                                      popliner_error *error);
+bool pl_differences_create(pl_differences *made, size_t num_units);
 
 /* Returns the cycles of the intervals that begin with a unit, by length: row[d] - *before; NULL
  * without cycles. O(1). */
@@ -266,9 +262,8 @@ static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, s
 /* Sets the lines of an interval, which is forbidden with `forbidden_from` copies or more (SIZE_MAX:
  * never). Drops lines that are never the largest. Sums must stay within 64 bits. Errors: MEMORY.
  * O(num_lines^2). */
-popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
-                                   const pl_peak_line *lines, size_t num_lines,
-                                   size_t forbidden_from, popliner_error *error);
+bool pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
+                        const pl_peak_line *lines, size_t num_lines, size_t forbidden_from);
 
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {
@@ -321,8 +316,7 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
 /* Promises that stages on one IPU never need less than the sum of their own bytes (peak parts) and,
  * once, the bytes of each item that one of their units uses. Call it after setting peak_parts.
  * Copies the items. Errors: MEMORY. */
-popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items,
-                                          popliner_error *error);
+bool pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items);
 
 /* True if a shared peak takes microseconds, not a measurement. */
 static inline bool pl_costs_shared_peak_is_quick(const popliner_costs *costs) {

@@ -361,25 +361,22 @@ static void read_cuts(pl_costs_json *r) {
 
 /* Gives the table what of the units' cycles is forward, if the file has it, or if a stage may take
  * other cycles than those of its units. */
-static popliner_status add_passes(const pl_costs_json *r) {
+static void add_passes(pl_costs_json *r) {
     const pl_passes_source source = {r->num_samples, r->cycles, r->has_passes ? r->forward : NULL,
                                      r->cut_cycles, !r->has_passes};
     const bool has_others = r->pipeline.recompute != POPLINER_RECOMPUTE_NONE ||
                             json_object_get(r->root.json, "cut_cycles") != NULL;
     if (!r->has_passes &&
         (!r->has_cycles || !has_others || r->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE))
-        return POPLINER_OK;
-    return pl_costs_add_passes(r->file->costs, &source, r->json.outcome.error);
+        return;
+    pl_costs_json_has(r, pl_costs_add_passes(r->file->costs, &source));
 }
 
 static void create_costs(pl_costs_json *r) {
-    popliner_error *error = r->json.outcome.error;
     popliner_costs **costs = &r->file->costs;
-    popliner_status status = popliner_costs_create(r->num_units, 1, costs, error);
-    if (status == POPLINER_OK)
-        status = pl_costs_set_counted_units(*costs, r->file->counted_units, error);
-    r->json.outcome.status = status;
-    if (status != POPLINER_OK)
+    r->json.outcome.status = popliner_costs_create(r->num_units, 1, costs, r->json.outcome.error);
+    if (!pl_costs_json_is_well(r) ||
+        !pl_costs_json_has(r, pl_costs_set_counted_units(*costs, r->file->counted_units)))
         return;
     (*costs)->kv_bytes = r->kv_bytes;
     (*costs)->unit_kinds = r->unit_kinds;
@@ -405,7 +402,7 @@ static void read_all(pl_costs_json *r) {
     else
         pl_costs_json_fill_additive(r);
     if (pl_costs_json_is_well(r) && !is_listed)
-        r->json.outcome.status = add_passes(r);
+        add_passes(r);
     if (pl_costs_json_is_well(r) && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         pl_costs_json_finish_variants(r, is_listed);
 }

@@ -51,9 +51,8 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
         return;
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
-    r->json.outcome.status =
-        pl_costs_begin_lines(costs, copies, max_stages, are_added, r->json.outcome.error);
-    if (!pl_costs_json_is_well(r) || !has_places)
+    if (!pl_costs_json_has(r, pl_costs_begin_lines(costs, copies, max_stages, are_added)) ||
+        !has_places)
         return;
     costs->most_copies =
         pl_larger(costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
@@ -87,9 +86,8 @@ static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
     }
     if (pl_costs_json_is_well(r))
-        r->json.outcome.status =
-            pl_costs_set_lines(r->file->costs, &interval, r->lines, r->num_regions, forbidden_from,
-                               r->json.outcome.error);
+        pl_costs_json_has(r, pl_costs_set_lines(r->file->costs, &interval, r->lines, r->num_regions,
+                                                forbidden_from));
 }
 
 /* Fails if reading should stop; true if nothing has failed. */
@@ -209,8 +207,7 @@ static void set_items(pl_costs_json *r) {
     }
     items.uses = uses;
     if (is_well && items.num_items > 0)
-        r->json.outcome.status =
-            pl_costs_set_shared_items(r->file->costs, &items, r->json.outcome.error);
+        pl_costs_json_has(r, pl_costs_set_shared_items(r->file->costs, &items));
     free(uses);
     free(is_taken);
 }
@@ -257,7 +254,7 @@ static bool cycles_add_up(const pl_costs_json *r) {
 static void add_up_cycles(pl_costs_json *r) {
     pl_differences *own = &r->file->costs->added_cycles;
     uint64_t before = 0;
-    r->json.outcome.status = pl_differences_create(own, r->num_units, r->json.outcome.error);
+    pl_costs_json_has(r, pl_differences_create(own, r->num_units));
     for (size_t unit = 0; pl_costs_json_is_well(r) && unit <= r->num_units; ++unit) {
         own->ends[unit] = before + r->cut_cycles[unit];
         if (unit == r->num_units)

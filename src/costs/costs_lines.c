@@ -8,22 +8,19 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 
-popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                                     bool are_added, popliner_error *error) {
+bool pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
+                          bool are_added) {
     pl_peak_line *lines =
         are_added ? NULL : pl_new_array(pl_triangle_size(costs->num_units), sizeof *lines);
     size_t *own = pl_new_array(max_stages, sizeof *own);
-    popliner_status status = POPLINER_OK;
-    if (own == NULL || (lines == NULL && !are_added))
-        status = pl_fail_memory(error, "the costs of a pipeline");
-    if (status == POPLINER_OK && are_added)
-        status = pl_differences_create(&costs->line_bytes, costs->num_units, error);
-    if (status == POPLINER_OK && are_added)
-        status = pl_differences_create(&costs->line_copy_bytes, costs->num_units, error);
-    if (status != POPLINER_OK) {
+    bool is_made = own != NULL &&
+                   (are_added ? pl_differences_create(&costs->line_bytes, costs->num_units) &&
+                                    pl_differences_create(&costs->line_copy_bytes, costs->num_units)
+                              : lines != NULL);
+    if (!is_made) {
         free(lines);
         free(own);
-        return status;
+        return false;
     }
     memcpy(own, copies, max_stages * sizeof *own);
     free(costs->peaks_bytes);
@@ -34,7 +31,7 @@ popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies
         if (own[i] > costs->most_copies)
             costs->most_copies = own[i];
     costs->max_stages_to_end = max_stages;
-    return POPLINER_OK;
+    return true;
 }
 
 /* Returns, among the lines that are the largest for `copies`, the one that stays the largest
@@ -65,9 +62,8 @@ static size_t next_copies(const pl_peak_line *lines, size_t num_lines, const pl_
     return next;
 }
 
-popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
-                                   const pl_peak_line *lines, size_t num_lines,
-                                   size_t forbidden_from, popliner_error *error) {
+bool pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
+                        const pl_peak_line *lines, size_t num_lines, size_t forbidden_from) {
     pl_peak_line *own = &costs->lines[pl_triangle_place(costs->num_units, interval->first_unit,
                                                         interval->last_unit)];
     size_t most = costs->most_copies;
@@ -76,10 +72,10 @@ popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interva
     size_t last = forbidden_from > most ? most : forbidden_from - (forbidden_from > 0);
     size_t next = next_copies(lines, num_lines, own);
     if (forbidden_from == 0 || (forbidden_from > most && next > most))
-        return POPLINER_OK;
+        return true;
     if (!pl_grow(&costs->more_lines, &costs->more_lines_capacity,
                  costs->num_more_lines + num_lines + 1, sizeof *costs->more_lines))
-        return pl_fail_memory(error, "the costs of a pipeline");
+        return false;
     pl_peak_line *head = &costs->more_lines[costs->num_more_lines];
     head[0] = (pl_peak_line){1, forbidden_from};
     head[1] = *own;
@@ -89,7 +85,7 @@ popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interva
     }
     *own = (pl_peak_line){costs->num_more_lines, PL_SEVERAL_LINES};
     costs->num_more_lines += head->bytes + 1;
-    return POPLINER_OK;
+    return true;
 }
 
 /* Returns the first index, in the row of a unit, that is not skipped. */
@@ -251,13 +247,11 @@ static bool peaks_grow_to_front(const popliner_costs *costs, size_t max_stages) 
 
 /* Finds how many cycles an interval and all longer ones take at least, if cycles are differences:
  * those of the units from the first one on, without what follows the end. */
-static popliner_status find_least_cycles(const popliner_costs *costs, pl_differences *least,
-                                         popliner_error *error) {
+static bool find_least_cycles(const popliner_costs *costs, pl_differences *least) {
     const pl_differences *own = &costs->added_cycles;
     const size_t n = costs->num_units;
-    popliner_status status = pl_differences_create(least, n, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (!pl_differences_create(least, n))
+        return false;
     const uint64_t all = least->ends[n] = own->ends[n] - own->begins[0];
     for (size_t end = n; end-- > 1;) {
         const uint64_t before = own->ends[end] - own->begins[0];
@@ -269,7 +263,7 @@ static popliner_status find_least_cycles(const popliner_costs *costs, pl_differe
         rest = from_here < rest ? from_here : rest;
         least->begins[first] = all - rest;
     }
-    return POPLINER_OK;
+    return true;
 }
 
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
@@ -291,15 +285,15 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
     order->peaks_grow_to_front = costs->kinds == NULL && peaks_grow_to_front(costs, max_stages);
     order->peaks_never_shrink = order->peaks_never_shrink && costs->kinds == NULL;
-    return order->cycles_never_shrink || costs->added_cycles.ends == NULL
+    return order->cycles_never_shrink || costs->added_cycles.ends == NULL ||
+                   find_least_cycles(costs, &order->least_cycles)
                ? POPLINER_OK
-               : find_least_cycles(costs, &order->least_cycles, error);
+               : pl_fail_memory(error, "the order of the costs");
 }
 
 popliner_status pl_cost_order_copy(pl_cost_order *to, const pl_cost_order *from, size_t num_units,
                                    popliner_error *error) {
     const size_t n = num_units;
-    popliner_status status = POPLINER_OK;
     *to = *from;
     to->least_cycles = (pl_differences){0};
     to->first_ends = pl_new_array(n, sizeof *to->first_ends);
@@ -308,9 +302,8 @@ popliner_status pl_cost_order_copy(pl_cost_order *to, const pl_cost_order *from,
     memcpy(to->first_ends, from->first_ends, n * sizeof *to->first_ends);
     if (from->least_cycles.ends == NULL)
         return POPLINER_OK;
-    status = pl_differences_create(&to->least_cycles, n, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (!pl_differences_create(&to->least_cycles, n))
+        return pl_fail_memory(error, "the order of the costs");
     memcpy(to->least_cycles.begins, from->least_cycles.begins, n * sizeof *to->least_cycles.begins);
     memcpy(to->least_cycles.ends, from->least_cycles.ends, (n + 1) * sizeof *to->least_cycles.ends);
     return POPLINER_OK;

@@ -215,9 +215,9 @@ static popliner_status fill_passes(const pl_layer_graph *graph, const pl_unit_gr
         forward[unit] += graph->nodes[i].forward_cycles;
     }
     const pl_passes_source source = {1, cycles, forward, NULL, false};
-    popliner_status status = pl_costs_add_passes(costs, &source, error);
+    bool is_added = pl_costs_add_passes(costs, &source);
     free(cycles);
-    return status;
+    return is_added ? POPLINER_OK : pl_fail_memory(error, "the passes of the units");
 }
 
 /* Names the units and fills their costs, in the order `place`. */

@@ -52,19 +52,18 @@ static void mark_touched(const pl_explained *explained) {
 }
 
 /* Like mark_touched, but from the known usage of variables by operations: the data of operation i
- * counts if data_counts[i]. */
-static popliner_status mark_variables(const pl_explained *explained, const uint8_t *data_counts,
-                                      popliner_error *error) {
+ * counts if data_counts[i]. False if memory is short. */
+static bool mark_variables(const pl_explained *explained, const uint8_t *data_counts) {
     const pl_operation_usage *usage = explained->chain->usage;
     if (usage == NULL) {
         mark_touched(explained);
-        return POPLINER_OK;
+        return true;
     }
     const size_t num_operations = usage->num_operations;
     /* a member of the set counts */
     uint8_t *counts = pl_new_array(usage->sets.count, sizeof *counts);
     if (counts == NULL)
-        return pl_fail_memory(error, "the diagnosis");
+        return false;
     for (uint32_t set = 1; set < usage->sets.count; set++) {
         size_t member = usage->sets.last_unit[set];
         counts[set] = counts[usage->sets.rest[set]] |
@@ -73,7 +72,7 @@ static popliner_status mark_variables(const pl_explained *explained, const uint8
     for (size_t i = 0; i < explained->profile->num_variables; i++)
         explained->variable_seen[i] = counts[usage->variable_set[i]];
     free(counts);
-    return POPLINER_OK;
+    return true;
 }
 
 /* Assigns the categories to the codes. */
@@ -165,12 +164,12 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
     pl_code_counter counter = {0};
     uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
     uint8_t *data_counts = pl_new_array(pl_operations_count(explained->operations), 1);
-    popliner_status status =
-        !allocate(explained) || state == NULL || data_counts == NULL
-            ? pl_fail_memory(error, "the diagnosis")
-            : pl_code_counter_begin(&counter, explained->chain->model, p, error);
-    if (status != POPLINER_OK)
+    popliner_status status = POPLINER_OK;
+    if (!allocate(explained) || state == NULL || data_counts == NULL ||
+        !pl_code_counter_begin(&counter, explained->chain->model, p)) {
+        status = pl_fail_memory(error, "the diagnosis");
         goto done;
+    }
     sort_categories(explained);
     uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
         [PL_VERTEX_CODE] = explained->code_bytes[PL_DIAGNOSED_VERTEX],
@@ -179,7 +178,8 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
         [PL_CONTROL_CODE] = explained->code_bytes[PL_DIAGNOSED_CONTROL],
     };
     count_operations(explained, &counter, layer_operations_only, groups, data_counts);
-    status = mark_variables(explained, data_counts, error);
+    if (!mark_variables(explained, data_counts))
+        status = pl_fail_memory(error, "the diagnosis");
     part_state(explained, &counter, state);
     sum_truth(explained);
     if (status == POPLINER_OK && explained->chain->model->compares_own_step)

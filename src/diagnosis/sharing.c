@@ -11,48 +11,7 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* Bytes of all variables of one class that the same units touch. */
-typedef struct group {
-    uint32_t set;
-    uint32_t next; /* of the same class, or PL_NONE */
-    uint64_t bytes;
-} group;
-
-/* All groups by class: what two layers share depends only on these. */
-typedef struct groups {
-    group *items;
-    size_t count;
-    size_t capacity;
-    uint32_t *first_of_class; /* [num_classes] */
-} groups;
-
-static popliner_status find_groups(groups *all, const popliner_profile *p,
-                                   const pl_unit_usage *usage, popliner_error *error) {
-    all->first_of_class = malloc((p->num_classes + 1) * sizeof *all->first_of_class);
-    if (all->first_of_class == NULL)
-        return pl_fail_memory(error, "the shared variables");
-    memset(all->first_of_class, 0xff, p->num_classes * sizeof *all->first_of_class);
-    for (size_t i = 0; i < p->num_variables; i++) {
-        uint32_t set = pl_unit_usage_of(usage, i);
-        if (set == 0)
-            continue;
-        uint32_t *first = &all->first_of_class[p->variable_class[i]];
-        uint32_t found = *first;
-        while (found != PL_NONE && all->items[found].set != set)
-            found = all->items[found].next;
-        if (found == PL_NONE) {
-            if (!pl_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items))
-                return pl_fail_memory(error, "the shared variables");
-            found = (uint32_t)all->count++;
-            all->items[found] = (group){.set = set, .next = *first};
-            *first = found;
-        }
-        all->items[found].bytes += p->variable_size_bytes[i];
-    }
-    return POPLINER_OK;
-}
-
-static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const group *g) {
+static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const pl_class_group *g) {
     size_t n = sharing->num_layers;
     for (uint32_t a = g->set; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
         for (uint32_t b = g->set; b != 0 && sets->last_unit[b] > 0; b = sets->rest[b])
@@ -92,7 +51,7 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
  * begins and one where it ends, if both touch the group; each pair once. `counted` marks pairs with
  * `number`. */
 static void add_communication(pl_sharing *sharing, const step_layers *s, const pl_unit_sets *sets,
-                              uint32_t class_index, const group *g, uint32_t *counted,
+                              uint32_t class_index, const pl_class_group *g, uint32_t *counted,
                               uint32_t number) {
     enum { MAX_UNITS = 64 }; /* one for each nested call; real programs do not nest so deeply */
     const popliner_profile *p = s->profile;
@@ -126,7 +85,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     size_t n = pl_layers_num_units(layers) - 1;
     const step_layers steps = {profile, operations, layers};
     pl_unit_usage usage = {0};
-    groups all = {0};
+    pl_class_groups all = {0};
     size_t num_operations = pl_operations_count(operations);
     uint32_t *counted = pl_new_array(n * n, sizeof *counted);
     uint32_t *unit_of_operation = pl_new_array(num_operations, sizeof *unit_of_operation);
@@ -136,13 +95,11 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
         unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
     if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||
-        sharing->communication_bytes == NULL)
+        sharing->communication_bytes == NULL ||
+        !pl_unit_usage_find(&usage, profile, operations, by_operation,
+                            &(pl_unit_map){unit_of_operation, n + 1, false}) ||
+        !pl_class_groups_find(&all, profile, &usage, NULL))
         status = pl_fail_memory(error, "the tables of layers");
-    if (status == POPLINER_OK)
-        status = pl_unit_usage_find(&usage, profile, operations, by_operation,
-                                    &(pl_unit_map){unit_of_operation, n + 1, false}, error);
-    if (status == POPLINER_OK)
-        status = find_groups(&all, profile, &usage, error);
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {
         for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next) {
             add_affinity(sharing, &usage.sets, &all.items[i]);
@@ -150,8 +107,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
         }
     }
     pl_unit_usage_free(&usage);
-    free(all.items);
-    free(all.first_of_class);
+    pl_class_groups_free(&all);
     free(counted);
     free(unit_of_operation);
     if (status != POPLINER_OK)

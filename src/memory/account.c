@@ -31,11 +31,11 @@ static bool allocate(pl_account *account, const popliner_profile *p) {
 }
 
 /* Marks the variables by the operations that touch them. */
-static popliner_status mark_known(pl_account *account, const popliner_profile *p,
-                                  const pl_operation_usage *usage, popliner_error *error) {
+static bool mark_known(pl_account *account, const popliner_profile *p,
+                       const pl_operation_usage *usage) {
     uint8_t *flags = pl_new_array(usage->sets.count, sizeof *flags);
     if (flags == NULL)
-        return pl_fail_memory(error, "the memory model");
+        return false;
     for (uint32_t set = 1; set < usage->sets.count; set++) {
         flags[set] = flags[usage->sets.rest[set]] | PL_VARIABLE_IS_TOUCHED;
         if (usage->sets.last_unit[set] < usage->num_operations)
@@ -44,16 +44,15 @@ static popliner_status mark_known(pl_account *account, const popliner_profile *p
     for (size_t i = 0; i < p->num_variables; i++)
         account->variable_flags[i] = flags[usage->variable_set[i]];
     free(flags);
-    return POPLINER_OK;
+    return true;
 }
 
 /* Counts the code of all operations, and marks the variables that they touch. */
-static popliner_status explain(pl_account *account, const pl_memory_model *model,
-                               const popliner_profile *p, const pl_operations *operations,
-                               const pl_operation_usage *usage, popliner_error *error) {
+static bool explain(pl_account *account, const pl_memory_model *model, const popliner_profile *p,
+                    const pl_operations *operations, const pl_operation_usage *usage) {
     pl_code_counter counter = {0};
-    popliner_status status = pl_code_counter_begin(&counter, model, p, error);
-    if (status != POPLINER_OK)
+    bool memory = pl_code_counter_begin(&counter, model, p);
+    if (!memory)
         goto done;
     pl_code_counter_reset(&counter);
     for (size_t i = 0; i < pl_operations_count(operations); i++) {
@@ -73,11 +72,10 @@ static popliner_status explain(pl_account *account, const pl_memory_model *model
         }
     }
     pl_code_counter_finish(&counter, account->explained_bytes);
-    if (usage != NULL)
-        status = mark_known(account, p, usage, error);
+    memory = usage == NULL || mark_known(account, p, usage);
 done:
     pl_code_counter_free(&counter);
-    return status;
+    return memory;
 }
 
 static bool is_placed_data(const popliner_profile *p, uint32_t variable, bool is_always_live) {
@@ -108,13 +106,12 @@ static bool list_apart(pl_account *account, const popliner_profile *p) {
 }
 
 /* Classifies every variable: code, touched by an operation, or neither. */
-static popliner_status sort_variables(pl_account *account, const popliner_profile *p,
-                                      popliner_error *error) {
+static bool sort_variables(pl_account *account, const popliner_profile *p) {
     int group_of_category[UINT8_MAX + 1];
     size_t count = 0;
     size_t capacity = 0;
     if (!list_apart(account, p))
-        return pl_fail_memory(error, "the memory model");
+        return false;
     for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
         group_of_category[category] = pl_code_group(p, category);
     for (size_t tile = 0; tile < account->num_tiles; tile++) {
@@ -127,7 +124,7 @@ static popliner_status sort_variables(pl_account *account, const popliner_profil
                     continue;
                 if (!pl_grow(&account->unexplained, &capacity, count + 1,
                              sizeof *account->unexplained))
-                    return pl_fail_memory(error, "the unexplained variables");
+                    return false;
                 account->unexplained[count++] = (uint32_t)i;
             } else if (group < PL_NUM_CODE_GROUPS) {
                 account->variable_flags[i] |= PL_VARIABLE_IS_CODE;
@@ -146,18 +143,13 @@ static popliner_status sort_variables(pl_account *account, const popliner_profil
             account->fixed_bytes[tile] += truth > explained ? truth - explained : 0;
         }
     }
-    return POPLINER_OK;
+    return true;
 }
 
-popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
-                                  const popliner_profile *profile, const pl_operations *operations,
-                                  const pl_operation_usage *usage, popliner_error *error) {
-    if (!model->follows_account)
-        return POPLINER_OK;
-    if (!allocate(account, profile))
-        return pl_fail_memory(error, "the memory model");
-    popliner_status status = explain(account, model, profile, operations, usage, error);
-    if (status == POPLINER_OK)
-        status = sort_variables(account, profile, error);
-    return status;
+bool pl_account_create(pl_account *account, const pl_memory_model *model,
+                       const popliner_profile *profile, const pl_operations *operations,
+                       const pl_operation_usage *usage) {
+    return !model->follows_account ||
+           (allocate(account, profile) && explain(account, model, profile, operations, usage) &&
+            sort_variables(account, profile));
 }

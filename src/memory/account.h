@@ -57,11 +57,11 @@ enum {
 struct pl_operation_usage;
 
 /* Fills the account, or leaves it empty if the model does not follow it. Zero-initialise before,
- * free with pl_account_free, also after an error. `usage` may be NULL. Errors: MEMORY. Cost: one
- * pass over the variables and, without `usage`, one over what programs touch. */
-popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
-                                  const popliner_profile *profile, const pl_operations *operations,
-                                  const struct pl_operation_usage *usage, popliner_error *error);
+ * free with pl_account_free, also after a failure. `usage` may be NULL. False if memory is short.
+ * Cost: one pass over the variables and, without `usage`, one over what programs touch. */
+bool pl_account_create(pl_account *account, const pl_memory_model *model,
+                       const popliner_profile *profile, const pl_operations *operations,
+                       const struct pl_operation_usage *usage);
 void pl_account_free(pl_account *account);
 
 /* An iteration over the variables that a program makes count in its stage. A copy from or to the

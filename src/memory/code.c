@@ -7,19 +7,18 @@
 #include "base/failure.h"
 #include "profile/profile_data.h"
 
-popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
-                                     const popliner_profile *p, popliner_error *error) {
+bool pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
+                          const popliner_profile *p) {
     size_t count = p->num_vertex_types;
     kinds->kind_of_type = pl_new_array(count, sizeof *kinds->kind_of_type);
     kinds->code_of_type = pl_new_array(count, sizeof *kinds->code_of_type);
     if (kinds->kind_of_type == NULL || kinds->code_of_type == NULL)
-        return pl_fail_memory(error, "the vertex types");
+        return false;
     for (size_t i = 0; i < count; i++) {
         kinds->kind_of_type[i] = (uint32_t)i;
         kinds->code_of_type[i] = (uint32_t)i;
     }
-    return model->merge_vertex_types == NULL ? POPLINER_OK
-                                             : model->merge_vertex_types(kinds, p, error);
+    return model->merge_vertex_types == NULL || model->merge_vertex_types(kinds, p);
 }
 
 void pl_vertex_kinds_free(pl_vertex_kinds *kinds) {
@@ -57,8 +56,8 @@ void pl_add_program_code(const popliner_profile *p, uint32_t program,
     pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE] + first);
 }
 
-popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
-                                      const popliner_profile *p, popliner_error *error) {
+bool pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
+                           const popliner_profile *p) {
     size_t num_tiles = p->target.num_tiles;
     *counter = (pl_code_counter){.model = model, .profile = p};
     pl_arrays *own = &counter->arrays;
@@ -66,9 +65,7 @@ popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_
     counter->compute_set_seen = pl_arrays_new(own, p->num_compute_sets, sizeof(uint32_t));
     counter->type_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1);
     counter->code_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
-    if (own->failed)
-        return pl_fail_memory(error, "the code of programs");
-    return pl_vertex_kinds_find(&counter->kinds, model, p, error);
+    return !own->failed && pl_vertex_kinds_find(&counter->kinds, model, p);
 }
 
 void pl_code_counter_free(pl_code_counter *counter) {

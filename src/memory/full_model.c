@@ -147,55 +147,54 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
     return most == PLACE_UNKNOWN ? before : most;
 }
 
+/* Finds the units of the variables by the layers that are sure, which chain->unit_of_operation has,
+ * and the steps of these. False if memory is short. */
+static bool begin_placing(placing *w, pl_chain *chain) {
+    const popliner_profile *profile = w->profile;
+    const pl_unit_map map = {chain->unit_of_operation, pl_layers_num_units(chain->layers), false};
+    w->num_places = map.num_units + 1;
+    w->touched = pl_new_array(profile->num_variables, sizeof *w->touched);
+    w->shares = pl_new_array(w->num_places, sizeof *w->shares);
+    chain->usage = calloc(1, sizeof *chain->usage);
+    if (chain->usage == NULL || w->touched == NULL || w->shares == NULL ||
+        !pl_operation_usage_find(chain->usage, profile, chain->operations) ||
+        !pl_unit_usage_find(&w->usage, profile, chain->operations, chain->usage, &map))
+        return false;
+    for (size_t i = 0; i < chain->num_operations; i++) {
+        const popliner_operation *operation = pl_operation_at(chain->operations, i);
+        if (chain->unit_of_operation[i] == 0)
+            continue;
+        if (operation->first_step < w->first_layer_step)
+            w->first_layer_step = operation->first_step;
+        if (operation->last_step > w->last_layer_step)
+            w->last_layer_step = operation->last_step;
+    }
+    w->first_claim = pl_new_array(chain->usage->sets.count, sizeof *w->first_claim);
+    return w->first_claim != NULL;
+}
+
 static popliner_status place_by_touches(pl_chain *chain, popliner_error *error) {
-    const popliner_profile *profile = chain->profile;
-    const pl_operations *operations = chain->operations;
-    popliner_status status = pl_profile_require_variables(profile, error);
+    popliner_status status = pl_profile_require_variables(chain->profile, error);
     if (status != POPLINER_OK)
         return status;
-    placing w = {.profile = profile, .first_layer_step = SIZE_MAX};
-    w.num_places = pl_layers_num_units(chain->layers) + 1;
-    w.touched = pl_new_array(profile->num_variables, sizeof *w.touched);
-    w.shares = pl_new_array(w.num_places, sizeof *w.shares);
+    placing w = {.profile = chain->profile, .first_layer_step = SIZE_MAX};
     /* first the layers that are sure, which determine the places of all operations */
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = sure_layer(chain->layers, i);
-    chain->usage = calloc(1, sizeof *chain->usage);
-    status = chain->usage == NULL || w.touched == NULL || w.shares == NULL
-                 ? pl_fail_memory(error, "the chain of layers")
-                 : pl_operation_usage_find(chain->usage, profile, operations, error);
-    if (status == POPLINER_OK)
-        status = pl_unit_usage_find(
-            &w.usage, profile, operations, chain->usage,
-            &(pl_unit_map){chain->unit_of_operation, pl_layers_num_units(chain->layers), false},
-            error);
-    if (status == POPLINER_OK) {
-        w.first_claim = pl_new_array(chain->usage->sets.count, sizeof *w.first_claim);
-        if (w.first_claim == NULL)
-            status = pl_fail_memory(error, "the chain of layers");
-    }
-    for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
-        uint32_t layer = chain->unit_of_operation[i];
-        const popliner_operation *operation = pl_operation_at(operations, i);
-        if (layer > 0 && operation->first_step < w.first_layer_step)
-            w.first_layer_step = operation->first_step;
-        if (layer > 0 && operation->last_step > w.last_layer_step)
-            w.last_layer_step = operation->last_step;
-    }
+    bool memory = begin_placing(&w, chain);
     uint32_t before = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
+    for (size_t i = 0; memory && i < chain->num_operations; i++) {
         uint32_t place = chain->unit_of_operation[i];
         if (place == 0) {
-            const popliner_operation *operation = pl_operation_at(operations, i);
+            const popliner_operation *operation = pl_operation_at(chain->operations, i);
             place = place_operation(&w, operation, (uint32_t)i, before);
-            if (!claim_variables(&w, operation, place))
-                status = pl_fail_memory(error, "the chain of layers");
+            memory = claim_variables(&w, operation, place);
         }
         chain->unit_of_operation[i] = place + 1 == w.num_places ? PL_PLACE_TAIL : place;
         before = place;
     }
     free_placing(&w);
-    return status;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the chain of layers");
 }
 
 /* The model's own state in a meter: the steps of the stage. */
@@ -206,17 +205,15 @@ typedef struct own_steps {
     size_t end;
 } own_steps;
 
-static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) {
+static bool begin_work(pl_stage_meter *meter) {
     own_steps *steps = calloc(1, sizeof *steps);
     meter->work = steps;
     if (steps == NULL)
-        return pl_fail_memory(error, "the stages");
+        return false;
     steps->operation_seen =
         pl_new_array(pl_operations_count(meter->operations), sizeof *steps->operation_seen);
     steps->is_own = pl_new_array(meter->profile->num_steps, 1);
-    if (steps->operation_seen == NULL || steps->is_own == NULL)
-        return pl_fail_memory(error, "the stages");
-    return POPLINER_OK;
+    return steps->operation_seen != NULL && steps->is_own != NULL;
 }
 
 static void free_work(pl_stage_meter *meter) {
@@ -315,15 +312,15 @@ static uint64_t unexplained_at(const pl_stage_meter *meter, size_t tile, const p
 
 /* Computes the peak on one tile of the stage's variables meter->variables[first ... end - 1] and
  * those that no operation touches, over the stage's own steps. */
-static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
-                                    popliner_stage_memory *memory, popliner_error *error) {
+static bool measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
+                         popliner_stage_memory *memory) {
     const popliner_profile *p = meter->profile;
     const own_steps *steps = meter->work;
     const uint32_t *unexplained;
     size_t num_unexplained = pl_account_unexplained(&meter->account, tile, &unexplained);
     uint64_t always_live_bytes = 0;
     if (!pl_curve_begin(&meter->curve, steps->first, steps->end))
-        return pl_fail_memory(error, "the memory of a stage");
+        return false;
     for (size_t i = first; i < end; i++) {
         uint32_t variable = meter->variables[i];
         if (!p->class_always_live[p->variable_class[variable]])
@@ -364,27 +361,26 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
         always_live_bytes + plain->bytes - unexplained_at(meter, tile, plain);
     memory->need_bytes[POPLINER_NEED_MOST][tile] =
         always_live_bytes + buffered->bytes + (buffered->has_steps ? buffered->buffer_bytes : 0);
-    return POPLINER_OK;
+    return true;
 }
 
-static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, popliner_stage_memory *memory,
-                                    popliner_error *error) {
+static bool measure_data(pl_stage_meter *meter, const size_t *operations, size_t num_operations,
+                         popliner_stage_memory *memory) {
     const popliner_profile *p = meter->profile;
-    popliner_status status = POPLINER_OK;
     find_own_steps(meter, operations, num_operations);
     for (size_t i = 0; i < num_operations; i++)
         pl_stage_add_variables(meter, pl_operation_at(meter->operations, operations[i]));
     pl_stage_sort_variables(meter);
     size_t end = 0;
-    for (size_t tile = 0; status == POPLINER_OK && tile < memory->num_tiles; tile++) {
+    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         size_t first = end;
         while (end < meter->num_variables &&
                meter->variables[end] < p->tile_variables_start[tile + 1])
             end++;
-        status = measure_tile(meter, tile, first, end, memory, error);
+        if (!measure_tile(meter, tile, first, end, memory))
+            return false;
     }
-    return status;
+    return true;
 }
 
 const pl_memory_model pl_full_model = {

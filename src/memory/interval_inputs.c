@@ -113,10 +113,9 @@ static bool mark_classes(pl_stash *stash, const popliner_profile *p) {
 }
 
 /* Fills the stash for a usage of a pl_pass_usage. Errors: MEMORY. O(units of all sets). */
-static popliner_status create_stash(pl_stash *stash, const popliner_profile *profile,
-                                    const pl_chain *chain, const pl_passes *passes,
-                                    const pl_unit_usage *usage, popliner_recompute recompute,
-                                    popliner_error *error) {
+static bool create_stash(pl_stash *stash, const popliner_profile *profile, const pl_chain *chain,
+                         const pl_passes *passes, const pl_unit_usage *usage,
+                         popliner_recompute recompute) {
     const pl_unit_sets *sets = &usage->sets;
     bool skips_unit_0 = pl_chain_first_data_unit(chain) > 0;
     touching t = {.passes = pl_new_array(chain->num_units, 1)};
@@ -149,7 +148,7 @@ static popliner_status create_stash(pl_stash *stash, const popliner_profile *pro
             t.passes[unit] = 0;
     }
     free(t.passes);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "what a pipeline keeps");
+    return memory;
 }
 
 /* Adds bytes to the stages that begin at first_start ... last_start and grow to `unit`. */
@@ -265,7 +264,7 @@ void pl_interval_inputs_free(pl_interval_inputs *inputs) {
 }
 
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
-static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *error) {
+static bool sum_programs(pl_interval_inputs *inputs) {
     const popliner_profile *p = inputs->profile;
     const pl_memory_model *model = inputs->model;
     const pl_unit_usage *usage = &inputs->pass_usage->usage;
@@ -274,7 +273,7 @@ static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *
         inputs->set_bytes[group] =
             pl_arrays_new(&inputs->arrays, usage->sets.count * num_tiles, sizeof(uint64_t));
     if (inputs->arrays.failed)
-        return pl_fail_memory(error, "the memory of the layers");
+        return false;
     for (size_t program = 0; program < p->num_programs; program++) {
         uint32_t set = usage->program_set[program];
         uint32_t compute_set = p->program_compute_set[program];
@@ -292,7 +291,7 @@ static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *
             pl_add_vertex_state(model, p, compute_set,
                                 inputs->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
     }
-    return POPLINER_OK;
+    return true;
 }
 
 /* Adds the current unit to the vertex kinds of a compute set, on their tiles. */
@@ -316,18 +315,16 @@ static bool add_compute_set(pl_interval_inputs *inputs, uint32_t compute_set) {
     return true;
 }
 
-static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_error *error) {
+static bool find_vertex_code(pl_interval_inputs *inputs) {
     const popliner_profile *p = inputs->profile;
     size_t num_tiles = p->target.num_tiles;
     inputs->kind_set =
         pl_arrays_new(&inputs->arrays, p->num_vertex_types * num_tiles, sizeof *inputs->kind_set);
     inputs->kind_code_bytes = pl_arrays_new(&inputs->arrays, p->num_vertex_types * num_tiles,
                                             sizeof *inputs->kind_code_bytes);
-    popliner_status status = pl_vertex_kinds_find(&inputs->kinds, inputs->model, p, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (inputs->arrays.failed || !pl_unit_sets_begin(&inputs->kind_sets))
-        return pl_fail_memory(error, "the vertex code of the layers");
+    if (!pl_vertex_kinds_find(&inputs->kinds, inputs->model, p) || inputs->arrays.failed ||
+        !pl_unit_sets_begin(&inputs->kind_sets))
+        return false;
     for (size_t type = 0; type < p->num_vertex_types; type++)
         pl_series_add(p, p->vertex_type_code[inputs->kinds.code_of_type[type]], 1,
                       inputs->kind_code_bytes + type * num_tiles);
@@ -341,32 +338,29 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
             for (size_t k = 0; k < operation->num_programs; k++) {
                 uint32_t compute_set = p->program_compute_set[operation->programs[k]];
                 if (compute_set != PL_NONE && !add_compute_set(inputs, compute_set))
-                    return pl_fail_memory(error, "the vertex code of the layers");
+                    return false;
             }
         }
     }
-    return POPLINER_OK;
+    return true;
 }
 
 /* Gets the account and the pass usage of the options' meter, or computes them. */
-static popliner_status find_account(pl_interval_inputs *inputs, popliner_error *error) {
+static bool find_account(pl_interval_inputs *inputs) {
     pl_stage_meter *meter = inputs->options->meter;
     if (meter != NULL) {
         inputs->account = &meter->account;
-        return pl_stage_meter_pass_usage(meter, &inputs->pass_usage, error);
+        return pl_stage_meter_pass_usage(meter, &inputs->pass_usage, NULL) == POPLINER_OK;
     }
     inputs->account = &inputs->own_account;
     inputs->pass_usage = &inputs->own_pass_usage;
-    popliner_status status = pl_account_create(&inputs->own_account, inputs->model, inputs->profile,
-                                               inputs->operations, inputs->chain->usage, error);
-    if (status == POPLINER_OK)
-        status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->chain, inputs->account, error);
-    return status;
+    return pl_account_create(&inputs->own_account, inputs->model, inputs->profile,
+                             inputs->operations, inputs->chain->usage) &&
+           pl_pass_usage_find(&inputs->own_pass_usage, inputs->chain, inputs->account);
 }
 
 /* Computes the stash for pipelines of up to max_stages. */
-static popliner_status find_stash(pl_interval_inputs *inputs, size_t max_stages,
-                                  popliner_error *error) {
+static bool find_stash(pl_interval_inputs *inputs, size_t max_stages) {
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
     size_t num_units = inputs->chain->num_units;
     const pl_passes *passes = &inputs->pass_usage->passes;
@@ -374,15 +368,12 @@ static popliner_status find_stash(pl_interval_inputs *inputs, size_t max_stages,
     inputs->keeps =
         passes->is_training && pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
     inputs->max_stages = inputs->keeps ? max_stages : 1;
-    if (!inputs->keeps)
-        return POPLINER_OK;
-    return create_stash(&inputs->stash, inputs->profile, inputs->chain, passes,
-                        &inputs->pass_usage->usage, pipeline->recompute, error);
+    return !inputs->keeps || create_stash(&inputs->stash, inputs->profile, inputs->chain, passes,
+                                          &inputs->pass_usage->usage, pipeline->recompute);
 }
 
 /* Determines the wanted needs, and the effects on them. */
-static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_needs,
-                                    popliner_error *error) {
+static bool find_effects(pl_interval_inputs *inputs, bool with_all_needs) {
     const popliner_profile *p = inputs->profile;
     const pl_passes *passes = &inputs->pass_usage->passes;
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
@@ -398,13 +389,14 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     inputs->last_rule.scales = pl_calibration_scales(&pipeline->calibration, false, true);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         inputs->wants_need[need] = with_all_needs || need == (int)inputs->options->need;
-    popliner_status status = pl_passing_find(&inputs->passing, inputs->pass_usage,
-                                             (effects & POPLINER_EFFECT_PASSING) != 0, error);
-    if (status != POPLINER_OK || !inputs->model->follows_account || !passes->is_training)
-        return status;
+    if (!pl_passing_find(&inputs->passing, inputs->pass_usage,
+                         (effects & POPLINER_EFFECT_PASSING) != 0))
+        return false;
+    if (!inputs->model->follows_account || !passes->is_training)
+        return true;
     inputs->was_kept = pl_arrays_new(&inputs->arrays, p->num_classes, 1);
     if (inputs->arrays.failed)
-        return pl_fail_memory(error, "the passes of the training");
+        return false;
     for (uint32_t i = 0; i < p->num_classes; i++)
         inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
     /* details have the expected one, whichever need is wanted */
@@ -412,21 +404,22 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         inputs->keeps && pl_pipeline_frees_originals(pipeline, POPLINER_NEED_EXPECTED);
     inputs->frees[POPLINER_NEED_MOST] = inputs->keeps && inputs->wants_need[POPLINER_NEED_MOST] &&
                                         pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST);
-    if (inputs->frees[POPLINER_NEED_EXPECTED] || inputs->frees[POPLINER_NEED_MOST])
-        status = pl_waits_find(&inputs->waits, passes, p, error);
+    const bool frees = inputs->frees[POPLINER_NEED_EXPECTED] || inputs->frees[POPLINER_NEED_MOST];
+    if (frees && !pl_waits_find(&inputs->waits, passes, p))
+        return false;
     inputs->has_buffers =
         ((effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST]) &&
         pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
     if (with_all_needs || pl_wants_accumulators(pipeline, true))
         inputs->has_accumulators = pl_has_accumulators(p);
     if (!pl_wants_accumulators(pipeline, true))
-        return status;
+        return true;
     inputs->accumulator_factor = pl_accumulator_factor(pipeline, inputs->has_accumulators);
     if (inputs->has_accumulators)
-        return status;
+        return true;
     inputs->accumulated = &inputs->gradients;
-    return pl_gradients_find(&inputs->gradients, inputs->chain, inputs->pass_usage, inputs->account,
-                             error);
+    return pl_gradients_find(&inputs->gradients, inputs->chain, inputs->pass_usage,
+                             inputs->account);
 }
 
 /* Returns the unit that a step belongs to. */
@@ -436,7 +429,7 @@ static uint32_t unit_of_step(const pl_chain *chain, size_t step) {
 }
 
 /* Lists the steps of each unit. */
-static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_error *error) {
+static bool find_unit_steps(pl_interval_inputs *inputs) {
     size_t num_steps = inputs->profile->num_steps;
     size_t num_units = inputs->chain->num_units;
     inputs->unit_runs_start =
@@ -444,7 +437,7 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
     inputs->unit_run = pl_arrays_new(&inputs->arrays, num_steps, sizeof *inputs->unit_run);
     inputs->run_of_step = pl_arrays_new(&inputs->arrays, num_steps, sizeof *inputs->run_of_step);
     if (inputs->arrays.failed)
-        return pl_fail_memory(error, "the intervals");
+        return false;
     /* counted two positions up and filled one position up, so that the starts are right at the
      * end */
     for (int is_filling = 0; is_filling < 2; is_filling++) {
@@ -463,7 +456,7 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
         for (size_t unit = 0; is_filling == 0 && unit <= num_units; unit++)
             inputs->unit_runs_start[unit + 1] += inputs->unit_runs_start[unit];
     }
-    return POPLINER_OK;
+    return true;
 }
 
 /* From the turn on, other units may count a variable, and other buffers exist. */
@@ -474,11 +467,11 @@ static void break_at_turn(pl_interval_inputs *inputs) {
 
 /* Marks where the steps of a stage may begin or end: those of its units, or all from its first to
  * its last operation. See peak_of_stage in tile_meter.c. */
-static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
+static bool find_breaks(pl_interval_inputs *inputs) {
     const pl_chain *chain = inputs->chain;
     inputs->is_break = pl_arrays_new(&inputs->arrays, inputs->profile->num_steps + 1, 1);
     if (inputs->arrays.failed)
-        return pl_fail_memory(error, "the intervals");
+        return false;
     for (size_t i = 0;
          inputs->model->has_own_steps && i < inputs->unit_runs_start[chain->num_units]; i++)
         inputs->is_break[inputs->unit_run[i].first_step] = 1;
@@ -491,16 +484,16 @@ static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *e
         inputs->is_break[pl_operation_at(inputs->operations, *last)->last_step + 1] = 1;
     }
     break_at_turn(inputs);
-    return POPLINER_OK;
+    return true;
 }
 
-static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error *error) {
+static bool find_set_bits(pl_interval_inputs *inputs) {
     const pl_unit_sets *sets = &inputs->passing.sets;
     inputs->set_words = inputs->chain->num_units / 64 + 1;
     inputs->set_bits =
         pl_arrays_new(&inputs->arrays, sets->count * inputs->set_words, sizeof *inputs->set_bits);
     if (inputs->arrays.failed)
-        return pl_fail_memory(error, "the intervals");
+        return false;
     /* the rest of a set was made before the set */
     for (size_t set = 1; set < sets->count; set++) {
         uint64_t *bits = inputs->set_bits + set * inputs->set_words;
@@ -508,29 +501,15 @@ static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error 
                inputs->set_words * sizeof *bits);
         bits[sets->last_unit[set] / 64] |= (uint64_t)1 << sets->last_unit[set] % 64;
     }
-    return POPLINER_OK;
+    return true;
 }
 
-popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages,
-                                        bool with_all_needs, popliner_error *error) {
+bool pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages, bool with_all_needs) {
     inputs->profile = inputs->chain->profile;
     inputs->operations = inputs->chain->operations;
     inputs->model = inputs->chain->model;
     inputs->first_data_unit = pl_chain_first_data_unit(inputs->chain);
-    popliner_status status = find_account(inputs, error);
-    if (status == POPLINER_OK)
-        status = find_stash(inputs, max_stages, error);
-    if (status == POPLINER_OK)
-        status = sum_programs(inputs, error);
-    if (status == POPLINER_OK)
-        status = find_vertex_code(inputs, error);
-    if (status == POPLINER_OK)
-        status = find_effects(inputs, with_all_needs, error);
-    if (status == POPLINER_OK)
-        status = find_unit_steps(inputs, error);
-    if (status == POPLINER_OK)
-        status = find_breaks(inputs, error);
-    if (status == POPLINER_OK)
-        status = find_set_bits(inputs, error);
-    return status;
+    return find_account(inputs) && find_stash(inputs, max_stages) && sum_programs(inputs) &&
+           find_vertex_code(inputs) && find_effects(inputs, with_all_needs) &&
+           find_unit_steps(inputs) && find_breaks(inputs) && find_set_bits(inputs);
 }

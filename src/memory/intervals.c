@@ -32,8 +32,7 @@ static void sum_by_set(const pl_interval_inputs *inputs, uint64_t *set_bytes) {
     }
 }
 
-static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stage_details *details,
-                                       popliner_error *error) {
+static bool find_parameters(const pl_interval_inputs *inputs, pl_stage_details *details) {
     const pl_unit_sets *sets = &inputs->passing.sets;
     size_t num_units = inputs->chain->num_units;
     pl_interval_sums sums = {0};
@@ -60,7 +59,7 @@ static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stag
     free(set_bytes);
     free(units);
     pl_interval_sums_free(&sums);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the details of the stages");
+    return memory;
 }
 
 /* ---- The largest variables ---- */
@@ -161,8 +160,7 @@ static size_t list_live(const pl_interval_inputs *inputs, const tile_variable *v
     return num_live;
 }
 
-static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_details *details,
-                                    popliner_error *error) {
+static bool find_largest(const pl_interval_inputs *inputs, pl_stage_details *details) {
     const popliner_profile *p = inputs->profile;
     size_t max_variables = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -173,13 +171,10 @@ static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_d
     tile_variable *variables = pl_new_array(max_variables, sizeof *variables); /* of one tile */
     /* live at one step */
     tile_variable *live = pl_new_array(max_variables, sizeof *live);
-    popliner_status status = pieces == NULL || variables == NULL || live == NULL
-                                 ? pl_fail_memory(error, "the details of the stages")
-                                 : POPLINER_OK;
+    const bool memory = pieces != NULL && variables != NULL && live != NULL;
     size_t count = 0;
     size_t num_live = 0;
-    for (size_t i = 0;
-         status == POPLINER_OK && i < details->largest[POPLINER_NEED_EXPECTED].num_pieces; i++) {
+    for (size_t i = 0; memory && i < details->largest[POPLINER_NEED_EXPECTED].num_pieces; i++) {
         const tile_piece *piece = &pieces[i];
         bool is_new = i == 0 || piece->tile != pieces[i - 1].tile;
         if (is_new)
@@ -192,38 +187,24 @@ static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_d
     free(pieces);
     free(variables);
     free(live);
-    return status;
-}
-
-/* Fills the parameters and the variables of the fullest tiles, after all tiles were added. Errors:
- * MEMORY. Cost: O(variables + sets of units * units + units^2), and for each tile that is some
- * stage's fullest one sorting its variables, and a pass over them for each step of such a stage's
- * peak. */
-static popliner_status find_variables(const pl_interval_inputs *inputs, pl_stage_details *details,
-                                      popliner_error *error) {
-    popliner_status status = find_parameters(inputs, details, error);
-    if (status == POPLINER_OK)
-        status = find_largest(inputs, details, error);
-    return status;
+    return memory;
 }
 
 /* ---- Cuts and cycles ---- */
 
 /* Sets the bytes that are carried over the cuts. */
-static popliner_status fill_cuts(const pl_interval_inputs *inputs, popliner_costs *costs,
-                                 popliner_error *error) {
+static bool fill_cuts(const pl_interval_inputs *inputs, popliner_costs *costs) {
     size_t num_units = inputs->chain->num_units;
     uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
     uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
-    popliner_status status = forward_bytes == NULL || backward_bytes == NULL
-                                 ? pl_fail_memory(error, "the cuts")
-                                 : pl_passes_measure_cuts(inputs->pass_usage, inputs->profile,
-                                                          forward_bytes, backward_bytes, error);
-    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
+    const bool memory =
+        forward_bytes != NULL && backward_bytes != NULL &&
+        pl_passes_measure_cuts(inputs->pass_usage, inputs->profile, forward_bytes, backward_bytes);
+    for (size_t unit = 1; memory && unit < num_units; unit++)
         pl_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
     free(forward_bytes);
     free(backward_bytes);
-    return status;
+    return memory;
 }
 
 /* Returns the transfer time of the cuts of an interval on a link, in cycles. */
@@ -238,18 +219,15 @@ static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size
 }
 
 /* Sets the cycles of all stages, if the profile has cycles; the cuts are set before. */
-static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_costs *costs,
-                                   popliner_error *error) {
+static bool fill_cycles(const pl_interval_inputs *inputs, popliner_costs *costs) {
     size_t num_units = inputs->chain->num_units;
     if (pl_profile_cycles_source(inputs->profile) < POPLINER_CYCLES_ESTIMATED)
-        return POPLINER_OK;
+        return true;
     uint64_t *cycles = pl_new_array(num_units, sizeof *cycles);
-    popliner_status status = cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
-                                            : pl_costs_add_cycles(costs, error);
-    if (status == POPLINER_OK)
-        status =
-            pl_unit_cycles_find(inputs->chain, &inputs->pass_usage->passes, false, cycles, error);
-    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
+    const bool memory =
+        cycles != NULL && pl_costs_add_cycles(costs, NULL) == POPLINER_OK &&
+        pl_unit_cycles_find(inputs->chain, &inputs->pass_usage->passes, false, cycles);
+    for (size_t first = 0; memory && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
             uint64_t on_link =
@@ -263,15 +241,8 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
         }
     }
     free(cycles);
-    return status;
+    return memory;
 }
-
-/* Cuts and cycles, which the calling thread computes while others measure tiles. */
-typedef struct cut_work {
-    popliner_costs *costs;
-    popliner_status status;
-    popliner_error error;
-} cut_work;
 
 /* ---- The tiles, on several threads ---- */
 
@@ -279,8 +250,7 @@ typedef struct cut_work {
 typedef struct worker {
     pl_tile_meter meter; /* begun with its first tile */
     bool has_begun;
-    size_t failed_tile; /* the tile of the error, if there is one */
-    popliner_error error;
+    bool has_failed; /* memory was short */
 } worker;
 
 /* Shared by the threads. */
@@ -290,34 +260,29 @@ typedef struct tile_work {
     bool with_details;
     pl_tile_need *tile_needs; /* or NULL */
     worker *workers;
-    cut_work *cuts; /* for the calling thread */
+    popliner_costs *costs; /* the calling thread fills cuts and cycles */
+    bool has_cuts;         /* it has, with enough memory */
 } tile_work;
 
 static void fill_cuts_and_cycles(void *user) {
-    const tile_work *t = user;
-    cut_work *w = t->cuts;
-    w->status = fill_cuts(t->inputs, w->costs, &w->error);
-    if (w->status == POPLINER_OK && t->inputs->options->with_cycles)
-        w->status = fill_cycles(t->inputs, w->costs, &w->error);
+    tile_work *t = user;
+    t->has_cuts = fill_cuts(t->inputs, t->costs) &&
+                  (!t->inputs->options->with_cycles || fill_cycles(t->inputs, t->costs));
 }
 
 static bool measure_tile(void *user, size_t number, size_t tile) {
     const tile_work *t = user;
     worker *w = &t->workers[number];
-    popliner_status status = POPLINER_OK;
     if (!w->has_begun)
-        status = pl_tile_meter_begin(&w->meter, t->inputs, t->with_details, &w->error);
+        w->has_failed = !pl_tile_meter_begin(&w->meter, t->inputs, t->with_details);
     w->has_begun = true;
     w->meter.tile_needs = t->tile_needs;
-    if (status == POPLINER_OK)
-        status = pl_tile_meter_measure(&w->meter, tile, &w->error);
-    if (status != POPLINER_OK)
-        w->failed_tile = tile;
+    w->has_failed = w->has_failed || !pl_tile_meter_measure(&w->meter, tile);
     /* only worker 0, the calling thread, may call the listener */
     if (number == 0 && tile % 16 == 15)
         pl_progress(t->listener, "Measuring all stages", tile,
                     t->inputs->profile->target.num_tiles);
-    return status == POPLINER_OK;
+    return !w->has_failed;
 }
 
 /* Returns the number of threads, limited so that each has a few tiles. */
@@ -340,42 +305,36 @@ static popliner_status measure_tiles(const pl_interval_inputs *inputs,
     size_t num_tiles = inputs->profile->target.num_tiles;
     size_t num_workers = count_threads(inputs);
     worker *workers = pl_new_array(num_workers, sizeof *workers);
-    if (workers == NULL)
-        return pl_fail_memory(error, "the intervals");
-    cut_work cuts = {.costs = costs};
-    tile_work shared = {inputs, listener, with_details, tile_needs, workers, &cuts};
+    tile_work shared = {inputs, listener, with_details, tile_needs, workers, costs, false};
     pl_parallel tasks = {num_workers,          num_tiles, measure_tile,
                          fill_cuts_and_cycles, &shared,   inputs->options->bounds};
+    if (workers == NULL)
+        return pl_fail_memory(error, "the intervals");
     size_t failed_tile = pl_parallel_run(&tasks);
-    popliner_status status = cuts.status == POPLINER_OK
-                                 ? POPLINER_OK
-                                 : pl_fail(error, cuts.status, "%s", cuts.error.message);
+    bool memory = shared.has_cuts;
     bool is_begun = false;
-    for (size_t i = 0; status == POPLINER_OK && i < num_workers; i++) {
+    for (size_t i = 0; i < num_workers; i++) {
         worker *w = &workers[i];
-        if (failed_tile < num_tiles && w->error.status != POPLINER_OK &&
-            w->failed_tile == failed_tile) {
-            status = pl_fail(error, w->error.status, "%s", w->error.message);
-        } else if (failed_tile == num_tiles && w->has_begun && !is_begun) {
+        memory = memory && !w->has_failed;
+        if (memory && failed_tile == num_tiles && w->has_begun && !is_begun) {
             *meter = w->meter;
             w->meter = (pl_tile_meter){0};
             is_begun = true;
-        } else if (failed_tile == num_tiles && w->has_begun) {
-            status = pl_tile_meter_merge(meter, &w->meter, error);
+        } else if (memory && failed_tile == num_tiles && w->has_begun) {
+            memory = pl_tile_meter_merge(meter, &w->meter);
         }
     }
-    if (status == POPLINER_OK && failed_tile < num_tiles)
-        status =
-            pl_fail(error, POPLINER_ERROR_STOPPED,
-                    "measuring all stages was stopped at tile %zu of %zu", failed_tile, num_tiles);
-    if (status == POPLINER_OK && is_begun)
-        status = pl_tile_meter_finish(meter, error);
-    if (status == POPLINER_OK)
-        pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
     for (size_t i = 0; i < num_workers; i++)
         pl_tile_meter_free(&workers[i].meter);
     free(workers);
-    return status;
+    if (memory && failed_tile < num_tiles)
+        return pl_fail(error, POPLINER_ERROR_STOPPED,
+                       "measuring all stages was stopped at tile %zu of %zu", failed_tile,
+                       num_tiles);
+    if (!memory || (is_begun && !pl_tile_meter_finish(meter)))
+        return pl_fail_memory(error, "the intervals");
+    pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
+    return POPLINER_OK;
 }
 
 /* ---- Results ---- */
@@ -393,36 +352,40 @@ void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
 }
 
 /* Sets the measured peaks of the pipeline. */
-static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *costs,
-                                  popliner_error *error) {
+static bool fill_peaks(const pl_tile_meter *meter, popliner_costs *costs) {
     const pl_chain *chain = meter->inputs->chain;
     const pl_interval_options *options = meter->inputs->options;
-    popliner_status status = pl_peak_envelope_fill(&meter->largest[options->need], chain,
-                                                   &options->pipeline, options->need, costs, error);
-    for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
+    if (!pl_peak_envelope_fill(&meter->largest[options->need], chain, &options->pipeline,
+                               options->need, costs))
+        return false;
+    for (size_t first = 0; first < chain->num_units; first++)
         for (size_t last = meter->allowed_end[first]; last < chain->num_units; last++)
             pl_costs_forbid(costs, first, last);
-    return status;
+    return true;
 }
 
-/* Moves what was measured into details. */
-static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *costs,
-                                    pl_stage_details **details, popliner_error *error) {
+/* Moves what was measured into details; NULL if memory is short. The parameters and the variables of
+ * the fullest tiles cost O(variables + sets of units * units + units^2), and for each tile that is
+ * some stage's fullest one sorting its variables, and a pass over them for each step of such a
+ * stage's peak. */
+static pl_stage_details *make_details(pl_tile_meter *meter, const popliner_costs *costs) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         if (!pl_peak_envelope_pack(&meter->largest[need]))
-            return pl_fail_memory(error, "the details of the stages");
+            return NULL;
     pl_details_key key = {
         .pipeline = meter->inputs->options->pipeline,
         .is_training = meter->inputs->pass_usage->passes.is_training,
         .has_accumulators = meter->inputs->has_accumulators,
     };
     key.pipeline.max_stages = meter->inputs->max_stages;
-    popliner_status status =
-        pl_details_create(meter->sums, meter->largest, &key, costs, details, error);
-    if (status != POPLINER_OK)
-        return status;
+    pl_stage_details *details = pl_details_create(meter->sums, meter->largest, &key, costs);
+    if (details == NULL)
+        return NULL;
     meter->sums = NULL;
-    return find_variables(meter->inputs, *details, error);
+    if (find_parameters(meter->inputs, details) && find_largest(meter->inputs, details))
+        return details;
+    pl_stage_details_free(details);
+    return NULL;
 }
 
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
@@ -433,8 +396,8 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
     pl_interval_inputs inputs = {.chain = chain, .options = options};
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
-    pl_stage_details *made_details = NULL;
     pl_tile_need *tile_needs = NULL;
+    bool memory = true;
     if (costs != NULL)
         *costs = NULL;
     if (details != NULL)
@@ -443,37 +406,31 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
     if (status == POPLINER_OK)
         status = popliner_costs_create(chain->num_units, 1, &made, error);
     if (status == POPLINER_OK) /* details are of pipelines of any length */
-        status = pl_interval_inputs_find(&inputs,
-                                         details == NULL ? options->pipeline.max_stages : SIZE_MAX,
-                                         details != NULL, error);
-    if (status == POPLINER_OK && details != NULL && options->with_tile_needs) {
-        tile_needs =
-            pl_new_array(chain->profile->target.num_tiles * pl_triangle_size(chain->num_units),
-                         sizeof *tile_needs);
-        if (tile_needs == NULL)
-            status = pl_fail_memory(error, "the needs of the tiles");
-    }
-    if (status == POPLINER_OK)
+        memory = pl_interval_inputs_find(
+            &inputs, details == NULL ? options->pipeline.max_stages : SIZE_MAX, details != NULL);
+    if (status == POPLINER_OK && memory && details != NULL && options->with_tile_needs)
+        memory = (tile_needs = pl_new_array(chain->profile->target.num_tiles *
+                                                pl_triangle_size(chain->num_units),
+                                            sizeof *tile_needs)) != NULL;
+    if (status == POPLINER_OK && memory)
         status = measure_tiles(&inputs, options->listener, details != NULL, tile_needs, &meter,
                                made, error);
-    if (status == POPLINER_OK && costs != NULL)
-        status = fill_peaks(&meter, made, error);
-    if (status == POPLINER_OK && details != NULL)
-        status = make_details(&meter, made, &made_details, error);
+    if (status == POPLINER_OK && memory && costs != NULL)
+        memory = fill_peaks(&meter, made);
+    if (status == POPLINER_OK && memory && details != NULL)
+        memory = (*details = make_details(&meter, made)) != NULL;
     pl_tile_meter_free(&meter);
     pl_interval_inputs_free(&inputs);
-    if (status == POPLINER_OK && costs != NULL) {
-        *costs = made;
-        made = NULL;
-    }
+    if (!memory)
+        status = pl_fail_memory(error, "the intervals");
     if (status == POPLINER_OK && details != NULL) {
-        made_details->tile_needs = tile_needs;
+        (*details)->tile_needs = tile_needs;
         tile_needs = NULL;
-        *details = made_details;
-        made_details = NULL;
     }
-    popliner_costs_free(made);
-    pl_stage_details_free(made_details);
+    if (status == POPLINER_OK && costs != NULL)
+        *costs = made;
+    else
+        popliner_costs_free(made);
     free(tile_needs);
     return status;
 }
@@ -481,10 +438,10 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
 popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
                                           popliner_error *error) {
     pl_passes passes = {0};
-    popliner_status status = pl_passes_find(&passes, chain, error);
-    *train = status == POPLINER_OK && passes.is_training;
+    const bool memory = pl_passes_find(&passes, chain);
+    *train = memory && passes.is_training;
     pl_passes_free(&passes);
-    return status;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the passes of the training");
 }
 
 popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,

@@ -134,15 +134,13 @@ static bool find_tile(void *user, size_t number, size_t tile) {
     pl_ipu_tiles *t = user;
     worker *w = &t->workers[number];
     tile_lists *lists = &t->tiles[tile];
-    popliner_status status = POPLINER_OK;
-    if (!w->has_begun)
-        status = pl_tile_meter_begin(&w->meter, &t->inputs, false, NULL);
+    const bool has_begun = w->has_begun || pl_tile_meter_begin(&w->meter, &t->inputs, false);
     w->has_begun = true;
     w->meter.is_by_set = true;
     lists->worker = number;
     lists->begin = w->count;
-    return status == POPLINER_OK && pl_tile_arrivals_find(&w->meter, tile) &&
-           append_parts(w, lists) && append_segments(w, lists) && append_kept(w, lists);
+    return has_begun && pl_tile_arrivals_find(&w->meter, tile) && append_parts(w, lists) &&
+           append_segments(w, lists) && append_kept(w, lists);
 }
 
 /* True if a stage of the pipeline stores copies: with few micro-batches none may, by any rule. */
@@ -162,8 +160,8 @@ popliner_status pl_ipu_tiles_create(pl_stage_meter *meter, const popliner_pipeli
     t->options = (pl_interval_options){.pipeline = *pipeline, .meter = meter};
     t->inputs = (pl_interval_inputs){.chain = meter->chain, .options = &t->options};
     t->keeps = stores(&t->inputs, pipeline);
-    popliner_status status = pl_interval_inputs_find(&t->inputs, SIZE_MAX, true, error);
-    const pl_unit_sets *last = status == POPLINER_OK ? &t->inputs.pass_usage->usage.sets : NULL;
+    bool made = pl_interval_inputs_find(&t->inputs, SIZE_MAX, true);
+    const pl_unit_sets *last = made ? &t->inputs.pass_usage->usage.sets : NULL;
     t->num_workers = num_threads > 0 ? num_threads : pl_machine_processors();
     t->workers = pl_arrays_new(&t->arrays, t->num_workers, sizeof *t->workers);
     t->tiles = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->tiles);
@@ -173,15 +171,14 @@ popliner_status pl_ipu_tiles_create(pl_stage_meter *meter, const popliner_pipeli
             pl_arrays_new(&t->arrays, pl_tile_set(&t->inputs, last, (uint32_t)last->count), 1);
     t->change_bytes = pl_arrays_new(&t->arrays, p->num_steps + 1, sizeof *t->change_bytes);
     const pl_parallel tasks = {t->num_workers, num_tiles, find_tile, NULL, t, NULL};
-    if (status == POPLINER_OK && (t->arrays.failed || pl_parallel_run(&tasks) < num_tiles))
-        status = pl_fail_memory(error, "stages on one IPU");
+    made = made && !t->arrays.failed && pl_parallel_run(&tasks) == num_tiles;
     for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
         pl_tile_meter_free(&t->workers[i].meter);
-    if (status == POPLINER_OK)
+    if (made)
         *tiles = t;
     else
         pl_ipu_tiles_free(t);
-    return status;
+    return made ? POPLINER_OK : pl_fail_memory(error, "stages on one IPU");
 }
 
 void pl_ipu_tiles_free(pl_ipu_tiles *t) {

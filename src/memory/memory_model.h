@@ -35,9 +35,8 @@ typedef struct pl_memory_model {
     /* ---- Code and vertex state ---- */
 
     /* Merges the kinds of types that count as one; at first each vertex type has its own. NULL:
-     * none do. Errors: MEMORY. */
-    popliner_status (*merge_vertex_types)(struct pl_vertex_kinds *kinds,
-                                          const popliner_profile *profile, popliner_error *error);
+     * none do. Like the functions below, returns false if memory is short. */
+    bool (*merge_vertex_types)(struct pl_vertex_kinds *kinds, const popliner_profile *profile);
 
     /* The state of a compute set is the compiler's figure, if there is one. Otherwise it is
      * instances times the size of their type. */
@@ -69,19 +68,17 @@ typedef struct pl_memory_model {
 
     /* ---- One stage, see memory/stage_meter.h ---- */
 
-    /* Creates meter->work, additional state for measuring, and frees it, also after an error.
-     * Errors: MEMORY. */
-    popliner_status (*begin_work)(struct pl_stage_meter *meter, popliner_error *error);
+    /* Creates meter->work, additional state for measuring, and frees it, also after a failure. */
+    bool (*begin_work)(struct pl_stage_meter *meter);
     void (*free_work)(struct pl_stage_meter *meter);
 
     /* Drops the remembered peaks; NULL if the model remembers none. */
     void (*forget_peaks)(struct pl_stage_meter *meter);
 
     /* Marks the variables of a stage and computes variables_bytes, peak_step, and the not
-     * always-live part of unexplained_bytes, of each tile, which are 0 before. Errors: MEMORY. */
-    popliner_status (*measure_data)(struct pl_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, popliner_stage_memory *memory,
-                                    popliner_error *error);
+     * always-live part of unexplained_bytes, of each tile, which are 0 before. */
+    bool (*measure_data)(struct pl_stage_meter *meter, const size_t *operations,
+                         size_t num_operations, popliner_stage_memory *memory);
 } pl_memory_model;
 
 extern const pl_memory_model pl_popliner_model;

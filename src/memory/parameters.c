@@ -73,8 +73,7 @@ static uint32_t without_copies(const search *s, uint32_t set) {
                : pl_unit_sets_up_to(&s->usage->sets, set, (uint32_t)s->usage->num_operations - 1);
 }
 
-static popliner_status begin(search *s, const pl_chain *chain, const pl_pass_usage *usage,
-                             popliner_error *error) {
+static bool begin(search *s, const pl_chain *chain, const pl_pass_usage *usage) {
     const pl_operations *operations = chain->operations;
     s->profile = chain->profile;
     s->usage = chain->usage != NULL ? chain->usage : &usage->usage.own;
@@ -84,13 +83,13 @@ static popliner_status begin(search *s, const pl_chain *chain, const pl_pass_usa
     s->has_data = pl_arrays_new(&s->arrays, s->usage->sets.count, 1);
     s->is_backward = usage->passes.operation_is_backward;
     if (s->arrays.failed)
-        return pl_fail_memory(error, "the gradients");
+        return false;
     for (size_t i = 0; i < chain->num_operations; i++)
         s->last_step[i] = (uint32_t)pl_operation_at(operations, i)->last_step;
     for (size_t step = 0; step < s->profile->num_steps; step++)
         if (operations->step_operation[step] != PL_NONE && usage->passes.step_runs[step] != 0)
             s->last_step[operations->step_operation[step]] = (uint32_t)step;
-    return POPLINER_OK;
+    return true;
 }
 
 /* Marks the operations that may update, and the sets that touch data. */
@@ -159,19 +158,17 @@ static uint32_t complete_step(const search *s, uint32_t set) {
     return PL_NONE;
 }
 
-popliner_status pl_gradients_find(pl_gradients *gradients, const pl_chain *chain,
-                                  const pl_pass_usage *usage, const pl_account *account,
-                                  popliner_error *error) {
+bool pl_gradients_find(pl_gradients *gradients, const pl_chain *chain, const pl_pass_usage *usage,
+                       const pl_account *account) {
     search s = {0};
-    popliner_status status = begin(&s, chain, usage, error);
-    if (status == POPLINER_OK) {
+    bool memory = begin(&s, chain, usage);
+    if (memory) {
         gradients->variable_set = s.usage->variable_set;
         gradients->complete_step =
             pl_new_array(s.usage->sets.count, sizeof *gradients->complete_step);
-        if (gradients->complete_step == NULL)
-            status = pl_fail_memory(error, "the gradients");
+        memory = gradients->complete_step != NULL;
     }
-    if (status == POPLINER_OK) {
+    if (memory) {
         find_candidates(&s, account);
         for (bool has_changed = true; has_changed;) {
             has_changed = false;
@@ -182,7 +179,7 @@ popliner_status pl_gradients_find(pl_gradients *gradients, const pl_chain *chain
             gradients->complete_step[set] = s.has_data[set] != 0 ? complete_step(&s, set) : PL_NONE;
     }
     pl_arrays_free(&s.arrays);
-    return status;
+    return memory;
 }
 
 bool pl_gradients_is_live(const pl_gradients *gradients, const popliner_profile *p,

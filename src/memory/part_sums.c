@@ -78,7 +78,7 @@ static void free_work(work *w) {
     pl_code_counter_free(&w->code);
 }
 
-static popliner_status begin_work(work *w, popliner_error *error) {
+static bool begin_work(work *w) {
     const popliner_profile *p = w->meter->profile;
     const size_t count = w->shares->count;
     const size_t num_tiles = p->target.num_tiles;
@@ -101,8 +101,7 @@ static popliner_status begin_work(work *w, popliner_error *error) {
         w->groups[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
     for (size_t i = 0; !own->failed && i < num_lists; i++)
         w->first_pair[i] = PL_NONE;
-    return own->failed ? pl_fail_memory(error, "the memory of the operations")
-                       : pl_code_counter_begin(&w->code, w->meter->chain->model, p, error);
+    return !own->failed && pl_code_counter_begin(&w->code, w->meter->chain->model, p);
 }
 
 /* ---- Places ---- */
@@ -374,21 +373,20 @@ popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_share
     const size_t num_tiles = meter->profile->target.num_tiles;
     work w = {.meter = meter, .shares = shares, .sums = sums};
     memset(sums, 0, shares->count * sizeof *sums);
-    popliner_status status = begin_work(&w, error);
-    if (status == POPLINER_OK)
+    bool memory = begin_work(&w);
+    if (memory)
         find_runs(&w);
-    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
-        if (!add_variables(&w, tile) || !find_unexplained(&w, tile))
-            status = pl_fail_memory(error, "the memory of the operations");
-        for (size_t share = 0; status == POPLINER_OK && share < shares->count; share++)
+    for (size_t tile = 0; memory && tile < num_tiles; tile++) {
+        memory = add_variables(&w, tile) && find_unexplained(&w, tile);
+        for (size_t share = 0; memory && share < shares->count; share++)
             add_peak(&w, share, tile);
     }
-    if (status == POPLINER_OK)
+    if (memory)
         sort_operations(&w);
-    for (size_t share = 0; status == POPLINER_OK && share < shares->count; share++)
+    for (size_t share = 0; memory && share < shares->count; share++)
         add_code(&w, share);
     free_work(&w);
-    return status;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the memory of the operations");
 }
 
 /* ---- Operations ---- */
@@ -408,24 +406,21 @@ static int compare_contexts(const void *left, const void *right) {
 }
 
 /* Measures all operations at once. */
-static popliner_status measure_shares(const pl_stage_meter *meter, pl_part_sums *sums,
-                                      popliner_error *error) {
+static bool measure_shares(const pl_stage_meter *meter, pl_part_sums *sums) {
     const size_t count = pl_operations_count(meter->operations);
     uint32_t *numbers = pl_new_array(count, sizeof *numbers);
+    const pl_unit_map map = {numbers, count, meter->account.variable_flags != NULL};
     pl_unit_usage usage = {0};
-    popliner_status status = numbers == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
-        numbers[i] = (uint32_t)i;
-    if (status == POPLINER_OK)
-        status = pl_unit_usage_find(
-            &usage, meter->profile, meter->operations, meter->chain->usage,
-            &(pl_unit_map){numbers, count, meter->account.variable_flags != NULL}, error);
     const pl_shares shares = {.count = count, .share_of_operation = numbers, .usage = &usage};
-    if (status == POPLINER_OK)
-        status = pl_part_sums_measure(meter, &shares, sums, error);
+    for (size_t i = 0; numbers != NULL && i < count; i++)
+        numbers[i] = (uint32_t)i;
+    const bool made =
+        numbers != NULL &&
+        pl_unit_usage_find(&usage, meter->profile, meter->operations, meter->chain->usage, &map) &&
+        pl_part_sums_measure(meter, &shares, sums, NULL) == POPLINER_OK;
     pl_unit_usage_free(&usage);
     free(numbers);
-    return status;
+    return made;
 }
 
 popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
@@ -437,12 +432,10 @@ popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_st
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     *sums = pl_new_array(count, sizeof **sums);
-    if (contexts == NULL || *sums == NULL) {
+    if (contexts == NULL || *sums == NULL || (is_at_once && !measure_shares(meter, *sums))) {
         status = pl_fail_memory(error, "a report");
         goto done;
     }
-    if (is_at_once)
-        status = measure_shares(meter, *sums, error);
     for (size_t i = 0; i < count; i++)
         contexts[i] = (context_of){pl_operation_at(operations, i)->debug_context, i};
     qsort(contexts, count, sizeof *contexts, compare_contexts);

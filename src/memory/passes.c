@@ -156,7 +156,7 @@ static bool find_loss(pl_passes *passes, const popliner_profile *p, size_t end) 
     return changes != NULL;
 }
 
-popliner_status pl_passes_find(pl_passes *passes, const pl_chain *chain, popliner_error *error) {
+bool pl_passes_find(pl_passes *passes, const pl_chain *chain) {
     pl_arrays *own = &passes->arrays;
     passes->step_runs = pl_arrays_new(own, chain->profile->num_steps, 1);
     passes->operation_is_backward = pl_arrays_new(own, chain->num_operations, 1);
@@ -164,33 +164,28 @@ popliner_status pl_passes_find(pl_passes *passes, const pl_chain *chain, popline
     passes->forward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->forward_step);
     passes->backward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->backward_step);
     if (own->failed || !find_running_steps(passes, chain->profile))
-        return pl_fail_memory(error, "the passes of the training");
+        return false;
     find_turn(passes, chain);
     mark_after(passes, chain, passes->turn_step, passes->operation_is_backward);
     find_border_steps(passes, chain);
     size_t after = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
     mark_after(passes, chain, after, passes->operation_is_after);
-    return find_loss(passes, chain->profile, after)
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the passes of the training");
+    return find_loss(passes, chain->profile, after);
 }
 
-static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
-                                  const pl_chain *chain, const pl_account *account,
-                                  popliner_error *error) {
+static bool find_usage(const pl_passes *passes, pl_unit_usage *usage, const pl_chain *chain,
+                       const pl_account *account) {
     uint32_t *unit = pl_new_array(chain->num_operations, sizeof *unit);
-    if (unit == NULL)
-        return pl_fail_memory(error, "the passes of the training");
-    for (size_t i = 0; i < chain->num_operations; i++) {
+    const pl_unit_map map = {unit, 2 * chain->num_units, account->variable_flags != NULL};
+    for (size_t i = 0; unit != NULL && i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
         if (!pl_begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
-    const pl_unit_map map = {unit, 2 * chain->num_units, account->variable_flags != NULL};
-    popliner_status status =
-        pl_unit_usage_find(usage, chain->profile, chain->operations, chain->usage, &map, error);
+    const bool memory = unit != NULL && pl_unit_usage_find(usage, chain->profile, chain->operations,
+                                                           chain->usage, &map);
     free(unit);
-    return status;
+    return memory;
 }
 
 static void include(uint32_t unit, uint32_t *first, uint32_t *last) {
@@ -217,15 +212,10 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
     return bounds;
 }
 
-popliner_status pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain,
-                                   const pl_account *account, popliner_error *error) {
-    popliner_status status = pl_passes_find(&own->passes, chain, error);
-    if (status == POPLINER_OK)
-        status = find_usage(&own->passes, &own->usage, chain, account, error);
-    if (status == POPLINER_OK &&
-        (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) == NULL)
-        status = pl_fail_memory(error, "the passes of the training");
-    return status;
+bool pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain, const pl_account *account) {
+    return pl_passes_find(&own->passes, chain) &&
+           find_usage(&own->passes, &own->usage, chain, account) &&
+           (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) != NULL;
 }
 
 void pl_pass_usage_free(pl_pass_usage *own) {
@@ -266,11 +256,6 @@ static bool crosses_both(const popliner_profile *p, uint32_t class_index, size_t
     return false;
 }
 
-static bool is_carried(const popliner_profile *p, const pl_pass_bounds *b, size_t variable) {
-    return (b->first_forward != b->last_forward || b->first_backward != b->last_backward) &&
-           !p->class_always_live[p->variable_class[variable]];
-}
-
 static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
     return first != PL_NO_UNIT && first < border && border <= last;
 }
@@ -293,73 +278,32 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, uint
     }
 }
 
-/* Bytes of the variables of one class that one set of units touches. */
-typedef struct carried {
-    uint32_t set;
-    uint32_t next; /* of the same class, or PL_NONE */
-    uint64_t bytes;
-} carried;
-
-typedef struct carried_list {
-    carried *items;
-    size_t count;
-    size_t capacity;
-    uint32_t *first; /* [num_classes], or PL_NONE */
-} carried_list;
-
-/* Adds a variable to its class and set; most classes have one set of units. */
-static bool add_to_list(carried_list *list, uint32_t class_index, uint32_t set, uint32_t bytes) {
-    uint32_t *first = &list->first[class_index];
-    uint32_t found = *first;
-    while (found != PL_NONE && list->items[found].set != set)
-        found = list->items[found].next;
-    if (found == PL_NONE) {
-        if (list->count >= PL_NONE ||
-            !pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
-            return false;
-        found = (uint32_t)list->count++;
-        list->items[found] = (carried){set, *first, 0};
-        *first = found;
-    }
-    list->items[found].bytes += bytes;
-    return true;
-}
-
-popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *p,
-                                       uint64_t *forward_bytes, uint64_t *backward_bytes,
-                                       popliner_error *error) {
-    carried_list list = {.first = pl_new_array(p->num_classes, sizeof *list.first)};
-    bool memory = list.first != NULL;
-    for (size_t i = 0; memory && i < p->num_classes; i++)
-        list.first[i] = PL_NONE;
-    for (size_t i = 0; memory && i < p->num_variables; i++) {
-        uint32_t set = pl_unit_usage_of(&own->usage, i);
-        if (is_carried(p, &own->bounds[set], i))
-            memory = add_to_list(&list, p->variable_class[i], set, p->variable_size_bytes[i]);
-    }
+bool pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *p,
+                            uint64_t *forward_bytes, uint64_t *backward_bytes) {
+    pl_class_groups all = {0};
+    const bool memory = pl_class_groups_find(&all, p, &own->usage, p->class_always_live);
     for (uint32_t c = 0; memory && c < p->num_classes; c++)
-        for (uint32_t i = list.first[c]; i != PL_NONE; i = list.items[i].next)
-            add_carried(&own->passes, p, c, list.items[i].bytes, &own->bounds[list.items[i].set],
+        for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next)
+            add_carried(&own->passes, p, c, all.items[i].bytes, &own->bounds[all.items[i].set],
                         forward_bytes, backward_bytes);
-    free(list.first);
-    free(list.items);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the cuts");
+    pl_class_groups_free(&all);
+    return memory;
 }
 
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes) {
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const pl_pass_bounds *b = &own->bounds[pl_unit_usage_of(&own->usage, i)];
-        if (is_carried(p, b, i))
-            add_carried(&own->passes, p, p->variable_class[i], p->variable_size_bytes[i], b,
-                        forward_bytes, backward_bytes);
+        const uint32_t c = p->variable_class[i];
+        if (!p->class_always_live[c])
+            add_carried(&own->passes, p, c, p->variable_size_bytes[i],
+                        &own->bounds[pl_unit_usage_of(&own->usage, i)], forward_bytes,
+                        backward_bytes);
     }
 }
 
 /* ---- Tensors that a pipeline stores, and restores for the backward pass ---- */
 
-popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *p,
-                              popliner_error *error) {
+bool pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *p) {
     waits->first_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
     waits->end_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
     /* of each program: the step after the last one before the loss, and the first from it on */
@@ -392,7 +336,7 @@ popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes, const po
     }
     free(end);
     free(first);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "what a pipeline keeps");
+    return memory;
 }
 
 void pl_waits_free(pl_waits *waits) {
@@ -462,8 +406,7 @@ static bool add_unit(pl_passing *passing, uint32_t set, uint32_t unit, bool touc
            (!is_backward || pl_unit_sets_add(sets, &passing->backward[set]));
 }
 
-popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *own, bool passes_through,
-                                popliner_error *error) {
+bool pl_passing_find(pl_passing *passing, const pl_pass_usage *own, bool passes_through) {
     const pl_unit_usage *usage = &own->usage;
     uint32_t num_units = (uint32_t)usage->num_units / 2;
     size_t words = num_units / 64 + 1;
@@ -481,7 +424,7 @@ popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *own, b
                               &own->bounds[set], passes_through);
     }
     free(touching);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the layers of the variables");
+    return memory;
 }
 
 void pl_passing_free(pl_passing *passing) {
@@ -522,14 +465,14 @@ static uint64_t *find_step_cycles(const popliner_profile *p, const pl_operations
     return NULL;
 }
 
-popliner_status pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
-                                    uint64_t *cycles, popliner_error *error) {
+bool pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
+                         uint64_t *cycles) {
     const popliner_profile *p = chain->profile;
     const pl_operations *operations = chain->operations;
     uint64_t *of_steps = find_step_cycles(p, operations, passes);
     size_t end = p->num_steps;
     if (of_steps == NULL)
-        return pl_fail_memory(error, "the cycles of the layers");
+        return false;
     for (size_t unit = 0; unit < chain->num_units; unit++)
         cycles[unit] = 0;
     if (is_forward)
@@ -543,7 +486,7 @@ popliner_status pl_unit_cycles_find(const pl_chain *chain, const pl_passes *pass
             cycles[unit] = add(cycles[unit], of_steps[step]);
     }
     free(of_steps);
-    return POPLINER_OK;
+    return true;
 }
 
 void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,

@@ -45,9 +45,9 @@ typedef struct pl_passes {
     size_t *backward_step;
 } pl_passes;
 
-/* Finds the passes. Zero-initialise before, free with pl_passes_free, also after an error. Errors:
- * MEMORY. O(steps + operations). */
-popliner_status pl_passes_find(pl_passes *passes, const pl_chain *chain, popliner_error *error);
+/* Finds the passes. Zero-initialise before, free with pl_passes_free, also after a failure. False if
+ * memory is short. O(steps + operations). */
+bool pl_passes_find(pl_passes *passes, const pl_chain *chain);
 void pl_passes_free(pl_passes *passes);
 
 /* True if an operation of `unit` belongs to this pass; it may belong to both. */
@@ -102,10 +102,9 @@ typedef struct pl_pass_usage {
     pl_pass_bounds *bounds; /* [usage.sets.count] */
 } pl_pass_usage;
 
-/* Finds the usage. Zero-initialise before, free with pl_pass_usage_free, also after an error.
- * Errors: MEMORY. Cost: those of pl_passes_find and pl_unit_usage_find. */
-popliner_status pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain,
-                                   const pl_account *account, popliner_error *error);
+/* Finds the usage. Zero-initialise before, free with pl_pass_usage_free, also after a failure.
+ * False if memory is short. Cost: those of pl_passes_find and pl_unit_usage_find. */
+bool pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain, const pl_account *account);
 void pl_pass_usage_free(pl_pass_usage *own);
 
 /* Returns the bounds of all sets of the usage of a pl_pass_usage: [usage->sets.count], which the
@@ -123,10 +122,9 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
  *   backward  backward operations on both sides touch it, and it crosses backward_step[unit], but
  *             was not carried forward in the same live range, after which both sides have it
  *
- * Errors: MEMORY. O(variables + sets * classes * borders). */
-popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *profile,
-                                       uint64_t *forward_bytes, uint64_t *backward_bytes,
-                                       popliner_error *error);
+ * False if memory is short. O(variables + sets * classes * borders). */
+bool pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *profile,
+                            uint64_t *forward_bytes, uint64_t *backward_bytes);
 
 /* Like pl_passes_measure_cuts, but adds the bytes of one tile. O(variables of the tile *
  * borders). */
@@ -148,10 +146,9 @@ typedef struct pl_waits {
 } pl_waits;
 
 /* Finds the steps of all classes; copies from and to the host use nothing. Zero-initialise before,
- * free with pl_waits_free, also after an error. Errors: MEMORY. Cost: one pass over the variables
+ * free with pl_waits_free, also after a failure. False if memory is short. Cost: one pass over the variables
  * that programs touch. */
-popliner_status pl_waits_find(pl_waits *waits, const pl_passes *passes,
-                              const popliner_profile *profile, popliner_error *error);
+bool pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *profile);
 void pl_waits_free(pl_waits *waits);
 
 /* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the
@@ -173,9 +170,8 @@ typedef struct pl_passing {
 } pl_passing;
 
 /* Finds the units; nothing passes unless `passes_through`. Zero-initialise before, free with
- * pl_passing_free, also after an error. Errors: MEMORY. O(units * sets). */
-popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *usage,
-                                bool passes_through, popliner_error *error);
+ * pl_passing_free, also after a failure. False if memory is short. O(units * sets). */
+bool pl_passing_find(pl_passing *passing, const pl_pass_usage *usage, bool passes_through);
 void pl_passing_free(pl_passing *passing);
 
 /* True if a variable passes through one of the units first_unit ... last_unit, which do not touch
@@ -203,9 +199,9 @@ static inline bool pl_passes_backward(const pl_pass_bounds *bounds, bool was_kep
  * POPLINER_MAX_CYCLES each. Ignores steps that run for no operation. If is_forward, only those of
  * the forward pass, which recomputing a unit takes: of the steps before the turn. For the last
  * layer and later units, where the turn is unknown, those of all steps before an earlier unit works
- * backward, which is an upper bound; all 0 without training. Errors: MEMORY. O(steps). */
-popliner_status pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
-                                    uint64_t *cycles, popliner_error *error);
+ * backward, which is an upper bound; all 0 without training. False if memory is short. O(steps). */
+bool pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
+                         uint64_t *cycles);
 
 /* Adds the recomputed cycles in the pipeline to the cycles of all stages: with FULL the forward
  * cycles of its units. A stage that ends with the last unit recomputes nothing, unless own copies

@@ -44,12 +44,11 @@ static int compare_vertex_types(const void *left, const void *right) {
 }
 
 /* Merges types with equal name and size, with the code of the last type of their name. */
-static popliner_status merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p,
-                                          popliner_error *error) {
+static bool merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p) {
     size_t count = p->num_vertex_types;
     vertex_type *types = pl_new_array(count, sizeof *types);
     if (types == NULL)
-        return pl_fail_memory(error, "the vertex types");
+        return false;
     for (size_t i = 0; i < count; i++)
         types[i] = (vertex_type){pl_profile_string(p, p->vertex_type_name[i]),
                                  p->vertex_type_size_bytes[i], (uint32_t)i};
@@ -69,7 +68,7 @@ static popliner_status merge_vertex_types(pl_vertex_kinds *kinds, const popliner
         i = end;
     }
     free(types);
-    return POPLINER_OK;
+    return true;
 }
 
 /* ---- Remembered peaks ---- */
@@ -88,9 +87,9 @@ typedef struct memory_of_peaks {
     size_t capacity;
 } memory_of_peaks;
 
-static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) {
+static bool begin_work(pl_stage_meter *meter) {
     meter->work = calloc(1, sizeof(memory_of_peaks));
-    return meter->work == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
+    return meter->work != NULL;
 }
 
 static void forget_peaks(pl_stage_meter *meter) {
@@ -117,26 +116,26 @@ static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t
     return NULL;
 }
 
-static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
-                                      const popliner_stage_memory *memory, popliner_error *error) {
+static bool remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
+                           const popliner_stage_memory *memory) {
     size_t array_bytes = memory->num_tiles * sizeof(uint64_t);
     uint64_t *by_tile = malloc(2 * array_bytes);
     if (by_tile == NULL ||
         !pl_grow(&known->peaks, &known->capacity, known->num_peaks + 1, sizeof *known->peaks)) {
         free(by_tile);
-        return pl_fail_memory(error, "the memory of a stage");
+        return false;
     }
     memcpy(by_tile, memory->part_bytes[POPLINER_PART_VARIABLES], array_bytes);
     memcpy(by_tile + memory->num_tiles, memory->peak_step, array_bytes);
     known->peaks[known->num_peaks++] = (remembered_peaks){hash, num_variables, by_tile};
-    return POPLINER_OK;
+    return true;
 }
 
 /* ---- One stage ---- */
 
 /* Computes the peak of the stage's variables on every tile. */
-static popliner_status measure_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
-                                         popliner_stage_memory *memory, popliner_error *error) {
+static bool measure_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
+                              popliner_stage_memory *memory) {
     const popliner_profile *p = meter->profile;
     size_t count = meter->num_variables;
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
@@ -145,7 +144,7 @@ static popliner_status measure_variables(pl_stage_meter *meter, size_t first_ste
         size_t peak_step;
         tile = pl_profile_tile_from(p, meter->variables[i], tile);
         if (!pl_curve_begin(&meter->curve, first_step, end_step))
-            return pl_fail_memory(error, "the memory of a stage");
+            return false;
         for (; i < count && meter->variables[i] < p->tile_variables_start[tile + 1]; i++) {
             uint32_t variable = meter->variables[i];
             pl_curve_add(&meter->curve, p, p->variable_class[variable],
@@ -155,13 +154,13 @@ static popliner_status measure_variables(pl_stage_meter *meter, size_t first_ste
             pl_curve_peak(&meter->curve, first_step, end_step, &peak_step);
         memory->peak_step[tile] = peak_step;
     }
-    return POPLINER_OK;
+    return true;
 }
 
 /* Like measure_variables, but returns the peaks that were measured before for equal variables,
  * whatever the steps. */
-static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
-                                        popliner_stage_memory *memory, popliner_error *error) {
+static bool recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
+                             popliner_stage_memory *memory) {
     memory_of_peaks *known = meter->work;
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < meter->num_variables; i++) {
@@ -174,22 +173,20 @@ static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step
         memcpy(memory->part_bytes[POPLINER_PART_VARIABLES], found->by_tile,
                num_tiles * sizeof(uint64_t));
         memcpy(memory->peak_step, found->by_tile + num_tiles, num_tiles * sizeof(uint64_t));
-        return POPLINER_OK;
+        return true;
     }
-    popliner_status status = measure_variables(meter, first_step, end_step, memory, error);
-    return status == POPLINER_OK ? remember_peaks(known, hash, meter->num_variables, memory, error)
-                                 : status;
+    return measure_variables(meter, first_step, end_step, memory) &&
+           remember_peaks(known, hash, meter->num_variables, memory);
 }
 
 /* Measures the variables of operations in layers, over one range of steps. */
-static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, popliner_stage_memory *memory,
-                                    popliner_error *error) {
+static bool measure_data(pl_stage_meter *meter, const size_t *operations, size_t num_operations,
+                         popliner_stage_memory *memory) {
     size_t first_step = 0;
     size_t last_step = 0;
     bool has_layer = false;
     if (num_operations == 0)
-        return POPLINER_OK;
+        return true;
     for (size_t i = 0; i < num_operations; i++) {
         const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
         size_t unit = pl_chain_unit_of(meter->chain, operations[i]);
@@ -203,9 +200,8 @@ static popliner_status measure_data(pl_stage_meter *meter, const size_t *operati
             pl_stage_add_variables(meter, operation);
     }
     pl_stage_sort_variables(meter);
-    if (meter->remembers_peaks)
-        return recall_variables(meter, first_step, last_step + 1, memory, error);
-    return measure_variables(meter, first_step, last_step + 1, memory, error);
+    return (meter->remembers_peaks ? recall_variables : measure_variables)(meter, first_step,
+                                                                           last_step + 1, memory);
 }
 
 const pl_memory_model pl_popliner_model = {

@@ -194,18 +194,17 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
     return found;
 }
 
-popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
-                                      const popliner_pipeline *pipeline, popliner_need need,
-                                      popliner_costs *costs, popliner_error *error) {
+bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
+                           const popliner_pipeline *pipeline, popliner_need need,
+                           popliner_costs *costs) {
     size_t num_units = popliner_costs_num_units(costs);
     size_t max_stages = 1;
     while (max_stages < pipeline->max_stages && max_stages < num_units &&
            pl_pipeline_keeps(pipeline) &&
            pl_pipeline_copies_for(pipeline, need, max_stages + 1) <= tiles->max_copies)
         max_stages++;
-    popliner_status status = pl_costs_add_pipeline(costs, max_stages, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (!pl_costs_add_pipeline(costs, max_stages))
+        return false;
     if (pl_pipeline_follows_split(pipeline))
         costs->follows_split = true;
     for (size_t first = 0; first < num_units; first++)
@@ -223,7 +222,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_ch
         }
     if (!pl_chain_has_operations(chain, 0))
         pl_costs_forbid(costs, 0, 0);
-    return POPLINER_OK;
+    return true;
 }
 
 popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
@@ -273,13 +272,11 @@ popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pi
 
 /* ---- Details of all stages ---- */
 
-popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const pl_details_key *key, const popliner_costs *costs,
-                                  pl_stage_details **result, popliner_error *error) {
+pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
+                                    const pl_details_key *key, const popliner_costs *costs) {
     pl_stage_details *details = calloc(1, sizeof *details);
-    *result = NULL;
     if (details == NULL)
-        return pl_fail_memory(error, "the details of the stages");
+        return NULL;
     details->num_units = popliner_costs_num_units(costs);
     details->variables =
         pl_new_array(largest[POPLINER_NEED_EXPECTED].num_pieces, sizeof *details->variables);
@@ -289,7 +286,7 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
     details->cycles = pl_new_array(details->num_cycles, sizeof *details->cycles);
     if (details->variables == NULL || details->cuts_bytes == NULL || details->cycles == NULL) {
         pl_stage_details_free(details);
-        return pl_fail_memory(error, "the details of the stages");
+        return NULL;
     }
     for (size_t unit = 1; unit < details->num_units; unit++)
         details->cuts_bytes[unit] = popliner_costs_cut(costs, unit);
@@ -301,8 +298,7 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
     details->sums = sums;
     memcpy(details->largest, largest, sizeof details->largest);
     memset(largest, 0, sizeof details->largest);
-    *result = details;
-    return POPLINER_OK;
+    return details;
 }
 
 void pl_stage_details_free(pl_stage_details *details) {
@@ -408,10 +404,10 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
     if (own.max_stages > details->key.pipeline.max_stages) /* if nothing is stored */
         own.max_stages = details->key.pipeline.max_stages;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
-    if (status == POPLINER_OK)
-        status = pl_peak_envelope_fill(&details->largest[need], chain, &own, need, costs, error);
-    if (status == POPLINER_OK && details->num_cycles > 0)
-        status = pl_costs_add_cycles(costs, error);
+    if (status == POPLINER_OK &&
+        (!pl_peak_envelope_fill(&details->largest[need], chain, &own, need, costs) ||
+         (details->num_cycles > 0 && pl_costs_add_cycles(costs, NULL) != POPLINER_OK)))
+        status = pl_fail_memory(error, "the costs of the intervals");
     if (status != POPLINER_OK) {
         popliner_costs_free(costs);
         return status;

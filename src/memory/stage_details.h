@@ -81,10 +81,10 @@ uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
 
 /* Sets the peaks of the costs of a chain for all stages of a pipeline of max_stages, or of the
  * number that copies are known for; `tiles` are those of `need`. Forbids the first unit alone if
- * nothing runs for it. Errors: MEMORY. O(stages * positions). */
-popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
-                                      const popliner_pipeline *pipeline, popliner_need need,
-                                      popliner_costs *costs, popliner_error *error);
+ * nothing runs for it. False if memory is short. O(stages * positions). */
+bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
+                           const popliner_pipeline *pipeline, popliner_need need,
+                           popliner_costs *costs);
 
 /* Returns the details of the stages that the meter measured last, into `memory`. */
 popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
@@ -177,10 +177,9 @@ struct pl_stage_details {
 };
 
 /* Takes ownership of sums and fullest tiles of the stages, copies the cuts and cycles of the costs,
- * and allocates the variables. On failure nothing changes. Errors: MEMORY. */
-popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const pl_details_key *key, const popliner_costs *costs,
-                                  pl_stage_details **details, popliner_error *error);
+ * and allocates the variables. NULL if memory is short: then nothing changes. */
+pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
+                                    const pl_details_key *key, const popliner_costs *costs);
 
 /* True if details that were measured for a pipeline also hold for another one: equal effects and,
  * if the profile trains, also equal accumulators and kind of schedule, and, unless nothing is

@@ -19,14 +19,14 @@
 popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
                                           popliner_error *error) {
     *usage = &meter->pass_usage;
-    if (meter->has_pass_usage)
-        return POPLINER_OK;
-    popliner_status status =
-        pl_pass_usage_find(&meter->pass_usage, meter->chain, &meter->account, error);
-    meter->has_pass_usage = status == POPLINER_OK;
-    if (!meter->has_pass_usage)
-        pl_pass_usage_free(&meter->pass_usage);
-    return status;
+    if (!meter->has_pass_usage) {
+        meter->has_pass_usage =
+            pl_pass_usage_find(&meter->pass_usage, meter->chain, &meter->account);
+        if (!meter->has_pass_usage)
+            pl_pass_usage_free(&meter->pass_usage);
+    }
+    return meter->has_pass_usage ? POPLINER_OK
+                                 : pl_fail_memory(error, "the passes of the training");
 }
 
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn) {
@@ -42,11 +42,11 @@ bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_be
 }
 
 /* Finds which sets pass through the stages. */
-static popliner_status find_passed(pl_stage_meter *meter, popliner_error *error) {
+static bool find_passed(pl_stage_meter *meter) {
     const pl_pass_usage *usage = &meter->pass_usage;
     size_t num_sets = usage->usage.sets.count;
     if (meter->passed == NULL && (meter->passed = pl_new_array(num_sets, 1)) == NULL)
-        return pl_fail_memory(error, "the memory of a stage");
+        return false;
     memset(meter->passed, 0, num_sets);
     for (size_t set = 1; set < num_sets; set++)
         for (size_t i = 0; i < meter->num_stages; i++) {
@@ -57,12 +57,12 @@ static popliner_status find_passed(pl_stage_meter *meter, popliner_error *error)
             if (pl_passes_backward(b, false, stage->first_unit, stage->last_unit))
                 meter->passed[set] |= PL_PASSED_BACKWARD;
         }
-    return POPLINER_OK;
+    return true;
 }
 
 /* Measures what is sent over the cuts after the stages, by tile. */
-static popliner_status measure_sent(const pl_stage_meter *meter, uint64_t *sent_forward,
-                                    uint64_t *sent_backward, popliner_error *error) {
+static bool measure_sent(const pl_stage_meter *meter, uint64_t *sent_forward,
+                         uint64_t *sent_backward) {
     size_t num_units = meter->chain->num_units;
     uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
     uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
@@ -80,28 +80,26 @@ static popliner_status measure_sent(const pl_stage_meter *meter, uint64_t *sent_
     }
     free(forward_bytes);
     free(backward_bytes);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the buffers of a stage");
+    return memory;
 }
 
 /* Sets *factor to the bytes of accumulators for a byte of parameters, and whether gradients no
  * longer wait for the optimizer. */
-static popliner_status find_accumulated(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                        uint64_t *factor, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+static bool find_accumulated(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                             uint64_t *factor) {
     *factor = 0;
     if (!pl_wants_accumulators(pipeline, meter->pass_usage.passes.is_training))
-        return status;
+        return true;
     if (!meter->knows_accumulators) {
         meter->has_accumulators = pl_has_accumulators(meter->profile);
-        if (!meter->has_accumulators)
-            status = pl_gradients_find(&meter->gradients, meter->chain, &meter->pass_usage,
-                                       &meter->account, error);
-        meter->knows_accumulators = status == POPLINER_OK;
+        meter->knows_accumulators =
+            meter->has_accumulators ||
+            pl_gradients_find(&meter->gradients, meter->chain, &meter->pass_usage, &meter->account);
     }
     *factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
-    if (status == POPLINER_OK && !meter->has_accumulators)
+    if (!meter->has_accumulators)
         meter->accumulated = &meter->gradients;
-    return status;
+    return meter->knows_accumulators;
 }
 
 /* Adds accumulators for the parameters of the stages. */
@@ -126,47 +124,40 @@ static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
 /* Like pl_stage_measure, for all operations of several stages on one IPU; for adjacent stages,
  * without effects in `pipeline` (which may be NULL), like pl_stage_measure_units. Of the pipeline
  * only schedule, effects and accumulators count. */
-static popliner_status measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                      const popliner_interval *stages, size_t num_stages,
-                                      popliner_stage_memory *memory, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+static bool measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                           const popliner_interval *stages, size_t num_stages,
+                           popliner_stage_memory *memory) {
+    const size_t num_tiles = meter->profile->target.num_tiles;
     uint64_t *sent_forward = NULL;
     uint64_t *sent_backward = NULL;
     uint64_t factor = 0;
     const pl_pass_usage *pass_usage;
     pl_stage_without_effects(meter);
     if (pipeline == NULL || !meter->chain->model->follows_account)
-        return pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
-    status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
-    bool is_training = meter->pass_usage.passes.is_training;
-    if (status == POPLINER_OK)
-        status = find_accumulated(meter, pipeline, &factor, error);
-    if (status != POPLINER_OK)
-        return status;
+        return pl_stage_measure_intervals(meter, stages, num_stages, memory);
+    if (pl_stage_meter_pass_usage(meter, &pass_usage, NULL) != POPLINER_OK ||
+        !find_accumulated(meter, pipeline, &factor))
+        return false;
     meter->effects = pipeline->effects;
     meter->stages = stages;
     meter->num_stages = num_stages;
-    if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
-        status = find_passed(meter, error);
-    if (status == POPLINER_OK && is_training &&
+    bool made = (meter->effects & POPLINER_EFFECT_PASSING) == 0 || find_passed(meter);
+    if (made && pass_usage->passes.is_training &&
         pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES) {
-        size_t num_tiles = meter->profile->target.num_tiles;
         sent_forward = pl_new_array(num_tiles, sizeof *sent_forward);
         sent_backward = pl_new_array(num_tiles, sizeof *sent_backward);
-        status = sent_forward == NULL || sent_backward == NULL
-                     ? pl_fail_memory(error, "the buffers of a stage")
-                     : measure_sent(meter, sent_forward, sent_backward, error);
+        made = sent_forward != NULL && sent_backward != NULL &&
+               measure_sent(meter, sent_forward, sent_backward);
         meter->sent_forward = sent_forward;
         meter->sent_backward = sent_backward;
     }
-    if (status == POPLINER_OK)
-        status = pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
-    if (status == POPLINER_OK && factor > 0)
+    made = made && pl_stage_measure_intervals(meter, stages, num_stages, memory);
+    if (made && factor > 0)
         add_accumulators(meter, factor, memory);
     free(sent_forward);
     free(sent_backward);
     meter->sent_forward = meter->sent_backward = NULL;
-    return status;
+    return made;
 }
 
 /* ---- The stash ---- */
@@ -330,26 +321,21 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
 
 /* Adds what is not live itself if copies of it are stored: all of it, except for the most that is
  * at one step of the stage. */
-static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval *stage,
-                                 const uint64_t *stash_bytes, uint64_t *freed_bytes,
-                                 popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+static bool add_freed(pl_stage_meter *meter, const popliner_interval *stage,
+                      const uint64_t *stash_bytes, uint64_t *freed_bytes) {
     uint64_t *unit_bytes = pl_new_array(meter->chain->num_units, sizeof *unit_bytes);
-    if (meter->waits.end_step == NULL)
-        status = pl_waits_find(&meter->waits, &meter->pass_usage.passes, meter->profile, error);
-    for (size_t tile = 0; status == POPLINER_OK && tile < meter->profile->target.num_tiles;
-         tile++) {
-        if (unit_bytes == NULL || !pl_waits_measure(&meter->waits, &meter->pass_usage, meter->chain,
-                                                    tile, &meter->curve, unit_bytes)) {
-            status = pl_fail_memory(error, "what a pipeline keeps");
-            break;
-        }
+    bool memory = unit_bytes != NULL &&
+                  (meter->waits.end_step != NULL ||
+                   pl_waits_find(&meter->waits, &meter->pass_usage.passes, meter->profile));
+    for (size_t tile = 0; memory && tile < meter->profile->target.num_tiles; tile++) {
+        memory = pl_waits_measure(&meter->waits, &meter->pass_usage, meter->chain, tile,
+                                  &meter->curve, unit_bytes);
         const uint64_t most_bytes =
             pl_tiles_max(unit_bytes + stage->first_unit, stage->last_unit - stage->first_unit + 1);
         freed_bytes[tile] += stash_bytes[tile] > most_bytes ? stash_bytes[tile] - most_bytes : 0;
     }
     free(unit_bytes);
-    return status;
+    return memory;
 }
 
 pl_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeline,
@@ -379,26 +365,21 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
     uint64_t *freed_bytes = pl_new_array(num_tiles, sizeof *freed_bytes);
-    popliner_status status = POPLINER_OK;
-    if (stash_bytes == NULL || copy_bytes == NULL || freed_bytes == NULL)
-        status = pl_fail_memory(error, "the memory of a stage");
-    if (status == POPLINER_OK)
-        status = measure_shared(meter, pipeline, stages, num_stages, memory, error);
-    if (status == POPLINER_OK && memory->correction_bytes == NULL &&
-        (memory->correction_bytes = pl_new_array(num_tiles, sizeof(int64_t))) == NULL)
-        status = pl_fail_memory(error, "the memory of a stage");
-    for (size_t i = 0; status == POPLINER_OK && pipeline != NULL && i < num_stages; i++) {
-        if (pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) > 0)
-            status =
-                pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
-                                       stages[i].last_unit, stash_bytes + i * num_tiles, error);
+    bool made = stash_bytes != NULL && copy_bytes != NULL && freed_bytes != NULL &&
+                measure_shared(meter, pipeline, stages, num_stages, memory);
+    if (made && memory->correction_bytes == NULL)
+        made = (memory->correction_bytes = pl_new_array(num_tiles, sizeof(int64_t))) != NULL;
+    for (size_t i = 0; made && pipeline != NULL && i < num_stages; i++) {
+        uint64_t *own_bytes = stash_bytes + i * num_tiles;
+        if (pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) == 0)
+            continue;
+        made = pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+                                      stages[i].last_unit, own_bytes, NULL) == POPLINER_OK;
         /* if the expected need frees, it has copies where the one at most has */
-        if (status == POPLINER_OK && rule.has_needs &&
-            pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST) &&
-            pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) > 0)
-            status = add_freed(meter, &stages[i], stash_bytes + i * num_tiles, freed_bytes, error);
+        if (made && rule.has_needs && pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST))
+            made = add_freed(meter, &stages[i], own_bytes, freed_bytes);
     }
-    for (int need = 0; status == POPLINER_OK && need < POPLINER_NUM_NEEDS; need++) {
+    for (int need = 0; made && need < POPLINER_NUM_NEEDS; need++) {
         size_t copies = count_copies(pipeline, (popliner_need)need, stages, num_stages, num_tiles,
                                      stash_bytes, copy_bytes);
         const bool frees =
@@ -409,7 +390,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     free(stash_bytes);
     free(copy_bytes);
     free(freed_bytes);
-    return status;
+    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
 }
 
 /* ---- Trained parameters ---- */

@@ -26,9 +26,8 @@ static bool begin_array(uint64_t **array, size_t num_tiles) {
     return true;
 }
 
-/* Allocates all arrays except correction_bytes, which only an IPU has. Errors: MEMORY. */
-static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_tiles,
-                                    popliner_error *error) {
+/* Allocates all arrays except correction_bytes, which only an IPU has. */
+static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
     if (memory->num_tiles != num_tiles)
         pl_stage_memory_clear(memory);
     memory->num_tiles = num_tiles;
@@ -41,7 +40,7 @@ static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_ti
         made = begin_array(&memory->need_bytes[need], num_tiles);
     if (!made)
         pl_stage_memory_clear(memory);
-    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
+    return made;
 }
 
 popliner_status pl_stage_meter_create(const pl_chain *chain, pl_stage_meter **result,
@@ -62,21 +61,17 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, pl_stage_meter **re
     /* not cleared: a meter that measures no single stage never touches it */
     meter->variables = malloc((profile->num_variables + 1) * sizeof *meter->variables);
     meter->operation_buffer = pl_arrays_new(own, chain->num_operations, sizeof(size_t));
-    if (own->failed || meter->variables == NULL ||
-        !pl_number_sort_begin(&meter->variable_order, profile->num_variables))
-        status = pl_fail_memory(error, "the stages");
-    if (status == POPLINER_OK)
-        status = pl_code_counter_begin(&meter->code, chain->model, profile, error);
-    if (status == POPLINER_OK)
-        status = pl_account_create(&meter->account, chain->model, profile, chain->operations,
-                                   chain->usage, error);
-    if (status == POPLINER_OK)
-        status = chain->model->begin_work(meter, error);
-    if (status == POPLINER_OK)
+    if (!own->failed && meter->variables != NULL &&
+        pl_number_sort_begin(&meter->variable_order, profile->num_variables) &&
+        pl_code_counter_begin(&meter->code, chain->model, profile) &&
+        pl_account_create(&meter->account, chain->model, profile, chain->operations,
+                          chain->usage) &&
+        chain->model->begin_work(meter)) {
         *result = meter;
-    else
-        pl_stage_meter_free(meter);
-    return status;
+        return POPLINER_OK;
+    }
+    pl_stage_meter_free(meter);
+    return pl_fail_memory(error, "the stages");
 }
 
 void pl_stage_meter_free(pl_stage_meter *meter) {
@@ -151,12 +146,10 @@ static void complete(const pl_stage_meter *meter, popliner_stage_memory *memory)
 }
 
 /* Measures the operations with the effects that the meter is set to. */
-static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
-                               size_t num_operations, popliner_stage_memory *memory,
-                               popliner_error *error) {
-    popliner_status status = begin_memory(memory, meter->profile->target.num_tiles, error);
-    if (status != POPLINER_OK)
-        return status;
+static bool measure(pl_stage_meter *meter, const size_t *operations, size_t num_operations,
+                    popliner_stage_memory *memory) {
+    if (!begin_memory(memory, meter->profile->target.num_tiles))
+        return false;
     uint64_t *const *groups = memory->part_bytes + PL_FIRST_CODE;
     meter->stage_number++;
     if (++meter->variable_mark == 0) {
@@ -171,21 +164,22 @@ static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
             pl_code_counter_add(&meter->code, operation->programs[k], groups);
     }
     pl_code_counter_finish(&meter->code, groups);
-    status = meter->chain->model->measure_data(meter, operations, num_operations, memory, error);
+    const bool made = meter->chain->model->measure_data(meter, operations, num_operations, memory);
     complete(meter, memory);
-    return status;
+    return made;
 }
 
 popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
                                  size_t num_operations, popliner_stage_memory *memory,
                                  popliner_error *error) {
     pl_stage_without_effects(meter);
-    return measure(meter, operations, num_operations, memory, error);
+    return measure(meter, operations, num_operations, memory)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the memory of a stage");
 }
 
-popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
-                                           size_t num_stages, popliner_stage_memory *memory,
-                                           popliner_error *error) {
+bool pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
+                                size_t num_stages, popliner_stage_memory *memory) {
     size_t count = 0;
     for (size_t i = 0; i < pl_operations_count(meter->operations); i++) {
         size_t unit = pl_chain_unit_of(meter->chain, i);
@@ -196,16 +190,18 @@ popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner
             meter->operation_buffer[count++] = i;
     }
     meter->is_shared = num_stages > 1;
-    popliner_status status = measure(meter, meter->operation_buffer, count, memory, error);
+    const bool made = measure(meter, meter->operation_buffer, count, memory);
     meter->is_shared = false;
-    return status;
+    return made;
 }
 
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
                                        popliner_stage_memory *memory, popliner_error *error) {
     const popliner_interval stage = {first_unit, last_unit, 1};
     pl_stage_without_effects(meter);
-    return pl_stage_measure_intervals(meter, &stage, 1, memory, error);
+    return pl_stage_measure_intervals(meter, &stage, 1, memory)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the memory of a stage");
 }
 
 uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {

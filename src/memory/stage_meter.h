@@ -81,10 +81,10 @@ static inline void pl_stage_without_effects(pl_stage_meter *meter) {
 /* Adds the variables that an operation touches to the stage. */
 void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation);
 
-/* Like pl_stage_measure, for all operations of several stages on one IPU. */
-popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
-                                           size_t num_stages, popliner_stage_memory *memory,
-                                           popliner_error *error);
+/* Like pl_stage_measure, for all operations of several stages on one IPU; false if memory is
+ * short. */
+bool pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
+                                size_t num_stages, popliner_stage_memory *memory);
 
 /* Sorts the variables of the stage, which also sorts them by tile. */
 void pl_stage_sort_variables(pl_stage_meter *meter);

@@ -52,8 +52,8 @@ static bool begin_largest(pl_tile_meter *meter, bool with_details) {
     return memory && (!with_details || meter->sums != NULL);
 }
 
-popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
-                                    bool with_details, popliner_error *error) {
+bool pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
+                         bool with_details) {
     const size_t num_units = inputs->chain->num_units;
     const size_t num_steps = inputs->profile->num_steps;
     const size_t num_places = pl_tile_arrivals_place(num_units, 0);
@@ -84,10 +84,10 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     if (with_details || inputs->wants_need[POPLINER_NEED_LEAST])
         meter->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *meter->unexplained_bytes);
     if (!begin_largest(meter, with_details) || own->failed)
-        return pl_fail_memory(error, "the intervals");
+        return false;
     for (size_t unit = 0; unit < num_units; unit++)
         meter->allowed_end[unit] = num_units;
-    return POPLINER_OK;
+    return true;
 }
 
 void pl_tile_meter_free(pl_tile_meter *meter) {
@@ -435,7 +435,7 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     return true;
 }
 
-popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popliner_error *error) {
+bool pl_tile_meter_measure(pl_tile_meter *meter, size_t tile) {
     size_t num_units = meter->inputs->chain->num_units;
     bool memory = pl_tile_arrivals_find(meter, tile);
     for (size_t start = 0; memory && start < num_units; start++)
@@ -446,11 +446,10 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
         if (meter->allowed_end[start + 1] < meter->allowed_end[start])
             meter->allowed_end[start] = meter->allowed_end[start + 1];
     }
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of a tile");
+    return memory;
 }
 
-popliner_status pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *other,
-                                    popliner_error *error) {
+bool pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *other) {
     for (size_t first = 0; first < meter->inputs->chain->num_units; first++)
         if (other->allowed_end[first] < meter->allowed_end[first])
             meter->allowed_end[first] = other->allowed_end[first];
@@ -464,10 +463,10 @@ popliner_status pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *o
     for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++)
         memory = !meter->inputs->wants_need[need] ||
                  pl_peak_envelope_merge(&meter->largest[need], &other->largest[need]);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the intervals");
+    return memory;
 }
 
-popliner_status pl_tile_meter_finish(pl_tile_meter *meter, popliner_error *error) {
+bool pl_tile_meter_finish(pl_tile_meter *meter) {
     const pl_interval_inputs *inputs = meter->inputs;
     const size_t num_units = inputs->chain->num_units;
     bool memory = true;
@@ -481,5 +480,5 @@ popliner_status pl_tile_meter_finish(pl_tile_meter *meter, popliner_error *error
                   pl_peak_envelope_add(&meter->largest[POPLINER_NEED_MOST], i, &level)) &&
                  pl_peak_envelope_add(&meter->largest[POPLINER_NEED_MOST], i, &piece);
     }
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the intervals");
+    return memory;
 }

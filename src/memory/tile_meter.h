@@ -131,19 +131,17 @@ static inline uint32_t pl_tile_set(const pl_interval_inputs *inputs, const pl_un
 /* Computes all arrivals of a tile, and the base of its steps; false if memory is short. */
 bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile);
 
-/* Allocates the meter. Errors: MEMORY. */
-popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
-                                    bool with_details, popliner_error *error);
+/* Allocates the meter. Like the functions below, returns false if memory is short. */
+bool pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs, bool with_details);
 void pl_tile_meter_free(pl_tile_meter *meter);
 
-/* Adds a tile to all stages. Errors: MEMORY. */
-popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popliner_error *error);
+/* Adds a tile to all stages. */
+bool pl_tile_meter_measure(pl_tile_meter *meter, size_t tile);
 
-/* Adds the tiles of another meter with the same inputs. Errors: MEMORY. */
-popliner_status pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *other,
-                                    popliner_error *error);
+/* Adds the tiles of another meter with the same inputs. */
+bool pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *other);
 
-/* Completes what all tiles together tell, once they were added. Errors: MEMORY. */
-popliner_status pl_tile_meter_finish(pl_tile_meter *meter, popliner_error *error);
+/* Completes what all tiles together tell, once they were added. */
+bool pl_tile_meter_finish(pl_tile_meter *meter);
 
 #endif

@@ -76,8 +76,8 @@ static void mark_used(const pl_operation_usage *usage, const uint32_t *set, size
         usage->is_used[set[i]] = 1;
 }
 
-popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
-                                        const pl_operations *operations, popliner_error *error) {
+bool pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
+                             const pl_operations *operations) {
     const size_t count = pl_operations_count(operations);
     usage->num_operations = count;
     usage->num_programs = profile->num_programs;
@@ -101,7 +101,7 @@ popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popline
         mark_used(usage, usage->compute_set_set, profile->num_compute_sets);
         mark_used(usage, usage->variable_set, profile->num_variables);
     }
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the operations of the variables");
+    return memory;
 }
 
 void pl_operation_usage_free(pl_operation_usage *usage) {
@@ -181,27 +181,22 @@ static uint32_t *translate(const pl_unit_usage *usage, const uint32_t *set, size
     return translated;
 }
 
-popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
-                                   const pl_operations *operations,
-                                   const pl_operation_usage *by_operation, const pl_unit_map *map,
-                                   popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+bool pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
+                        const pl_operations *operations, const pl_operation_usage *by_operation,
+                        const pl_unit_map *map) {
     usage->num_units = map->num_units;
     if (by_operation == NULL) {
-        status = pl_operation_usage_find(&usage->own, profile, operations, error);
+        if (!pl_operation_usage_find(&usage->own, profile, operations))
+            return false;
         by_operation = &usage->own;
     }
-    if (status != POPLINER_OK)
-        return status;
     usage->variable_set = by_operation->variable_set;
     if (!find_units(usage, by_operation, map))
-        return pl_fail_memory(error, "the layers of the variables");
+        return false;
     usage->program_set = translate(usage, by_operation->program_set, by_operation->num_programs);
     usage->compute_set_set =
         translate(usage, by_operation->compute_set_set, by_operation->num_compute_sets);
-    return usage->program_set != NULL && usage->compute_set_set != NULL
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the layers of the variables");
+    return usage->program_set != NULL && usage->compute_set_set != NULL;
 }
 
 void pl_unit_usage_free(pl_unit_usage *usage) {
@@ -211,4 +206,39 @@ void pl_unit_usage_free(pl_unit_usage *usage) {
     free(usage->units_of_set);
     pl_operation_usage_free(&usage->own);
     *usage = (pl_unit_usage){0};
+}
+
+/* ---- Groups of variables ---- */
+
+bool pl_class_groups_find(pl_class_groups *groups, const popliner_profile *p,
+                          const pl_unit_usage *usage, const uint8_t *left_out) {
+    groups->first_of_class = pl_new_array(p->num_classes, sizeof *groups->first_of_class);
+    if (groups->first_of_class == NULL)
+        return false;
+    memset(groups->first_of_class, 0xff, p->num_classes * sizeof *groups->first_of_class);
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t set = pl_unit_usage_of(usage, i);
+        uint32_t *first = &groups->first_of_class[p->variable_class[i]];
+        uint32_t found = *first;
+        if (set == 0 || (left_out != NULL && left_out[p->variable_class[i]]))
+            continue;
+        while (found != PL_NONE && groups->items[found].set != set)
+            found = groups->items[found].next;
+        if (found == PL_NONE) {
+            if (groups->count >= PL_NONE || !pl_grow(&groups->items, &groups->capacity,
+                                                     groups->count + 1, sizeof *groups->items))
+                return false;
+            found = (uint32_t)groups->count++;
+            groups->items[found] = (pl_class_group){.set = set, .next = *first};
+            *first = found;
+        }
+        groups->items[found].bytes += p->variable_size_bytes[i];
+    }
+    return true;
+}
+
+void pl_class_groups_free(pl_class_groups *groups) {
+    free(groups->items);
+    free(groups->first_of_class);
+    *groups = (pl_class_groups){0};
 }

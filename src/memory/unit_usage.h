@@ -78,10 +78,10 @@ typedef struct pl_operation_usage {
     pl_arrays arrays;          /* own the arrays above */
 } pl_operation_usage;
 
-/* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. Errors: MEMORY.
+/* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. False if memory is short.
  * O(touches). */
-popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
-                                        const pl_operations *operations, popliner_error *error);
+bool pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
+                             const pl_operations *operations);
 void pl_operation_usage_free(pl_operation_usage *usage);
 
 typedef struct pl_unit_usage {
@@ -109,11 +109,31 @@ typedef struct pl_unit_map {
 
 /* Finds the usage by the units of a map. Zero-initialise before, free with pl_unit_usage_free.
  * `by_operation`, unless NULL, saves the pass over what programs touch, and must live as long as
- * the usage. Errors: MEMORY. O(touches), or O(sets * operations in each). */
-popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
-                                   const pl_operations *operations,
-                                   const pl_operation_usage *by_operation, const pl_unit_map *map,
-                                   popliner_error *error);
+ * the usage. False if memory is short. O(touches), or O(sets * operations in each). */
+bool pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
+                        const pl_operations *operations, const pl_operation_usage *by_operation,
+                        const pl_unit_map *map);
 void pl_unit_usage_free(pl_unit_usage *usage);
+
+/* Bytes of all variables of one class that the same units touch. */
+typedef struct pl_class_group {
+    uint32_t set;
+    uint32_t next; /* of the same class, or PL_NONE */
+    uint64_t bytes;
+} pl_class_group;
+
+/* All groups by class: what units share depends only on these, and most classes have one. */
+typedef struct pl_class_groups {
+    pl_class_group *items;
+    size_t count;
+    size_t capacity;
+    uint32_t *first_of_class; /* [num_classes], or PL_NONE */
+} pl_class_groups;
+
+/* Finds the groups, without the classes with a mark, unless marks are NULL. Zero-initialise before,
+ * free with pl_class_groups_free. False if memory is short. */
+bool pl_class_groups_find(pl_class_groups *groups, const popliner_profile *profile,
+                          const pl_unit_usage *usage, const uint8_t *left_out);
+void pl_class_groups_free(pl_class_groups *groups);
 
 #endif

@@ -356,15 +356,14 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
     const popliner_plan *plan = &s->certificate->plan;
     stage_data data = {0};
     uint8_t *selection = pl_new_array(s->profile->num_variables, sizeof *selection);
-    popliner_status status = selection == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status = pl_account_create(&data.account, s->chain->model, s->profile, s->operations,
-                                   s->chain->usage, error);
-    if (status == POPLINER_OK)
-        status = pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
-                                    &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
-                                                   data.account.variable_flags != NULL},
-                                    error);
+    const bool memory =
+        selection != NULL &&
+        pl_account_create(&data.account, s->chain->model, s->profile, s->operations,
+                          s->chain->usage) &&
+        pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
+                           &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
+                                          data.account.variable_flags != NULL});
+    popliner_status status = memory ? POPLINER_OK : pl_fail_memory(error, "a trace");
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);
         status = write_stage(w, i, selection, bytes, error);

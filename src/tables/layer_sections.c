@@ -135,9 +135,9 @@ static popliner_status find_cycles(const pl_section_source *source, uint64_t **c
     if (status != POPLINER_OK)
         return status;
     *cycles = pl_new_array(source->chain->num_units, sizeof **cycles);
-    if (*cycles == NULL)
-        return pl_fail_memory(error, "the cycles of the layers");
-    return pl_unit_cycles_find(source->chain, &usage->passes, false, *cycles, error);
+    return *cycles != NULL && pl_unit_cycles_find(source->chain, &usage->passes, false, *cycles)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the cycles of the layers");
 }
 
 /* Measures each unit alone. */
