@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/layout.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +58,14 @@ size_t pl_layout_width_of(const char *text) {
 
 static void add_blanks(pl_text *text, size_t count) {
     pl_text_format(text, "%*s", (int)count, "");
+}
+
+/* Ends a line without blanks, then with the end of its tint. */
+static void end_line(pl_text *text, const char *end) {
+    while (!text->failed && text->length > 0 && text->data[text->length - 1] == ' ')
+        text->data[--text->length] = '\0';
+    pl_text_add(text, end);
+    pl_text_add(text, "\n");
 }
 
 /* A text in which every character takes one place. Freed by the caller. */
@@ -191,9 +198,7 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
     }
     if (!own.failed)
         add_wrapped(layout, own.data, indent, indent);
-    while (layout->text.length > 0 && layout->text.data[layout->text.length - 1] == ' ')
-        layout->text.data[--layout->text.length] = '\0';
-    pl_text_add(&layout->text, "\n");
+    end_line(&layout->text, "");
     free(own.data);
 }
 
@@ -216,70 +221,6 @@ void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words) 
 
 void pl_layout_empty_line(pl_layout *layout) {
     pl_text_add(&layout->text, "\n");
-}
-
-/* ---- numbers ---- */
-
-void pl_text_add_grouped(pl_text *text, uint64_t number) {
-    char digits[24];
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            pl_text_add(text, ",");
-        pl_text_append(text, &digits[i], 1);
-    }
-}
-
-void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit) {
-    static const char *const scales[] = {"", " k", " M", " G", " T", " P", " E"};
-    size_t scale = 0;
-    for (; number >= 999.995 && scale + 1 < sizeof scales / sizeof *scales; scale++)
-        number /= 1000;
-    pl_text_format(text, scale == 0 && is_whole ? "%.0f" : "%.2f", number);
-    pl_text_add(text, scales[scale]);
-    pl_text_format(text, "%s%s", *unit == '\0' ? "" : " ", unit);
-}
-
-void pl_text_add_significant(pl_text *text, double number) {
-    const double size = number < 0 ? -number : number;
-    int decimals = 2;
-    pl_text_add(text, number < 0 ? "-" : "");
-    if (size >= 999.5 && size < 1e18) {
-        pl_text_add_grouped(text, (uint64_t)(size + 0.5));
-        return;
-    }
-    decimals -= (size >= 9.995) + (size >= 99.95);
-    decimals = number == 0 ? 0 : decimals;
-    double shifted = size; /* to its first digit */
-    while (decimals < 6 && size > 0 && shifted < 0.9995) {
-        shifted *= 10;
-        decimals++;
-    }
-    pl_text_format(text, "%.*f", decimals, size);
-}
-
-void pl_text_add_size(pl_text *text, double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    for (; bytes >= 1023.5 && unit + 1 < sizeof units / sizeof *units; unit++)
-        bytes /= 1024;
-    pl_text_format(text, unit > 0 && bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-}
-
-void pl_text_add_words(pl_text *text, const char *name) {
-    for (const char *c = name; *c != '\0'; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            pl_text_format(text, "%s%c", c > name ? " " : "", *c - 'A' + 'a');
-        else
-            pl_text_append(text, c, 1);
-}
-
-void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
-    const double share = limit == 0 ? 100.0 : 100 * (double)bytes / (double)limit;
-    const double whole = bytes < limit && share > 99    ? 99
-                         : bytes > limit && share < 101 ? 101
-                                                        : share;
-    pl_text_format(text, "%.0f %%", whole);
 }
 
 /* ---- bars ---- */
@@ -520,13 +461,6 @@ static size_t end_of_block(const writing *w, size_t first) {
     return end;
 }
 
-/* Ends a line without blanks. */
-static void end_line(pl_text *text) {
-    while (!text->failed && text->length > 0 && text->data[text->length - 1] == ' ')
-        text->data[--text->length] = '\0';
-    pl_text_add(text, "\n");
-}
-
 static void write_names(const writing *w, size_t first, size_t end) {
     pl_text *text = &w->layout->text;
     size_t at = 0;     /* what is written */
@@ -548,7 +482,7 @@ static void write_names(const writing *w, size_t first, size_t end) {
         }
         column += width;
     }
-    end_line(text);
+    end_line(text, "");
 }
 
 static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column) {
@@ -582,14 +516,7 @@ static void write_row(const writing *w, size_t row, size_t first, size_t end) {
             add_blanks(text, w->grid->columns[i].gap);
             write_cell(w, cell_at(w, row, i), i);
         }
-    if (tint == PL_TINT_NONE) {
-        end_line(text);
-    } else {
-        while (!text->failed && text->length > 0 && text->data[text->length - 1] == ' ')
-            text->data[--text->length] = '\0';
-        pl_text_add(text, tint_end(w->layout, tint));
-        pl_text_add(text, "\n");
-    }
+    end_line(text, tint_end(w->layout, tint));
 }
 
 static void write_blocks(const writing *w, size_t max_rows, const char *more) {

@@ -8,7 +8,7 @@
 #ifndef PL_BASE_LAYOUT_H
 #define PL_BASE_LAYOUT_H
 
-#include "base/growth.h"
+#include "base/text.h"
 #include "popliner/error.h"
 #include "popliner/report.h"
 
@@ -51,24 +51,6 @@ void pl_layout_empty_line(pl_layout *layout);
 
 /* How many characters a text has. */
 size_t pl_layout_width_of(const char *text);
-
-/* ---- Numbers and names ---- */
-
-void pl_text_add_grouped(pl_text *text, uint64_t number); /* "638,976" */
-/* "15.56 M" and the unit; below 1000 "15", or "15.00" where numbers are not whole. */
-void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit);
-
-/* "12.6", "0.108", "1,235": three significant digits, or the whole number. */
-void pl_text_add_significant(pl_text *text, double number);
-
-void pl_text_add_size(pl_text *text, double bytes); /* "16 KiB" */
-
-/* Adds a name of the compiler in words: "hostExchangeCode" as "host exchange code". */
-void pl_text_add_words(pl_text *text, const char *name);
-
-/* Adds `bytes` as a share of `limit`: "80 %". What is below the limit has at most 99, what is above
- * at least 101. */
-void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit);
 
 /* Adds a printable name of at most `width` characters. A longer one lacks its middle, if possible
  * whole parts between slashes. */

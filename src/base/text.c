@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,4 +217,68 @@ size_t pl_find_name(const char *(*name_at)(size_t i), const char *name) {
         if (strcmp(name_at(i), name) == 0)
             return i;
     return SIZE_MAX;
+}
+
+/* ---- Numbers for people ---------------------------------------------------------------------- */
+
+void pl_text_add_grouped(pl_text *text, uint64_t number) {
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            pl_text_add(text, ",");
+        pl_text_append(text, &digits[i], 1);
+    }
+}
+
+void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit) {
+    static const char *const scales[] = {"", " k", " M", " G", " T", " P", " E"};
+    size_t scale = 0;
+    for (; number >= 999.995 && scale + 1 < sizeof scales / sizeof *scales; scale++)
+        number /= 1000;
+    pl_text_format(text, scale == 0 && is_whole ? "%.0f" : "%.2f", number);
+    pl_text_add(text, scales[scale]);
+    pl_text_format(text, "%s%s", *unit == '\0' ? "" : " ", unit);
+}
+
+void pl_text_add_significant(pl_text *text, double number) {
+    const double size = number < 0 ? -number : number;
+    int decimals = 2;
+    pl_text_add(text, number < 0 ? "-" : "");
+    if (size >= 999.5 && size < 1e18) {
+        pl_text_add_grouped(text, (uint64_t)(size + 0.5));
+        return;
+    }
+    decimals -= (size >= 9.995) + (size >= 99.95);
+    decimals = number == 0 ? 0 : decimals;
+    double shifted = size; /* to its first digit */
+    while (decimals < 6 && size > 0 && shifted < 0.9995) {
+        shifted *= 10;
+        decimals++;
+    }
+    pl_text_format(text, "%.*f", decimals, size);
+}
+
+void pl_text_add_size(pl_text *text, double bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    for (; bytes >= 1023.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    pl_text_format(text, unit > 0 && bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void pl_text_add_words(pl_text *text, const char *name) {
+    for (const char *c = name; *c != '\0'; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            pl_text_format(text, "%s%c", c > name ? " " : "", *c - 'A' + 'a');
+        else
+            pl_text_append(text, c, 1);
+}
+
+void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
+    const double share = limit == 0 ? 100.0 : 100 * (double)bytes / (double)limit;
+    const double whole = bytes < limit && share > 99    ? 99
+                         : bytes > limit && share < 101 ? 101
+                                                        : share;
+    pl_text_format(text, "%.0f %%", whole);
 }

@@ -48,4 +48,22 @@ popliner_status pl_text_finish(pl_text *text, popliner_status status, char **res
 popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, char **result,
                                          popliner_error *error);
 
+/* ---- Numbers for people ---------------------------------------------------------------------- */
+
+void pl_text_add_grouped(pl_text *text, uint64_t number); /* "638,976" */
+/* "15.56 M" and the unit; below 1000 "15", or "15.00" where numbers are not whole. */
+void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit);
+
+/* "12.6", "0.108", "1,235": three significant digits, or the whole number. */
+void pl_text_add_significant(pl_text *text, double number);
+
+void pl_text_add_size(pl_text *text, double bytes); /* "16 KiB" */
+
+/* Adds a name of the compiler in words: "hostExchangeCode" as "host exchange code". */
+void pl_text_add_words(pl_text *text, const char *name);
+
+/* Adds `bytes` as a share of `limit`: "80 %". What is below the limit has at most 99, what is above
+ * at least 101. */
+void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit);
+
 #endif

@@ -73,9 +73,10 @@ static bool add_stems(stems *all, const char *name, size_t operation) {
 }
 
 /* Finds the word that is followed by most different numbers, at least two, in names such as
- * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Errors: MEMORY. */
-static popliner_status suggest_regex(const pl_operations *operations, const pl_layers *layers,
-                                     pl_diagnosis *d, popliner_error *error) {
+ * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Like the functions
+ * below, returns false if memory is short. */
+static bool suggest_regex(const pl_operations *operations, const pl_layers *layers,
+                          pl_diagnosis *d) {
     stems all = {.capacity = 0};
     bool memory = true;
     size_t best = SIZE_MAX;
@@ -107,15 +108,15 @@ static popliner_status suggest_regex(const pl_operations *operations, const pl_l
     pl_names_free(&all.names);
     pl_names_free(&all.numbered);
     free(all.items);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "a suggestion");
+    return memory;
 }
 
 /* ---- layers by rule ---- */
 
 /* Counts the operations by the rule that gave their layer. If most have none, suggests a regex.
- * Errors: MEMORY. O(operations * rules), and that of suggest_regex. */
-static popliner_status diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
-                                         pl_diagnosis *d, popliner_error *error) {
+ * O(operations * rules), and that of suggest_regex. */
+static bool diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
+                              pl_diagnosis *d) {
     size_t capacity = 0;
     d->told.num_operations = pl_operations_count(operations);
     for (size_t i = 0; i < d->told.num_operations; i++) {
@@ -128,7 +129,7 @@ static popliner_status diagnose_coverage(const pl_operations *operations, const 
             place++;
         if (place == d->num_coverage) {
             if (!pl_grow(&d->coverage, &capacity, place + 1, sizeof *d->coverage))
-                return pl_fail_memory(error, "the diagnosis");
+                return false;
             d->coverage[d->num_coverage++] = found;
         }
         d->coverage[place].num_operations++;
@@ -137,15 +138,14 @@ static popliner_status diagnose_coverage(const pl_operations *operations, const 
     for (size_t i = 0; i < d->told.num_operations; i++)
         num_found += pl_layers_unit_of(layers, i) > 0;
     if (operations->of_framework == 0 || num_found * 2 >= d->told.num_operations)
-        return POPLINER_OK; /* nothing to suggest */
-    return suggest_regex(operations, layers, d, error);
+        return true; /* nothing to suggest */
+    return suggest_regex(operations, layers, d);
 }
 
 /* ---- program types ---- */
 
-/* Counts the programs by type. Errors: MEMORY. O(programs * types). */
-static popliner_status diagnose_program_types(const pl_explained *explained, pl_diagnosis *d,
-                                              popliner_error *error) {
+/* Counts the programs by type. O(programs * types). */
+static bool diagnose_program_types(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     size_t capacity = 0;
     for (uint32_t program = 0; program < p->num_programs; program++) {
@@ -155,7 +155,7 @@ static popliner_status diagnose_program_types(const pl_explained *explained, pl_
             place++;
         if (place == d->num_program_types) {
             if (!pl_grow(&d->programs, &capacity, place + 1, sizeof *d->programs))
-                return pl_fail_memory(error, "the diagnosis");
+                return false;
             d->programs[d->num_program_types++] = (pl_diagnosis_programs){.type = type};
         }
         pl_diagnosis_programs *group = &d->programs[place];
@@ -167,11 +167,11 @@ static popliner_status diagnose_program_types(const pl_explained *explained, pl_
         size_t num_missing = group->num_all - group->num_seen;
         uint32_t *missing = realloc((uint32_t *)group->missing, num_missing * sizeof *missing);
         if (missing == NULL)
-            return pl_fail_memory(error, "the diagnosis");
+            return false;
         group->missing = missing;
         missing[num_missing - 1] = program;
     }
-    return POPLINER_OK;
+    return true;
 }
 
 /* ---- memory categories ---- */
@@ -204,23 +204,19 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
     }
 }
 
-/* Fills the categories. Errors: MEMORY. O(variables + categories * tiles). */
-static popliner_status diagnose_categories(const pl_explained *explained, pl_diagnosis *d,
-                                           popliner_error *error) {
+/* Fills the categories. O(variables + categories * tiles). */
+static bool diagnose_categories(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     size_t num_tiles = p->target.num_tiles;
     category_bytes bytes = {
         .explained = pl_new_array(p->num_categories * num_tiles, sizeof *bytes.explained),
         .truth = pl_new_array(p->num_categories * num_tiles, sizeof *bytes.truth),
     };
-    popliner_status status = POPLINER_OK;
     d->categories = pl_new_array(p->num_categories, sizeof *d->categories);
-    if (bytes.explained == NULL || bytes.truth == NULL || d->categories == NULL) {
-        status = pl_fail_memory(error, "the diagnosis");
-        goto done;
-    }
-    sum_categories(explained, &bytes);
-    for (size_t category = 0; category < p->num_categories; category++) {
+    const bool memory = bytes.explained != NULL && bytes.truth != NULL && d->categories != NULL;
+    if (memory)
+        sum_categories(explained, &bytes);
+    for (size_t category = 0; memory && category < p->num_categories; category++) {
         pl_diagnosis_category row = {.name = pl_profile_string(p, p->category_name[category])};
         for (size_t tile = 0; tile < num_tiles; tile++) {
             size_t item = category * num_tiles + tile;
@@ -231,10 +227,9 @@ static popliner_status diagnose_categories(const pl_explained *explained, pl_dia
         if (row.truth_bytes > 0 || row.explained_bytes > 0)
             d->categories[d->num_categories++] = row;
     }
-done:
     free(bytes.explained);
     free(bytes.truth);
-    return status;
+    return memory;
 }
 
 /* ---- the tile and step with the compiler's largest total ---- */
@@ -323,8 +318,8 @@ static popliner_status find_bottleneck(const pl_explained *explained,
 }
 
 /* Finds the explained and missing bytes at the compiler's largest total. */
-static popliner_status compare_there(const pl_explained *explained, pl_missing_bytes *missing,
-                                     pl_diagnosis *d, popliner_error *error) {
+static bool compare_there(const pl_explained *explained, pl_missing_bytes *missing,
+                          pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
     d->told.explained_bytes =
@@ -333,7 +328,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
         d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
     if (p->num_steps > 0)
         d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
-    return pl_missing_list(missing, explained, d->told.tile, &d->missing_here, error);
+    return pl_missing_list(missing, explained, d->told.tile, &d->missing_here);
 }
 
 /* Finds the tile where the model explains most, the tiles whose sums differ from the compiler's
@@ -370,20 +365,18 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
     const popliner_profile *p = explained->profile;
     pl_missing_bytes missing = {0};
     popliner_peak *peaks = pl_new_array(p->target.num_tiles, sizeof *peaks);
-    popliner_status status = peaks == NULL ? pl_fail_memory(error, "the diagnosis")
-                                           : pl_missing_begin(&missing, p, error);
-    if (status == POPLINER_OK)
-        status = find_bottleneck(explained, subject, peaks, d, error);
-    if (status == POPLINER_OK)
-        status = compare_there(explained, &missing, d, error);
-    if (status == POPLINER_OK) {
+    bool memory = peaks != NULL && pl_missing_begin(&missing, p);
+    popliner_status status =
+        memory ? find_bottleneck(explained, subject, peaks, d, error) : POPLINER_OK;
+    memory = memory && (status != POPLINER_OK || compare_there(explained, &missing, d));
+    if (memory && status == POPLINER_OK) {
         memset(missing.bytes, 0, missing.count * sizeof *missing.bytes);
         compare_everywhere(explained, peaks, &missing, d);
-        status = pl_missing_list(&missing, explained, SIZE_MAX, &d->missing_everywhere, error);
+        memory = pl_missing_list(&missing, explained, SIZE_MAX, &d->missing_everywhere);
     }
     free(peaks);
     free(missing.bytes);
-    return status;
+    return memory ? status : pl_fail_memory(error, "the diagnosis");
 }
 
 /* ---- the whole diagnosis ---- */
@@ -423,8 +416,8 @@ const char *pl_gap_words(pl_gap gap) {
     return gaps[gap].words;
 }
 
-/* Says where the diagnosis does not add up. Errors: MEMORY. */
-static popliner_status contradict(pl_diagnosis *d, popliner_error *error) {
+/* Says where the diagnosis does not add up. */
+static bool contradict(pl_diagnosis *d) {
     const char **list = pl_arrays_new(&d->sentences, d->num_categories + 1, sizeof *list);
     pl_text text = {0};
     for (size_t i = 0; list != NULL && i <= d->num_categories; i++) {
@@ -446,8 +439,7 @@ static popliner_status contradict(pl_diagnosis *d, popliner_error *error) {
     }
     d->told.contradictions = list;
     free(text.data);
-    return d->sentences.failed || text.failed ? pl_fail_memory(error, "the diagnosis")
-                                              : POPLINER_OK;
+    return !d->sentences.failed && !text.failed;
 }
 
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,
@@ -470,17 +462,15 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *d
     popliner_status status =
         pl_explained_find(&explained, subject->meter, subject->layer_operations_only, error);
     if (status == POPLINER_OK)
-        status = diagnose_program_types(&explained, diagnosis, error);
-    if (status == POPLINER_OK)
-        status = diagnose_categories(&explained, diagnosis, error);
-    if (status == POPLINER_OK)
         status = diagnose_bottleneck(&explained, subject, diagnosis, error);
     if (status == POPLINER_OK)
-        status = diagnose_coverage(subject->operations, subject->layers, diagnosis, error);
-    if (status == POPLINER_OK)
         status = pl_placement_check(subject->profile, &diagnosis->layout, error);
-    if (status == POPLINER_OK)
-        status = contradict(diagnosis, error);
+    if (status == POPLINER_OK &&
+        !(diagnose_program_types(&explained, diagnosis) &&
+          diagnose_categories(&explained, diagnosis) &&
+          diagnose_coverage(subject->operations, subject->layers, diagnosis) &&
+          contradict(diagnosis)))
+        status = pl_fail_memory(error, "the diagnosis");
     if (status == POPLINER_OK)
         find_steps(&explained, diagnosis);
     pl_explained_free(&explained);

@@ -142,9 +142,9 @@ typedef struct pl_missing_bytes {
     size_t count;
 } pl_missing_bytes;
 
-/* Allocates the bytes, all 0; free them with free(missing->bytes). Errors: MEMORY. */
-popliner_status pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
-                                 popliner_error *error);
+/* Allocates the bytes, all 0; free them with free(missing->bytes). Like pl_missing_list, returns
+ * false if memory is short. */
+bool pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile);
 
 /* Adds a variable that is missing as a whole. */
 void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, size_t variable);
@@ -153,10 +153,10 @@ void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, 
 void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
 
 /* Lists missing bytes with names, reasons and the parts of code, largest first. They are those of a
- * tile, or of all (SIZE_MAX). Free the list with pl_missing_list_clear, also after an error.
- * Errors: MEMORY. Cost: a pass over what programs touch, and those that find the owners of code. */
-popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
-                                size_t tile, pl_missing_variables *list, popliner_error *error);
+ * tile, or of all (SIZE_MAX). Free the list with pl_missing_list_clear, also without memory for it.
+ * Cost: a pass over what programs touch, and those that find the owners of code. */
+bool pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
+                     pl_missing_variables *list);
 void pl_missing_list_clear(pl_missing_variables *list);
 
 /* ---- The diagnosis ---- */

@@ -311,10 +311,9 @@ static int compare_parts(const void *left, const void *right) {
 /* Finds the owners of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all (SIZE_MAX),
  * from the profile's vertex types, compute sets and programs. In their order in the profile, each
  * owner gets as much as is still missing on a tile; with the rest, the parts sum to all of it.
- * *named must be 0; the caller frees it, also after an error. Errors: MEMORY. Cost: a few passes
+ * *named must be 0; the caller frees it, also without memory for it, which gives false. Cost: a few passes
  * over the vertices of compute sets; O(tiles) for each part. */
-static popliner_status name_code(const pl_explained *explained, int code, size_t tile,
-                                 named_code *named, popliner_error *error) {
+static bool name_code(const pl_explained *explained, int code, size_t tile, named_code *named) {
     bool is_of_all = tile == SIZE_MAX;
     naming n = {.explained = explained,
                 .first_tile = is_of_all ? 0 : tile,
@@ -340,7 +339,7 @@ static popliner_status name_code(const pl_explained *explained, int code, size_t
     if (memory && named->num_parts > 0)
         qsort(named->parts, named->num_parts, sizeof *named->parts, compare_parts);
     pl_arrays_free(&n.arrays);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the diagnosis");
+    return memory;
 }
 
 /* ---- by variable ---- */
@@ -351,11 +350,10 @@ static size_t key_of(const popliner_profile *p, size_t variable) {
     return row * p->num_categories + p->variable_category[variable];
 }
 
-popliner_status pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
-                                 popliner_error *error) {
+bool pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile) {
     missing->count = (profile->num_unlowered + 1) * profile->num_categories;
     missing->bytes = pl_new_array(missing->count, sizeof *missing->bytes);
-    return missing->bytes == NULL ? pl_fail_memory(error, "the diagnosis") : POPLINER_OK;
+    return missing->bytes != NULL;
 }
 
 void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *p, size_t variable) {
@@ -415,14 +413,13 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
 }
 
 /* Finds the parts of an item of code, and the bytes without an owner. */
-static popliner_status name_item(const pl_explained *explained, bool has_name, size_t tile,
-                                 size_t category, pl_missing_variable *item,
-                                 popliner_error *error) {
+static bool name_item(const pl_explained *explained, bool has_name, size_t tile, size_t category,
+                      pl_missing_variable *item) {
     int code = explained->code_of_category[category];
     named_code named = {0};
-    popliner_status status = POPLINER_OK;
+    bool memory = true;
     if (code < PL_NUM_DIAGNOSED_CODE && !has_name) {
-        status = name_code(explained, code, tile, &named, error);
+        memory = name_code(explained, code, tile, &named);
         item->parts = named.parts;
         item->num_parts = named.num_parts;
         /* the rest, and the category's variables that are not always live */
@@ -432,7 +429,7 @@ static popliner_status name_item(const pl_explained *explained, bool has_name, s
                !pl_category_is_model_data((pl_category)explained->profile->category[category])) {
         item->compiler_bytes = item->size_bytes;
     }
-    return status;
+    return memory;
 }
 
 /* Adds the reasons of the parts to those of the programs that touch the item. */
@@ -446,21 +443,17 @@ static void complete_reasons(pl_missing_variable *item) {
         add_reason(item->reasons, &item->num_reasons, PL_MISSING_UNTOUCHED);
 }
 
-popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
-                                size_t tile, pl_missing_variables *list, popliner_error *error) {
+bool pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
+                     pl_missing_variables *list) {
     const popliner_profile *p = explained->profile;
-    popliner_status status = POPLINER_OK;
     size_t count = 0;
     for (size_t key = 0; key < missing->count; key++)
         count += missing->bytes[key] > 0;
     list->items = pl_new_array(count, sizeof *list->items);
     uint32_t *place_of_key = pl_new_array(missing->count, sizeof *place_of_key);
     uint32_t *last_program = pl_new_array(count, sizeof *last_program);
-    if (list->items == NULL || place_of_key == NULL || last_program == NULL) {
-        status = pl_fail_memory(error, "the diagnosis");
-        goto done;
-    }
-    for (size_t key = 0; key < missing->count; key++) {
+    bool memory = list->items != NULL && place_of_key != NULL && last_program != NULL;
+    for (size_t key = 0; memory && key < missing->count; key++) {
         if (missing->bytes[key] == 0)
             continue;
         size_t unlowered = key / p->num_categories;
@@ -473,21 +466,21 @@ popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explai
             .debug_context = has_name ? p->unlowered_debug_context[unlowered] : 0,
         };
     }
-    find_touching_programs(explained, place_of_key, last_program, list);
-    for (size_t key = 0; status == POPLINER_OK && key < missing->count; key++) {
+    if (memory)
+        find_touching_programs(explained, place_of_key, last_program, list);
+    for (size_t key = 0; memory && key < missing->count; key++) {
         if (place_of_key[key] == 0)
             continue;
         pl_missing_variable *item = &list->items[place_of_key[key] - 1];
         bool has_name = key / p->num_categories < p->num_unlowered;
-        status = name_item(explained, has_name, tile, key % p->num_categories, item, error);
+        memory = name_item(explained, has_name, tile, key % p->num_categories, item);
         complete_reasons(item);
     }
-    if (status == POPLINER_OK)
+    if (memory)
         qsort(list->items, list->count, sizeof *list->items, compare_missing);
-done:
     free(place_of_key);
     free(last_program);
-    return status;
+    return memory;
 }
 
 void pl_missing_list_clear(pl_missing_variables *list) {

@@ -54,61 +54,59 @@ typedef struct finder {
     size_t num_counted;      /* operations that are no tensors */
     size_t num_found;        /* of num_counted: operations that some rule applied to */
     bool any_result;         /* the regex matched something */
+    pl_arrays scratch;       /* own the arrays above */
+    pl_outcome outcome;      /* of the rules */
 } finder;
 
+static bool is_well(const finder *f) {
+    return f->outcome.status == POPLINER_OK;
+}
+
+/* Fails unless there was memory. True if nothing has failed. */
+static bool has(finder *f, bool memory) {
+    return pl_outcome_has(&f->outcome, memory, "the layers");
+}
+
+/* Sets *found to the results of the regex on a text. */
+static void find_in_text(finder *f, const char *text, results *found) {
+    found->count = 0;
+    if (is_well(f))
+        f->outcome.status = pl_regex_find_all(f->name_regex, text, strlen(text), add_result, found,
+                                              f->outcome.error);
+}
+
 /* Adds the results of the regex on one unlowered variable's name, which are cached. */
-static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
-                                               popliner_error *error) {
-    if (f->names_of[unlowered] == NULL) {
-        results own = {.names = f->found.names};
-        const char *name = pl_profile_string(f->profile, f->profile->unlowered_name[unlowered]);
-        popliner_status status =
-            pl_regex_find_all(f->name_regex, name, strlen(name), add_result, &own, error);
-        size_t *kept = NULL;
-        if (status == POPLINER_OK) {
-            kept = malloc((own.count + 1) * sizeof *kept);
-            if (kept == NULL) {
-                status = pl_fail_memory(error, "the layers");
-            } else {
-                kept[0] = own.count;
-                for (size_t i = 0; i < own.count; i++)
-                    kept[i + 1] = own.seen[i];
-            }
-        }
-        free(own.seen);
-        if (status != POPLINER_OK)
-            return status;
-        f->names_of[unlowered] = kept;
-    }
+static void add_results_of_variable(finder *f, uint32_t unlowered) {
     const size_t *names = f->names_of[unlowered];
-    for (size_t i = 0; i < names[0]; i++) {
-        if (!add_number(&f->found, names[i + 1]))
-            return pl_fail_memory(error, "the layers");
+    if (names == NULL) {
+        results own = {.names = f->found.names};
+        find_in_text(f, pl_profile_string(f->profile, f->profile->unlowered_name[unlowered]), &own);
+        size_t *kept = pl_arrays_new(&f->scratch, own.count + 1, sizeof *kept);
+        for (size_t i = 0; has(f, kept != NULL) && i < own.count; i++)
+            kept[kept[0]++ + 1] = own.seen[i];
+        free(own.seen);
+        names = f->names_of[unlowered] = kept;
     }
-    return POPLINER_OK;
+    for (size_t i = 0; is_well(f) && i < names[0]; i++)
+        has(f, add_number(&f->found, names[i + 1]));
 }
 
 /* Sets f->found to the results of the regex on the names of all variables that the operation
  * touches. */
-static popliner_status find_in_variables(finder *f, size_t index,
-                                         const popliner_operation *operation,
-                                         popliner_error *error) {
+static void find_in_variables(finder *f, size_t index, const popliner_operation *operation) {
     const popliner_profile *p = f->profile;
     f->found.count = 0;
     for (size_t i = 0; i < operation->num_programs; i++) {
         pl_touches touches = pl_touches_of(p, operation->programs[i]);
         uint32_t variable;
-        while (pl_touches_next(&touches, &variable)) {
+        while (is_well(f) && pl_touches_next(&touches, &variable)) {
             uint32_t unlowered = p->variable_unlowered[variable];
             if (unlowered == PL_NONE || f->touched_by[unlowered] == index + 1)
                 continue;
             f->touched_by[unlowered] = (uint32_t)index + 1;
-            popliner_status status = add_results_of_variable(f, unlowered, error);
-            if (status != POPLINER_OK)
-                return status;
+            add_results_of_variable(f, unlowered);
         }
     }
-    return POPLINER_OK;
 }
 
 /* Sets f->inputs to an operation's inputs as the regexes read them: with slashes for points. */
@@ -122,12 +120,6 @@ static bool set_inputs(finder *f, const char *inputs) {
     return !f->inputs.failed;
 }
 
-/* Sets f->found to the results of the regex on a text. */
-static popliner_status find_in_text(finder *f, const char *text, popliner_error *error) {
-    f->found.count = 0;
-    return pl_regex_find_all(f->name_regex, text, strlen(text), add_result, &f->found, error);
-}
-
 /* The results of the rules for an operation. */
 typedef struct assigned {
     popliner_layer_finding *it; /* rule and num_named */
@@ -135,61 +127,60 @@ typedef struct assigned {
     long *current; /* the layer of the next operation, then its own */
 } assigned;
 
-static popliner_status assign_unit(const assigned *a, popliner_layer_rule rule, long unit) {
+static void assign_unit(const assigned *a, popliner_layer_rule rule, long unit) {
     a->it->rule = rule;
     *a->unit = unit;
     if (rule != POPLINER_LAYER_RULE_FOLLOWING)
         *a->current = unit;
-    return POPLINER_OK;
 }
 
-/* True if exactly one layer was found, which becomes that of the operation by `rule`. */
-static bool takes_one(const finder *f, const assigned *a, popliner_layer_rule rule) {
+/* True if exactly one layer was found, which becomes that of the operation by `rule`, or if
+ * something has failed. */
+static bool is_done(const finder *f, const assigned *a, popliner_layer_rule rule) {
     if (f->found.count == 1)
         assign_unit(a, rule, (long)f->found.seen[0]);
-    return f->found.count == 1;
+    return f->found.count == 1 || !is_well(f);
 }
 
 /* Assigns an operation whose names name no layer, or several. */
-static popliner_status assign_unnamed(finder *f, const popliner_operation *operation,
-                                      const assigned *a, popliner_error *error) {
+static void assign_unnamed(finder *f, const popliner_operation *operation, const assigned *a) {
     bool is_call = strncmp(operation->name, "Call", 4) == 0;
     bool matches = false;
     a->it->num_named = f->found.count;
     if (f->found.count > 1 && is_call && f->operations->of_framework != 0)
         f->calls_of_several++;
-    if (f->found.count == 0 && is_call)
-        return assign_unit(a, POPLINER_LAYER_RULE_FOLLOWING, *a->current);
-    popliner_status status =
-        pl_regex_matches(f->first_layer_regex, f->inputs.data, f->inputs.length, &matches, error);
-    if (status != POPLINER_OK)
-        return status;
-    return matches ? assign_unit(a, POPLINER_LAYER_RULE_FIRST_LAYER, UNIT_FIRST_LAYER)
-                   : assign_unit(a, POPLINER_LAYER_RULE_NONE, UNIT_NONE);
+    if (f->found.count == 0 && is_call) {
+        assign_unit(a, POPLINER_LAYER_RULE_FOLLOWING, *a->current);
+        return;
+    }
+    f->outcome.status = pl_regex_matches(f->first_layer_regex, f->inputs.data, f->inputs.length,
+                                         &matches, f->outcome.error);
+    if (matches)
+        assign_unit(a, POPLINER_LAYER_RULE_FIRST_LAYER, UNIT_FIRST_LAYER);
+    else
+        assign_unit(a, POPLINER_LAYER_RULE_NONE, UNIT_NONE);
 }
 
 /* Applies the rules to one operation. */
-static popliner_status assign(finder *f, size_t index, const assigned *a, popliner_error *error) {
+static void assign(finder *f, size_t index, const assigned *a) {
     const popliner_operation *operation = pl_operation_at(f->operations, index);
     *a->unit = UNIT_NONE;
     if (operation->is_tensor) {
         a->it->rule = POPLINER_LAYER_RULE_TENSOR;
-        return POPLINER_OK;
+        return;
     }
-    popliner_status status = find_in_text(f, operation->name, error);
-    if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_NAME))
-        return status;
-    if (!set_inputs(f, operation->inputs))
-        return pl_fail_memory(error, "the layers");
-    status = find_in_text(f, f->inputs.data, error);
-    if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_INPUTS))
-        return status;
+    find_in_text(f, operation->name, &f->found);
+    if (is_done(f, a, POPLINER_LAYER_RULE_NAME) || !has(f, set_inputs(f, operation->inputs)))
+        return;
+    find_in_text(f, f->inputs.data, &f->found);
+    if (is_done(f, a, POPLINER_LAYER_RULE_INPUTS))
+        return;
     if (f->found.count == 0 && f->operations->of_framework == 0) {
-        status = find_in_variables(f, index, operation, error);
-        if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_VARIABLES))
-            return status;
+        find_in_variables(f, index, operation);
+        if (is_done(f, a, POPLINER_LAYER_RULE_VARIABLES))
+            return;
     }
-    return assign_unnamed(f, operation, a, error);
+    assign_unnamed(f, operation, a);
 }
 
 /* Compares texts with their runs of digits as numbers. */
@@ -219,9 +210,9 @@ static int compare_naturally(const char *a, const char *b) {
     return (*a != '\0') - (*b != '\0');
 }
 
-/* Orders the layers that some operation has, and converts numbers of names into units. */
-static popliner_status order_layers(pl_layers *layers, popliner_layer_order order,
-                                    const long *units, popliner_error *error) {
+/* Orders the layers that some operation has, and converts numbers of names into units. False if
+ * memory is short. */
+static bool order_layers(pl_layers *layers, popliner_layer_order order, const long *units) {
     const pl_names *all = &layers->all_names;
     size_t count = 0;
     pl_arrays scratch = {0};
@@ -230,7 +221,7 @@ static popliner_status order_layers(pl_layers *layers, popliner_layer_order orde
     layers->names = pl_arrays_new(&layers->arrays, all->count, sizeof *layers->names);
     if (scratch.failed || layers->arrays.failed) {
         pl_arrays_free(&scratch);
-        return pl_fail_memory(error, "the layers");
+        return false;
     }
     for (size_t i = 0; i < all->count; i++)
         place[i] = SIZE_MAX;
@@ -265,7 +256,7 @@ static popliner_status order_layers(pl_layers *layers, popliner_layer_order orde
         it->name = pl_layers_name(layers, it->unit);
     }
     pl_arrays_free(&scratch);
-    return POPLINER_OK;
+    return true;
 }
 
 /* Writes the rule as PopLiner's tables call it; nothing depends on it. */
@@ -403,17 +394,14 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
 }
 
 /* Starts with the last operation, since a Call takes the layer of the next one. */
-static popliner_status assign_all(finder *f, pl_layers *layers, long *units,
-                                  popliner_error *error) {
+static void assign_all(finder *f, pl_layers *layers, long *units) {
     bool is_of_framework = f->operations->of_framework != 0;
     long current = UNIT_NONE;
-    for (size_t i = layers->num_operations; i-- > 0;) {
+    for (size_t i = layers->num_operations; is_well(f) && i-- > 0;) {
         popliner_layer_finding *it = &layers->items[i];
         it->rule = POPLINER_LAYER_RULE_NONE;
         const assigned a = {it, &units[i], &current};
-        popliner_status status = assign(f, i, &a, error);
-        if (status != POPLINER_OK)
-            return status;
+        assign(f, i, &a);
         if (it->rule != POPLINER_LAYER_RULE_NONE)
             it->num_named = 0;
         f->num_counted += it->rule != POPLINER_LAYER_RULE_TENSOR;
@@ -422,7 +410,6 @@ static popliner_status assign_all(finder *f, pl_layers *layers, long *units,
         write_note(layers, i, is_of_framework);
     }
     f->any_result = layers->all_names.count > 0;
-    return POPLINER_OK;
 }
 
 popliner_status pl_layers_assign(const popliner_profile *profile, const pl_operations *operations,
@@ -434,42 +421,34 @@ popliner_status pl_layers_assign(const popliner_profile *profile, const pl_opera
     *result = NULL;
     if (layers == NULL)
         return pl_fail_memory(error, "the layers");
-    pl_arrays scratch = {0};
-    finder f = {
-        .profile = profile, .operations = operations, .found = {.names = &layers->all_names}};
-    long *units = pl_arrays_new(&scratch, count, sizeof *units);
-    f.touched_by = pl_arrays_new(&scratch, profile->num_unlowered, sizeof *f.touched_by);
-    f.names_of = pl_arrays_new(&scratch, profile->num_unlowered, sizeof *f.names_of);
+    finder f = {.profile = profile,
+                .operations = operations,
+                .found = {.names = &layers->all_names},
+                .outcome = {.error = error}};
+    long *units = pl_arrays_new(&f.scratch, count, sizeof *units);
+    f.touched_by = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.touched_by);
+    f.names_of = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.names_of);
     layers->num_operations = count;
     layers->items = pl_arrays_new(&layers->arrays, count, sizeof *layers->items);
     layers->note = pl_arrays_new(&layers->arrays, count, sizeof *layers->note);
-    popliner_status status = POPLINER_OK;
-    if (scratch.failed || layers->arrays.failed) {
-        status = pl_fail_memory(error, "the layers");
-        goto done;
-    }
-    status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
-    if (status == POPLINER_OK)
-        status = assign_all(&f, layers, units, error);
-    if (status == POPLINER_OK)
-        status = order_layers(layers, o.order, units, error);
-    if (status == POPLINER_OK) {
+    if (has(&f, !f.scratch.failed && !layers->arrays.failed))
+        f.outcome.status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
+    if (is_well(&f))
+        assign_all(&f, layers, units);
+    if (is_well(&f) && has(&f, order_layers(layers, o.order, units))) {
         warn(&f, &o);
-        status = pl_layer_places_tell(operations, layers, f.name_regex, &o, error);
+        f.outcome.status = pl_layer_places_tell(operations, layers, f.name_regex, &o, error);
     }
-done:
-    for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
-        free(f.names_of[i]);
-    pl_arrays_free(&scratch);
+    pl_arrays_free(&f.scratch);
     free(f.found.seen);
     free(f.inputs.data);
     pl_regex_free(f.name_regex);
     pl_regex_free(f.first_layer_regex);
-    if (status == POPLINER_OK)
+    if (is_well(&f))
         *result = layers;
     else
         pl_layers_free(layers);
-    return status;
+    return f.outcome.status;
 }
 
 void pl_layers_free(pl_layers *layers) {

@@ -154,21 +154,15 @@ static bool add_to_calls(drafts *all, uint32_t program, uint32_t step, const uin
 }
 
 /* Adds every program to the operations that own it; sets owner[num_steps] to the draft that each
- * step runs for. */
-static popliner_status find_framework_operations(const popliner_profile *profile,
-                                                 const pl_debug_info *info,
-                                                 const uint32_t *context_of_program, drafts *all,
-                                                 uint32_t *owner, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+ * step runs for. Like the functions below, returns false if memory is short. */
+static bool find_framework_operations(const popliner_profile *profile, const pl_debug_info *info,
+                                      const uint32_t *context_of_program, drafts *all,
+                                      uint32_t *owner) {
     uint32_t *call_above = find_calls(profile);
-    if (call_above == NULL) {
-        status = pl_fail_memory(error, "the operations");
-        goto done;
-    }
-    for (size_t step = 0; step < profile->num_steps; step++) {
+    bool memory = call_above != NULL;
+    for (size_t step = 0; memory && step < profile->num_steps; step++) {
         uint32_t program = profile->step_program[step];
         uint32_t context = context_of_program[program];
-        bool memory = true;
         owner[step] = PL_NONE;
         if (context != PL_NONE) {
             uint32_t named = context;
@@ -184,20 +178,15 @@ static popliner_status find_framework_operations(const popliner_profile *profile
             owner[step] = find_draft(all, info->context_id[context], context, name);
             memory = owner[step] != PL_NONE && add_program(all, owner[step], program);
         }
-        if (!memory || !add_to_calls(all, program, (uint32_t)step, call_above, owner)) {
-            status = pl_fail_memory(error, "the operations");
-            goto done;
-        }
+        memory = memory && add_to_calls(all, program, (uint32_t)step, call_above, owner);
     }
-done:
     free(call_above);
-    return status;
+    return memory;
 }
 
 /* Makes one operation for each distinct debug id, if there is no framework. */
-static popliner_status find_own_operations(const popliner_profile *profile, drafts *all,
-                                           uint32_t *owner, uint8_t *standing,
-                                           popliner_error *error) {
+static bool find_own_operations(const popliner_profile *profile, drafts *all, uint32_t *owner,
+                                uint8_t *standing) {
     for (size_t step = 0; step < profile->num_steps; step++) {
         uint32_t program = profile->step_program[step];
         uint64_t debug_context = profile->program_debug_context[program];
@@ -205,10 +194,9 @@ static popliner_status find_own_operations(const popliner_profile *profile, draf
         if (debug_context == 0)
             continue;
         /* the name is not part of the identity, so it is set later */
-        uint32_t place = find_draft(all, debug_context, PL_NONE, "");
-        if (place == PL_NONE || !add_program(all, place, program))
-            return pl_fail_memory(error, "the operations");
-        owner[step] = place;
+        owner[step] = find_draft(all, debug_context, PL_NONE, "");
+        if (owner[step] == PL_NONE || !add_program(all, owner[step], program))
+            return false;
     }
     for (size_t program = 0; program < profile->num_programs; program++) {
         if (profile->program_debug_context[program] != 0)
@@ -219,7 +207,7 @@ static popliner_status find_own_operations(const popliner_profile *profile, draf
         for (size_t k = 0; k < item->num_programs && *item->raw_name == '\0'; k++)
             item->raw_name = pl_profile_program_name(profile, item->programs[k]);
     }
-    return POPLINER_OK;
+    return true;
 }
 
 static int compare_programs(const void *left, const void *right) {
@@ -272,16 +260,14 @@ static bool allocate(pl_operations *operations, const drafts *all) {
 }
 
 /* Converts the drafts into the list: names, sorted programs, ranges of steps. */
-static popliner_status finish(const popliner_profile *profile, const pl_debug_info *info,
-                              drafts *all, pl_operations *operations, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+static bool finish(const popliner_profile *profile, const pl_debug_info *info, drafts *all,
+                   pl_operations *operations) {
+    bool memory = false;
     pl_text name = {0};
     uint32_t *first_step = malloc((profile->num_programs + 1) * sizeof *first_step);
     uint32_t *last_step = pl_new_array(profile->num_programs, sizeof *last_step);
-    if (first_step == NULL || last_step == NULL || !allocate(operations, all)) {
-        status = pl_fail_memory(error, "the operations");
+    if (first_step == NULL || last_step == NULL || !allocate(operations, all))
         goto done;
-    }
     memset(first_step, 0xff, profile->num_programs * sizeof *first_step);
     for (size_t step = 0; step < profile->num_steps; step++) {
         uint32_t program = profile->step_program[step];
@@ -297,10 +283,8 @@ static popliner_status finish(const popliner_profile *profile, const pl_debug_in
         operations->name[i] = name.failed ? PL_NONE : add_string(operations, name.data);
         operations->inputs[i] =
             add_string(operations, details == NULL ? "" : pl_debug_text(info, details->inputs));
-        if (operations->name[i] == PL_NONE || operations->inputs[i] == PL_NONE) {
-            status = pl_fail_memory(error, "the operations");
+        if (operations->name[i] == PL_NONE || operations->inputs[i] == PL_NONE)
             goto done;
-        }
         operations->debug_context[i] = item->debug_context;
         operations->is_tensor[i] = details != NULL && details->tensor_id != 0 &&
                                    (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
@@ -322,53 +306,46 @@ static popliner_status finish(const popliner_profile *profile, const pl_debug_in
         operations->num_programs += kept;
         operations->programs_start[i + 1] = (uint32_t)operations->num_programs;
     }
+    memory = true;
 done:
     free(name.data);
     free(first_step);
     free(last_step);
-    return status;
+    return memory;
 }
 
 popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
                                    pl_operations **result, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     drafts all = {0};
     bool of_framework = false;
     uint32_t *context_of_program = NULL;
     pl_operations *operations = calloc(1, sizeof *operations);
-    *result = NULL;
     if (operations != NULL) {
         operations->num_steps = profile->num_steps;
         operations->step_operation = pl_new_array(profile->num_steps, sizeof(uint32_t));
         operations->num_standings = profile->num_programs;
         operations->program_standing = pl_new_array(profile->num_programs, 1);
+        if (operations->program_standing != NULL)
+            context_of_program =
+                find_contexts(profile, info, operations->program_standing, &of_framework);
     }
-    if (operations == NULL || operations->step_operation == NULL ||
-        operations->program_standing == NULL ||
-        (context_of_program =
-             find_contexts(profile, info, operations->program_standing, &of_framework)) == NULL) {
-        status = pl_fail_memory(error, "the operations");
-        goto done;
+    bool memory = context_of_program != NULL && operations->step_operation != NULL;
+    if (memory) {
+        operations->of_framework = of_framework;
+        memory = of_framework ? find_framework_operations(profile, info, context_of_program, &all,
+                                                          operations->step_operation)
+                              : find_own_operations(profile, &all, operations->step_operation,
+                                                    operations->program_standing);
     }
-    operations->of_framework = of_framework;
-    if (of_framework)
-        status = find_framework_operations(profile, info, context_of_program, &all,
-                                           operations->step_operation, error);
-    else
-        status = find_own_operations(profile, &all, operations->step_operation,
-                                     operations->program_standing, error);
-    if (status == POPLINER_OK)
-        status = finish(profile, info, &all, operations, error);
-    if (status == POPLINER_OK && !pl_operations_complete(operations))
-        status = pl_fail_memory(error, "the operations");
-done:
+    memory =
+        memory && finish(profile, info, &all, operations) && pl_operations_complete(operations);
     free(context_of_program);
     free_drafts(&all);
-    if (status == POPLINER_OK)
-        *result = operations;
-    else
-        pl_operations_free(operations);
-    return status;
+    *result = memory ? operations : NULL;
+    if (memory)
+        return POPLINER_OK;
+    pl_operations_free(operations);
+    return pl_fail_memory(error, "the operations");
 }
 
 size_t pl_operations_fields(pl_operations *o, pl_field *fields) {

@@ -9,23 +9,34 @@
 
 #include "profile/profile_data.h"
 
+/* Fills fields[PL_MAX_FIELDS] with the arrays; returns their number. */
+static size_t fields_of(pl_debug_info *info, pl_field *fields) {
+    size_t *contexts = &info->num_contexts;
+    const pl_field all[] = {
+        {"", &info->context_id, sizeof *info->context_id, contexts, 0},
+        {"", &info->context_parent_id, sizeof *info->context_parent_id, contexts, 0},
+        {"", &info->context_name, sizeof *info->context_name, contexts, 0},
+        {"", &info->context_details, sizeof *info->context_details, contexts, 0},
+        {"", &info->context_layer, sizeof *info->context_layer, contexts, 0},
+        {"", &info->context_operation, sizeof *info->context_operation, contexts, 0},
+        {"", &info->context_named, sizeof *info->context_named, contexts, 0},
+        {"", &info->details, sizeof *info->details, &info->num_details, 0},
+        {"", &info->outlined_ids, sizeof *info->outlined_ids, &info->num_outlined, 0},
+        {"", &info->replaced_ids, sizeof *info->replaced_ids, &info->num_outlined, 0},
+        {"", &info->name_offset, sizeof *info->name_offset, &info->num_names, 0},
+        {"", &info->name_bytes, 1, &info->name_bytes_length, 0},
+        {"", &info->string_bytes, 1, &info->strings_length, 0},
+    };
+    memcpy(fields, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
 void pl_debug_info_free(pl_debug_info *info) {
     if (info == NULL)
         return;
+    pl_field fields[PL_MAX_FIELDS];
+    pl_fields_free(fields, fields_of(info, fields));
     pl_id_map_free(&info->contexts);
-    free(info->string_bytes);
-    free(info->context_id);
-    free(info->context_parent_id);
-    free(info->context_name);
-    free(info->context_details);
-    free(info->context_layer);
-    free(info->context_operation);
-    free(info->context_named);
-    free(info->details);
-    free(info->outlined_ids);
-    free(info->replaced_ids);
-    free(info->name_offset);
-    free(info->name_bytes);
     free(info);
 }
 
@@ -258,13 +269,15 @@ static void keep_names(pl_debug_info *info, uint32_t *new_name) {
     info->name_bytes_length = length;
 }
 
-/* Frees unused memory at the end of an array. A failure only keeps it. */
-static void shrink(void *array, size_t count, size_t item_size) {
-    void *items;
-    memcpy(&items, array, sizeof items);
-    void *smaller = realloc(items, (count > 0 ? count : 1) * item_size);
-    if (smaller != NULL)
-        memcpy(array, &smaller, sizeof smaller);
+/* Frees unused memory at the ends of the arrays. A failure only keeps it. */
+static void shrink(pl_debug_info *info) {
+    pl_field fields[PL_MAX_FIELDS];
+    for (size_t i = fields_of(info, fields); i-- > 0;) {
+        const size_t size = *fields[i].count * fields[i].item_size;
+        void *smaller = realloc(pl_field_items(&fields[i]), size > 0 ? size : 1);
+        if (smaller != NULL)
+            pl_field_set_items(&fields[i], smaller);
+    }
 }
 
 void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) {
@@ -277,18 +290,8 @@ void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) 
     if (m.is_needed != NULL && m.waiting != NULL && new_name != NULL) {
         mark_needed(&m, profile);
         if (keep_contexts(info, m.is_needed, new_name)) {
-            size_t n = info->num_contexts;
             keep_names(info, new_name);
-            shrink(&info->context_id, n, sizeof *info->context_id);
-            shrink(&info->context_parent_id, n, sizeof *info->context_parent_id);
-            shrink(&info->context_name, n, sizeof *info->context_name);
-            shrink(&info->context_details, n, sizeof *info->context_details);
-            shrink(&info->context_operation, n, sizeof *info->context_operation);
-            shrink(&info->context_named, n, sizeof *info->context_named);
-            shrink(&info->context_layer, n, 1);
-            shrink(&info->details, info->num_details, sizeof *info->details);
-            shrink(&info->name_offset, info->num_names, sizeof *info->name_offset);
-            shrink(&info->name_bytes, info->name_bytes_length, 1);
+            shrink(info);
         }
     }
     free(m.is_needed);
