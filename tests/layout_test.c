@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Texts for people (base/layout.h): bars, numbers, names and words.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/layout.h"
 
 #include <stdlib.h>

@@ -108,8 +108,8 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
 popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, const pl_sharing **sharing,
                                         popliner_error *error);
 
-/* The parts of a memory model: operations and layers; its chain, with the lowered variables loaded;
- * and its meter. */
+/* The data that a memory model needs: operations and layers; its chain, with the lowered variables
+ * loaded; and its meter. */
 typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_needed;
 
 /* Checks the memory model, and makes what is missing of it. Errors: those of

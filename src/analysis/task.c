@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prepares a request: checks it, has its stages measured, and computes what recomputation costs.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
 #include <stdlib.h>

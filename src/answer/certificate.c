@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes an answer: measures the stages of a plan, compares them with their limits, and finds the
+ * verdicts.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An answer as JSON, and the members that other reports in JSON have in common with it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
 
 #include <stdio.h>

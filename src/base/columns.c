@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables that are already text: aligns their columns, or turns their rows into JSON.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/sheet.h"
 
 #include <stdbool.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The answer of --solve: logs it, with remarks on what would be better or enough, and prints it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
 
 #include <stdio.h>

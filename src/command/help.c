@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --help: the overview, topics, and single options, from the tables of options and outputs.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
 
 #include "command/output_table.h"

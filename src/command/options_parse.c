@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the command line by the table of options; suggests names for unknown options.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
 
 #include <stdlib.h>

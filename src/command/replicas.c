@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --total-ipus, and --device-map replicas: the best number of replicas, or of devices for each
+ * stage.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
 
 #include <stdlib.h>

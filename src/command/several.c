@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Several splits in one table: a range of --num-ipus, and --pareto.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
 #include "popliner/utilities.h"
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fills the table of costs from popliner's own format: from the costs of units, or from listed
+ * intervals.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes costs from a graph of layers: chooses the order of its units, and fills the table.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/costs_file_data.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The memory that operations account for, next to the compiler's own totals.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>

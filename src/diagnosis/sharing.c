@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bytes that pairs of layers share, or that go live in one and die in the other.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>

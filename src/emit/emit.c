@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The formats of plans: a row for each, with the splits that it can express, and their checks.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/emit.h"
 
 #include <inttypes.h>

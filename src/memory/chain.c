@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes the chain of a profile: its units, with their operations and steps.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/chain_data.h"
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which variables are live at a step, and how many bytes on each tile: popliner/profile.h.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/profile.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Warns of layers that run in two places, such as an encoder and a decoder.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/layers.h"
 
 #include <stdlib.h>

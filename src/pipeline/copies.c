@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rules for copies: how many stashed micro-batches a stage has, by the stages that follow it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pipeline/pipeline.h"
 
 #include <stdlib.h>

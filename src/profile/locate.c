@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds the files of a report by the path of any of them, and the reports of a directory.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/read.h"
 
 #include <dirent.h>

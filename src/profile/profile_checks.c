@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks of the totals of tiles, categories, steps and vertices; runs the checks of other files.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adds up the variables of each tile, for the checks.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/checks.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads framework.json and app.json, the notes of a report.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #define _XOPEN_SOURCE 700 /* for O_NONBLOCK, fstat */
 
 #include "profile/profile_readers.h"

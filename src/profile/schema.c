@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables and columns that a profile lacks: what each contains, and what is unknown without it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 
 #include "profile/profile_readers.h"
 

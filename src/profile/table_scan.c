@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads all rows of a table, in pieces by several threads.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/database.h"
 
 #include <stdlib.h>

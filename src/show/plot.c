@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plots of tiles, of liveness and of the stages of a plan, made of characters.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "show/show.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A trace of the program, of its stages and of its execution, for trace viewers.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "show/show.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* Rows: element i of a row is the cost of the units i ... n - 1 as the stages that follow: cut
+/* The best split if no stages share an IPU.
+ *
+ * Rows: element i of a row is the cost of the units i ... n - 1 as the stages that follow: cut
  * bytes, or, where these do not matter, the number of stages.
  *
  * Most places of a pipeline are alike: no limit or placement differs between them. Their rows are

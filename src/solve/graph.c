@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The question that is asked of a graph, and what its search proves of a plan.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/down_sets.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The greedy search of PopLiner 1.0.0.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/plan.h"
 
 #include "base/failure.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The Pareto front of two objectives.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/solver.h"
 
 #include "base/failure.h"

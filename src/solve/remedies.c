@@ -1,4 +1,6 @@
-/* Each remedy is tried in a copy of the options, as a caller would change them. Numbers are found
+/* Changes of the request with which a split would fit.
+ *
+ * Each remedy is tried in a copy of the options, as a caller would change them. Numbers are found
  * by bisection: a larger limit, or fewer or more units allowed in a stage, never rules out a split.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */

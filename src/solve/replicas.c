@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The numbers of stages and of data-parallel replicas with the best throughput; why none fits.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/replicas.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Solves for the objectives one after another, by the method that the request allows.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/solver.h"
 
 #include "base/failure.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A lower bound of the time of a step, by the cycles of units alone.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_search.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The choices of recomputation of stages where the steps of splits are simulated.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_search.h"
 
 #include <stdlib.h>

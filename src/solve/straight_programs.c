@@ -1,4 +1,6 @@
-/* Why the answers are exact although GLPK uses floating point: as in no_goods.c, a program has only
+/* The best split by integer programs alone, if no stages share an IPU.
+ *
+ * Why the answers are exact although GLPK uses floating point: as in no_goods.c, a program has only
  * intervals that the filter admits; its answer is measured in integers; and an answer outside the
  * filter (by less than the tolerance of a row) is forbidden. For the peak, the slowest IPU and the
  * spread, a program that requires less than the found value must have no answer. For sums, GLPK's

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recomputation of stages, chosen together with the cuts: docs/internals/solver.md.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/solver.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The file of a stored analysis: named arrays in SQLite, with a checksum for each piece.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables of PopLiner 1.0.0, byte by byte, and the bytes of tiles.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

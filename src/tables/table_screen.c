@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A table for people: aligned, and as wide as the screen.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/screen.h"
 
 #include <stdlib.h>

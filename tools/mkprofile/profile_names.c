@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes categories, the names of variables, and classes of variables with the same life.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mkprofile/liveness.h"
 #include "mkprofile/profile.h"
 

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes programs, liveness steps, compute sets and exchanges.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/growth.h"
 #include "mkprofile/profile.h"
 

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes the target, the versions and single numbers.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mkprofile/profile.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes the types of vertices, and their memory.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/growth.h"
 #include "mkprofile/profile.h"
 

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lower bounds of the objectives of all splits whose stages share IPUs.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
 #include "solve/stage_rule.h"
 

@@ -1,4 +1,6 @@
-/* Moves: one cut, or several consecutive cuts, by the same few units. Moving several cuts passes
+/* A good split before anything is proven.
+ *
+ * Moves: one cut, or several consecutive cuts, by the same few units. Moving several cuts passes
  * units between stages that are not neighbours, while the stages between keep their sizes.
  *
  * Moves minimise a sum of high powers over all IPUs instead of the largest IPU alone, which most

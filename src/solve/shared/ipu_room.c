@@ -1,4 +1,6 @@
-/* Units have weights. Suppose an IPU may have any units, in as many stages as it has, within its
+/* A bound: whether all IPUs together can hold the units, if units share code or data.
+ *
+ * Units have weights. Suppose an IPU may have any units, in as many stages as it has, within its
  * limit: then the largest weight it can hold is computed exactly, except for one relaxation. If all
  * IPUs together cannot hold the sum of the weights, there is no split. That holds for any weights.
  * They are raised where too few IPUs would take a unit, and lowered where too many would (a

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The best split near a known one, and the best within a spread.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
 
 #include "base/failure.h"

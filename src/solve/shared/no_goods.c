@@ -1,4 +1,6 @@
-/* Why the answers are exact although GLPK uses floating point:
+/* The best split by integer programs, if stages share IPUs.
+ *
+ * Why the answers are exact although GLPK uses floating point:
  *
  * Integers decide which intervals may be stages: intervals that the filter does not admit, and
  * those that no split can contain, have no column. So any answer of GLPK, read back as a path

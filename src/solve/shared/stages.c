@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Measures several stages on one IPU, and stores the results.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
 
 #include <stdlib.h>
