@@ -6,14 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/chain_data.h"
 #include "solve/constraint.h"
 #include "solve/objective.h"
 #include "solve/plan.h"
-
-bool pl_certificate_has_verdicts(const pl_certificate *c) {
-    return c->is_measured && c->input.chain->model->follows_account;
-}
 
 static bool is_layer(const pl_certificate *c, size_t unit) {
     const uint8_t *counted = c->input.options->counted_units;

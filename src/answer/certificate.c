@@ -315,8 +315,12 @@ static bool has_less_room(const popliner_solver_options *o, const popliner_plan_
            pl_add_or_never(least->peak_bytes, pl_limit_of(o, own->ipu, o->mem_per_tile));
 }
 
+bool pl_certificate_has_verdicts(const pl_certificate *c) {
+    return c->is_measured && c->input.chain->model->follows_account;
+}
+
 size_t pl_certificate_tightest(const pl_certificate *c) {
-    const bool has_verdicts = c->is_measured && c->input.chain->model->follows_account;
+    const bool has_verdicts = pl_certificate_has_verdicts(c);
     size_t worst = 0;
     double most = -1;
     for (size_t i = 0; i < c->plan.num_stages; i++) {

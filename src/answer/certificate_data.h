@@ -156,6 +156,13 @@ void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text);
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
 
+/* Adds where most memory is needed, and when. */
+void pl_certificate_add_peak(const pl_certificate *certificate, const popliner_stage_detail *detail,
+                             pl_text *text);
+
+/* Adds why there is no split that fits, and changes that would be enough. */
+void pl_certificate_add_obstacle(const pl_certificate *certificate, pl_text *text);
+
 /* A constraint in the caller's words: "require cut:3". */
 void pl_certificate_word_constraint(const pl_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text);

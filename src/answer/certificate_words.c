@@ -141,8 +141,8 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
         add_proofs(c, text);
 }
 
-/* Adds where most memory is needed, and when. */
-static void add_peak(const pl_certificate *c, const popliner_stage_detail *d, pl_text *text) {
+void pl_certificate_add_peak(const pl_certificate *c, const popliner_stage_detail *d,
+                             pl_text *text) {
     const pl_certificate_input *in = &c->input;
     size_t operation = pl_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
@@ -172,7 +172,7 @@ static void add_bottleneck(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, "Bottleneck: stage %zu on %s %zu, ", c->bottleneck, device,
                        stage->ipu);
     if (c->is_measured && !is_of_cycles) {
-        add_peak(c, &c->details[c->bottleneck], text);
+        pl_certificate_add_peak(c, &c->details[c->bottleneck], text);
     } else {
         pl_text_format(text, "%" PRIu64 " bytes", stage->peak_bytes);
         if (c->input.has_cycles) {
@@ -228,11 +228,6 @@ static void add_step(const pl_certificate *c, pl_text *text) {
                    100 * step->idle_share);
 }
 
-/* Whether there is anything to say of how sure it is that stages fit. */
-static bool has_verdicts(const pl_certificate *c) {
-    return c->is_measured && c->input.chain->model->follows_account && c->plan.num_values > 0;
-}
-
 static size_t count_unknown(const pl_certificate *c) {
     size_t count = 0;
     for (size_t i = 0; i < c->plan.num_stages; i++)
@@ -257,7 +252,8 @@ static void add_verdict(const pl_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     size_t worst = SIZE_MAX;
     double smallest = 0;
-    for (size_t i = 0; has_verdicts(c) && i < plan->num_stages; i++) {
+    const bool is_told = pl_certificate_has_verdicts(c) && plan->num_values > 0;
+    for (size_t i = 0; is_told && i < plan->num_stages; i++) {
         double margin =
             pl_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
         if (c->verdicts[i] != POPLINER_FITS_UNKNOWN && (worst == SIZE_MAX || margin < smallest)) {
@@ -282,254 +278,6 @@ static void add_verdict(const pl_certificate *c, pl_text *text) {
                    need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
                    need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
                    pl_verdict_of_number((size_t)c->verdicts[worst])->record);
-}
-
-bool pl_remedy_has_number(const popliner_remedy *remedy) {
-    return remedy->kind == POPLINER_REMEDY_CONSTRAINT &&
-           pl_constraint_of(remedy->constraint.kind)->least > 0;
-}
-
-void pl_certificate_word_constraint(const pl_certificate *certificate,
-                                    const popliner_constraint *constraint, pl_text *text) {
-    const char *const *units = certificate->input.unit_names;
-    const popliner_constraint *it = constraint;
-    const char *name = certificate->input.option_names.constraints[it->kind];
-    pl_text_format(text, "%s%s", name, name[strlen(name) - 1] == ':' ? "" : " ");
-    for (const char *word = pl_constraint_of(it->kind)->words; *word != '\0'; word++) {
-        if (*word != '%')
-            pl_text_format(text, "%c", *word);
-        else if (*++word == 'U' || *word == 'V')
-            pl_text_add(text, units[*word == 'U' ? it->unit : it->second_unit]);
-        else
-            pl_text_format(text, "%zu", *word == 'N' ? it->number : it->ipu);
-    }
-}
-
-/* Adds the memory to pass so that limit_bytes remain, and what is reserved of it. */
-static void add_memory(const pl_certificate *c, uint64_t limit_bytes, const char *unit,
-                       pl_text *text) {
-    uint64_t memory_bytes = limit_bytes;
-    bool is_known = pl_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
-    pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
-    if (!is_known)
-        pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
-    else if (memory_bytes > limit_bytes)
-        pl_text_format(text, " (of which %s keeps %" PRIu64 " free)", c->input.option_names.reserve,
-                       memory_bytes - limit_bytes);
-}
-
-/* One of the changes that are enough: "without place 3=0". */
-static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, pl_text *text) {
-    const popliner_option_names names = c->input.option_names;
-    const popliner_constraint *constraint = &remedy->constraint;
-    popliner_constraint own = *constraint;
-    switch (remedy->kind) {
-    case POPLINER_REMEDY_IPU_LIMIT:
-        pl_text_format(text, "with IPU %zu of ", remedy->ipu);
-        add_memory(c, remedy->bytes, " bytes", text);
-        break;
-    case POPLINER_REMEDY_EVERY_LIMIT:
-        pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
-        if (c->input.options->reserve_percent_hundredths > 0)
-            pl_text_format(text, " in addition to what %s keeps free", names.reserve);
-        break;
-    case POPLINER_REMEDY_CONSTRAINT:
-        own.number = remedy->number;
-        pl_text_add(text, pl_remedy_has_number(remedy) ? "with " : "without ");
-        pl_certificate_word_constraint(c, pl_remedy_has_number(remedy) ? &own : constraint, text);
-        break;
-    case POPLINER_REMEDY_CUT_RUN:
-        pl_text_add(text, "without ");
-        pl_certificate_word_constraint(c, constraint, text);
-        pl_text_format(text, " to %s", c->input.unit_names[remedy->last_unit]);
-        if (remedy->enough_unit != SIZE_MAX)
-            pl_text_format(text, " (a cut after %s is enough)",
-                           c->input.unit_names[remedy->enough_unit]);
-        break;
-    case POPLINER_REMEDY_WITHOUT_MAP:
-        pl_text_format(text, "with %s %zu instead of %s", names.num_ipus, remedy->number,
-                       names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
-        break;
-    case POPLINER_NUM_REMEDY_KINDS:
-        break;
-    }
-}
-
-/* By how much a remedy raises the limit of its IPU. */
-static uint64_t raise_of(const pl_certificate *c, const popliner_remedy *remedy) {
-    uint64_t limit_bytes = pl_certificate_limit(c, remedy->ipu);
-    return remedy->bytes > limit_bytes ? remedy->bytes - limit_bytes : 0;
-}
-
-/* False for limits of single IPUs except for the one that is raised least. */
-static bool is_told(const pl_certificate *c, size_t remedy) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    const popliner_remedy *own = &why->remedies[remedy];
-    for (size_t i = 0; own->kind == POPLINER_REMEDY_IPU_LIMIT && i < why->num_remedies; i++) {
-        const popliner_remedy *other = &why->remedies[i];
-        if (other->kind == POPLINER_REMEDY_IPU_LIMIT &&
-            (raise_of(c, other) < raise_of(c, own) ||
-             (i < remedy && raise_of(c, other) == raise_of(c, own))))
-            return false;
-    }
-    return true;
-}
-
-/* Ends a line; a full stop after a range would read as a part of it. */
-static void end_sentence(pl_text *text) {
-    const bool is_range = text->length > 0 && text->data[text->length - 1] == '.';
-    pl_text_add(text, is_range ? "\n" : ".\n");
-}
-
-/* The other changes, the first few of them. */
-static void add_other_remedies(const pl_certificate *c, pl_text *text) {
-    enum { MAX_TOLD = 6 };
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    size_t num_told = 0;
-    for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {
-        if (!is_told(c, i))
-            continue;
-        pl_text_add(text, "It would fit ");
-        add_remedy(c, &why->remedies[i], text);
-        end_sentence(text);
-        num_told++;
-    }
-    if (num_told < why->num_remedies)
-        pl_text_format(text, "The JSON has %zu more changes that would be enough.\n",
-                       why->num_remedies - num_told);
-    for (size_t i = 0; i < why->num_left_out; i++) {
-        pl_text_add(text, i == 0 ? "It would fit without " : ", ");
-        pl_certificate_word_constraint(c, &why->left_out[i], text);
-    }
-    if (why->num_left_out > 0)
-        pl_text_add(text, " together; one of them alone is not enough.\n");
-    if (!why->has_all_remedies && !c->plan.is_stopped)
-        pl_text_add(text, "There may be other changes: not all were tried.\n");
-}
-
-/* Adds changes that would be enough. */
-static void add_remedies(const pl_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    const popliner_option_names names = c->input.option_names;
-    if (why->enough_bytes > 0) {
-        pl_text_format(text, "It would fit with %s ", names.mem_per_tile);
-        add_memory(c, why->enough_bytes, "", text);
-        if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
-            pl_text_add(text, " (at least ");
-            add_memory(c, why->enough_bytes_bound, "", text);
-            pl_text_format(text, " is needed%s)",
-                           c->input.unit_order == NULL ? "" : " for this order");
-        }
-    }
-    if (why->enough_stages > 0)
-        pl_text_format(text, "%s%s %zu",
-                       why->enough_bytes > 0 ? ", or with " : "It would fit with ", names.num_ipus,
-                       why->enough_stages);
-    if (why->enough_bytes > 0 || why->enough_stages > 0)
-        pl_text_add(text, ".\n");
-    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
-        !c->is_evaluation && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
-        pl_text_format(text, "More %s would not help%s.\n", pl_certificate_devices(c, 2),
-                       c->input.unit_order == NULL ? "" : " for this order");
-    add_other_remedies(c, text);
-}
-
-size_t pl_certificate_num_constraints(const pl_certificate *certificate) {
-    const popliner_infeasibility *why = &certificate->plan.infeasibility;
-    return why->num_constraints + why->needs_costs;
-}
-
-void pl_certificate_add_constraint(const pl_certificate *certificate, size_t i, pl_text *text) {
-    const popliner_infeasibility *why = &certificate->plan.infeasibility;
-    if (i < why->num_constraints)
-        pl_certificate_word_constraint(certificate, &why->constraints[i], text);
-    else
-        pl_text_add(text, why->num_constraints == 0
-                              ? "the costs themselves, which forbid every split"
-                              : "the costs, which forbid every split that is left");
-}
-
-/* The constraints that contradict each other, or the one that cannot be kept. */
-static void add_contradiction(const pl_certificate *c, pl_text *text) {
-    const uint8_t *counted = c->input.options->counted_units;
-    size_t count = pl_certificate_num_constraints(c);
-    size_t num_layers = 0;
-    for (size_t unit = 0; unit < c->input.num_units; unit++)
-        num_layers += counted == NULL || counted[unit] != 0;
-    pl_text_format(text, "No %s is possible%s", pl_certificate_splits(c),
-                   count == 1 ? " with " : ": contradiction between ");
-    for (size_t i = 0; i < count; i++) {
-        pl_text_add(text, i > 0 ? ", " : "");
-        pl_certificate_add_constraint(c, i, text);
-    }
-    if (count == 1)
-        pl_text_format(text, " (%zu units, %zu of them layers)", c->input.num_units, num_layers);
-    pl_text_add(text, ".\n");
-}
-
-/* Adds where and for what the unit that is too large needs most. */
-static void add_unit_peak(const pl_certificate *c, pl_text *text) {
-    pl_text_add(text, "Its peak is on ");
-    add_peak(c, &c->unit, text);
-    pl_text_add(text, ".\n");
-    for (size_t i = 0; i < c->unit.num_variables && i < 3; i++) {
-        const popliner_stage_variable *v = &c->unit.variables[i];
-        pl_text_format(text, "%" PRIu64 " bytes of it: %s %s.\n", v->size_bytes, v->category,
-                       *v->name != '\0' ? v->name : "<unnamed>");
-    }
-}
-
-static void add_capacity(const pl_certificate *c, pl_text *text) {
-    const popliner_solver_options *o = c->input.options;
-    const bool is_mapped = o->num_mapped_stages > 0;
-    const size_t count = is_mapped ? c->plan.num_ipus : o->num_ipus;
-    pl_text_format(text, "No %s over %s%zu %s fits.\n", pl_certificate_splits(c),
-                   is_mapped    ? count == 1 ? "this " : "these "
-                   : count == 1 ? ""
-                                : "at most ",
-                   count, pl_certificate_devices(c, count));
-}
-
-static void add_obstacle(const pl_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    const uint8_t *counted = c->input.options->counted_units;
-    bool is_layer = counted == NULL || counted[why->unit] != 0;
-    switch (why->obstacle) {
-    case POPLINER_OBSTACLE_NONE:
-        return;
-    case POPLINER_OBSTACLE_UNKNOWN:
-        pl_text_add(text, "Stopped before any split within the limits was found.\n");
-        return;
-    case POPLINER_OBSTACLE_CONSTRAINTS:
-        if (c->is_evaluation)
-            pl_text_add(text, "The costs do not allow this split.\n");
-        else
-            add_contradiction(c, text);
-        break;
-    case POPLINER_OBSTACLE_UNIT:
-    case POPLINER_OBSTACLE_PLACE:
-        pl_text_format(text,
-                       "%s%s alone needs %" PRIu64 " bytes%s; its %s have %" PRIu64 " at most.\n",
-                       is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
-                       pl_certificate_per_tile(c, " on a tile"), pl_certificate_devices(c, 2),
-                       why->limit_bytes);
-        if (c->is_measured)
-            add_unit_peak(c, text);
-        if (why->obstacle == POPLINER_OBSTACLE_PLACE)
-            pl_text_format(text,
-                           "It would fit on %s %zu, but the order of the chain or a constraint "
-                           "forbids that.\n",
-                           pl_certificate_devices(c, 1), why->fitting_ipu);
-        break;
-    case POPLINER_OBSTACLE_CAPACITY:
-        if (c->is_evaluation) {
-            pl_text_add(text, "This split does not fit.\n");
-            break;
-        }
-        add_capacity(c, text);
-        break;
-    }
-    add_remedies(c, text);
 }
 
 /* Adds how stages of a profile recompute, in words that --evaluate accepts. */
@@ -581,8 +329,11 @@ static void messages_add_all(pl_messages *messages, const pl_messages *others) {
 
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
-        add_order,    add_obstacle, add_proof,      add_bottleneck, add_replicas,
-        add_headroom, add_step,     add_recomputes, add_unknown,    add_verdict,
+        add_order,    pl_certificate_add_obstacle,
+        add_proof,    add_bottleneck,
+        add_replicas, add_headroom,
+        add_step,     add_recomputes,
+        add_unknown,  add_verdict,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;

@@ -7,11 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/hints.h"
 #include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/screen.h"
 #include "popliner/report.h"
+
+popliner_status answer_solve_again(session *s, const popliner_costs *costs,
+                                   popliner_solver_options *changed, popliner_plan **plan,
+                                   popliner_error *error) {
+    changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+    changed->without_reasons = true;
+    changed->listener = NULL;
+    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
+    popliner_status status = popliner_solve(costs, changed, plan, error);
+    interrupts_release(&s->interrupts);
+    return status;
+}
+
+popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
+    const size_t num_stages = certificate->plan->num_stages;
+    popliner_verdict worst = POPLINER_FITS;
+    for (size_t i = 0; certificate->verdicts != NULL && i < num_stages; i++)
+        if (certificate->verdicts[i] > worst)
+            worst = certificate->verdicts[i];
+    return worst;
+}
 
 /* ---- remarks, for most of which something else is solved ---- */
 
@@ -54,7 +74,7 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
         !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.num_ipus = plan->num_ipus - 1;
-    popliner_status status = hints_solve_again(s, costs, &changed, &fewer, error);
+    popliner_status status = answer_solve_again(s, costs, &changed, &fewer, error);
     if (status == POPLINER_OK && fewer->status == POPLINER_PLAN_OPTIMAL)
         status =
             tell_fewer(s, certificate, plan->num_ipus, fewer->peak_bytes, plan->peak_bytes, error);
@@ -76,7 +96,7 @@ static popliner_status remark_no_layers(session *s, const request *r,
         plan->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.min_units = 0;
-    popliner_status status = hints_solve_again(s, costs, &changed, &other, error);
+    popliner_status status = answer_solve_again(s, costs, &changed, &other, error);
     if (status != POPLINER_OK)
         return status;
     if (other->status == POPLINER_PLAN_OPTIMAL && other->peak_bytes < plan->peak_bytes) {
@@ -373,7 +393,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
         log_unbroken(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: ", line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible ||
-                       hints_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
+                       answer_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
     log_messages(s, certificate);
     status = say_warnings(s, certificate, error);
     if (status == POPLINER_OK && !is_infeasible)

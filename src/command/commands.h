@@ -36,10 +36,6 @@ popliner_status compare_name_other(const session *other, popliner_status status,
                                    popliner_error *error);
 popliner_status compare_and_print(session *s, session *other, popliner_error *error);
 
-/* Makes the report that --report names, if it was given, the profile of the session. Errors: INPUT,
- * USAGE, MEMORY. */
-popliner_status reports_choose(session *s, popliner_error *error);
-
 /* Solves for several reports together, or evaluates a split in each of them, and prints it. Errors:
  * as above; USAGE also for reports that cannot have one split; those of reading and solving. */
 popliner_status reports_split_and_print(session *s, popliner_error *error);
@@ -143,5 +139,14 @@ popliner_status replicas_of_stages(session *s, const request *r, const popliner_
 
 /* Like replicas_print, for the profile of the session. */
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error);
+
+/* Solves with options that are a little different, silently. The table is there already, so it
+ * takes no longer than the answer itself did, whoever gave it. Changes some of the options. */
+popliner_status answer_solve_again(session *s, const popliner_costs *costs,
+                                   popliner_solver_options *changed, popliner_plan **plan,
+                                   popliner_error *error);
+
+/* Returns the worst verdict of any stage; POPLINER_FITS if there is none. O(stages). */
+popliner_verdict answer_worst_verdict(const popliner_certificate *certificate);
 
 #endif

@@ -86,16 +86,15 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
     size_t length = 0;
     *text = '\0';
     for (size_t i = 0; i < 2; i++) {
-        char bytes[WORDS_NUMBER_SIZE];
         if (most[i] == NULL || length >= size)
             continue;
-        words_number(bytes, (uint64_t)(most[i]->now - most[i]->before));
         length += (size_t)snprintf(text + length, size - length, "%s%s%.100s by %s bytes",
                                    length == 0 ? " Most grew: " : "; ",
                                    strcmp(most[i]->what, "layer") == 0 ? "layer "
                                    : i == 1                            ? "category "
                                                                        : "",
-                                   most[i]->name, bytes);
+                                   most[i]->name,
+                                   grouped((uint64_t)(most[i]->now - most[i]->before)).text);
     }
     if (num_new > 0 && length < size)
         length +=
@@ -111,21 +110,19 @@ static void tell_growth(session *s, const popliner_changes *changes, double max_
     const char *what = strcmp(d->what, "plan") == 0 ? "the need of the fullest tile of all stages"
                                                     : "the live memory of the fullest tile";
     char causes[400];
-    char before[WORDS_NUMBER_SIZE];
-    char now[WORDS_NUMBER_SIZE];
     list_causes(changes, causes, sizeof causes);
-    words_number(before, (uint64_t)d->before);
-    words_number(now, (uint64_t)d->now);
+    const grouped_number before = grouped((uint64_t)d->before);
+    const grouped_number now = grouped((uint64_t)d->now);
     const double percent =
         d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
     if (d->before > 0)
         log_message(&s->log, POPLINER_LEVEL_ERROR,
                     "--fail-on growth=%g%%: %s grew by %.4g %%, from %s to %s bytes.%s",
-                    max_percent, what, percent, before, now, causes);
+                    max_percent, what, percent, before.text, now.text, causes);
     else
         log_message(&s->log, POPLINER_LEVEL_ERROR,
                     "--fail-on growth=%g%%: %s grew from nothing to %s bytes.%s", max_percent, what,
-                    now, causes);
+                    now.text, causes);
 }
 
 /* Some of what a bound is for grew by more. */
@@ -134,10 +131,8 @@ static void tell_grown(session *s, const popliner_changes *changes, popliner_gro
     const char *unit = of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
     char share[40] = "from nothing";
     char most[200] = "";
-    char before[WORDS_NUMBER_SIZE];
-    char now[WORDS_NUMBER_SIZE];
-    words_number(before, (uint64_t)d->before);
-    words_number(now, (uint64_t)d->now);
+    const grouped_number before = grouped((uint64_t)d->before);
+    const grouped_number now = grouped((uint64_t)d->now);
     if (d->before > 0)
         snprintf(share, sizeof share, "by %.4g %%",
                  ((double)d->now - (double)d->before) / (double)d->before * 100);
@@ -152,7 +147,7 @@ static void tell_grown(session *s, const popliner_changes *changes, popliner_gro
                  d->name);
     log_message(&s->log, POPLINER_LEVEL_ERROR, "--fail-on growth.%s=%g%%: %s%s, from %s to %s %s.",
                 popliner_name_of(POPLINER_NAMED_GROWTH, of), changes->max_percents[of],
-                *most == '\0' ? "they grew " : most, share, before, now, unit);
+                *most == '\0' ? "they grew " : most, share, before.text, now.text, unit);
 }
 
 /* With --fail-on growth: whether anything grew by more. */

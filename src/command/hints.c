@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/hints.h"
+#include "command/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +23,6 @@ typedef struct hinting {
     popliner_status status;
     popliner_error *error;
 } hinting;
-
-popliner_status hints_solve_again(session *s, const popliner_costs *costs,
-                                  popliner_solver_options *changed, popliner_plan **plan,
-                                  popliner_error *error) {
-    changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-    changed->without_reasons = true;
-    changed->listener = NULL;
-    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
-    popliner_status status = popliner_solve(costs, changed, plan, error);
-    interrupts_release(&s->interrupts);
-    return status;
-}
 
 void hints_free(hint_list *list) {
     for (size_t i = 0; i < list->num_texts; i++)
@@ -61,17 +49,6 @@ static const char *keep(const hinting *h, const char *format, ...) {
 static void add(const hinting *h, const char *label, const char *option, const char *words) {
     if (h->list->count < MAX_HINTS)
         h->list->items[h->list->count++] = (popliner_hint){label, option, words, NULL};
-}
-
-typedef struct grouped_text {
-    char text[WORDS_NUMBER_SIZE];
-} grouped_text;
-
-/* "588,957" */
-static grouped_text grouped(uint64_t number) {
-    grouped_text result = {""};
-    words_number(result.text, number);
-    return result;
 }
 
 /* ---- solving again ---- */
@@ -107,18 +84,9 @@ static void take_plan(trial *t, const popliner_plan *plan) {
     t->num_ipus = plan->num_ipus;
 }
 
-popliner_verdict hints_worst_verdict(const popliner_certificate *certificate) {
-    const size_t num_stages = certificate->plan->num_stages;
-    popliner_verdict worst = POPLINER_FITS;
-    for (size_t i = 0; certificate->verdicts != NULL && i < num_stages; i++)
-        if (certificate->verdicts[i] > worst)
-            worst = certificate->verdicts[i];
-    return worst;
-}
-
 static void take_certificate(trial *t, const popliner_certificate *certificate) {
     t->has_verdict = certificate->verdicts != NULL && certificate->plan->num_stages > 0;
-    t->verdict = hints_worst_verdict(certificate);
+    t->verdict = answer_worst_verdict(certificate);
 }
 
 /* Measures the stages of a split on their IPUs, to find out how sure it is that it fits. */
@@ -165,7 +133,7 @@ static popliner_status measure(trial *t, popliner_error *error) {
 static popliner_status solve_by_costs(trial *t, popliner_error *error) {
     session *s = t->h->s;
     popliner_plan *plan = NULL;
-    popliner_status status = hints_solve_again(s, t->costs, &t->solver, &plan, error);
+    popliner_status status = answer_solve_again(s, t->costs, &t->solver, &plan, error);
     if (status != POPLINER_OK)
         return status;
     take_plan(t, plan);

@@ -114,7 +114,7 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     if (status == POPLINER_OK && options_are_together(o))
         return reports_split_and_print(s, error);
     if (status == POPLINER_OK)
-        status = reports_choose(s, error);
+        status = session_choose_report(s, error);
     if (status == POPLINER_OK)
         status = session_open(s, error);
     if (status == POPLINER_OK)

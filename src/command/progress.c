@@ -267,15 +267,14 @@ static void write_solving(char *text, size_t size, size_t width) {
     static const char advice[] = "  Ctrl-C: take the best";
     char limit[40] = "";
     char best[100] = "";
-    char numbers[2][WORDS_NUMBER_SIZE];
     if (line.max_seconds > 0)
         snprintf(limit, sizeof limit, " of %.0f", line.max_seconds);
-    words_number(numbers[0], line.total);
-    words_number(numbers[1], line.done);
+    const grouped_number most = grouped(line.total);
     if (line.is_of_bytes && line.done > 0)
-        snprintf(best, sizeof best, "  best %s bytes, at least %s", numbers[0], numbers[1]);
+        snprintf(best, sizeof best, "  best %s bytes, at least %s", most.text,
+                 grouped(line.done).text);
     else if (line.is_of_bytes && line.total > 0)
-        snprintf(best, sizeof best, "  best %s bytes", numbers[0]);
+        snprintf(best, sizeof best, "  best %s bytes", most.text);
     else if (line.done > 0)
         snprintf(best, sizeof best, "  best is at most %.1f %% above the bound",
                  100 * (double)(line.total - line.done) / (double)line.done);

@@ -130,7 +130,7 @@ static double find_gap(const popliner_replicas *summary) {
 }
 
 /* Writes cycles, "538,757,285", or a time in a unit of so many cycles, "1,250.5". */
-static void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t cycles_per_unit) {
+static grouped_number words_time(uint64_t cycles, uint64_t cycles_per_unit) {
     char fraction[24]; /* six digits that are not leading zeros */
     const uint64_t rest = cycles % cycles_per_unit;
     int decimals = 6;
@@ -143,9 +143,11 @@ static void words_time(char result[WORDS_NUMBER_SIZE], uint64_t cycles, uint64_t
         if (is_point)
             break;
     }
-    words_number(result,
-                 cycles / cycles_per_unit + (fraction[0] == '1')); /* it may be rounded up */
-    snprintf(result + strlen(result), WORDS_NUMBER_SIZE - strlen(result), "%s", fraction + 1);
+    grouped_number result =
+        grouped(cycles / cycles_per_unit + (fraction[0] == '1')); /* it may be rounded up */
+    const size_t length = strlen(result.text);
+    snprintf(result.text + length, GROUPED_SIZE - length, "%s", fraction + 1);
+    return result;
 }
 
 /* True if no other pipeline has more throughput than the best one, or any that is better within the
@@ -174,10 +176,9 @@ static void write_headline(const session *s, const popliner_replicas *summary,
         return;
     }
     const popliner_replicas_candidate *best = &summary->candidates[summary->best];
-    char time[WORDS_NUMBER_SIZE];
     char end[64] = "";
     const double gap = find_gap(summary);
-    words_time(time, best->step_cycles, names->cycles_per_time_unit);
+    const grouped_number time = words_time(best->step_cycles, names->cycles_per_time_unit);
     if (is_best(s, summary))
         snprintf(end, sizeof end, ", which is the best%s",
                  best->is_proven && s->options.slack_percent > 0 ? " within the slack" : "");
@@ -186,7 +187,7 @@ static void write_headline(const session *s, const popliner_replicas *summary,
     snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %s %s%s.",
              best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
              session_devices(s, best->num_ipus),
-             (unsigned long long)best->num_replicas * best->micro_batches, time,
+             (unsigned long long)best->num_replicas * best->micro_batches, time.text,
              names->time_unit == NULL ? "cycles" : names->time_unit, end);
 }
 
@@ -231,11 +232,11 @@ typedef struct shown {
 
 /* The texts of a row. */
 typedef struct candidate_texts {
-    char value[WORDS_NUMBER_SIZE]; /* of a range */
-    char stages[WORDS_NUMBER_SIZE];
-    char replicas[WORDS_NUMBER_SIZE];
-    char micro_batches[WORDS_NUMBER_SIZE];
-    char step[WORDS_NUMBER_SIZE];
+    grouped_number value; /* of a range */
+    grouped_number stages;
+    grouped_number replicas;
+    grouped_number micro_batches;
+    grouped_number step;
 } candidate_texts;
 
 /* Fills the cells of a row from `first` on: stages, replicas, micro-batches if wanted, and step, of
@@ -243,24 +244,24 @@ typedef struct candidate_texts {
 static void fill_cells(const popliner_replicas_candidate *c,
                        const popliner_certificate_input *names, const popliner_replicas *summary,
                        bool has_batches, candidate_texts *texts, const char **cells) {
-    words_number(texts->stages, c->num_ipus);
-    *cells++ = texts->stages;
+    texts->stages = grouped(c->num_ipus);
+    *cells++ = texts->stages.text;
     if (c->num_replicas == 0)
         return;
-    words_number(texts->replicas, c->num_replicas);
-    *cells++ = texts->replicas;
-    words_number(texts->micro_batches, c->micro_batches);
+    texts->replicas = grouped(c->num_replicas);
+    *cells++ = texts->replicas.text;
+    texts->micro_batches = grouped(c->micro_batches);
     if (has_batches)
-        *cells++ = texts->micro_batches;
+        *cells++ = texts->micro_batches.text;
     if (summary->is_front && c->step_cycles > 0)
-        snprintf(texts->step, WORDS_NUMBER_SIZE, "%.9g",
+        snprintf(texts->step.text, GROUPED_SIZE, "%.9g",
                  (double)c->num_replicas * (double)c->micro_batches /
                      ((double)c->step_cycles / (double)names->cycles_per_time_unit));
     else if (names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
-        words_time(texts->step, c->step_cycles, names->cycles_per_time_unit);
+        texts->step = words_time(c->step_cycles, names->cycles_per_time_unit);
     else
-        snprintf(texts->step, WORDS_NUMBER_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
-    *cells = texts->step;
+        snprintf(texts->step.text, GROUPED_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
+    *cells = texts->step.text;
 }
 
 /* Fills row number i. */
@@ -273,8 +274,8 @@ static popliner_status fill_row(session *s, const shown *own, size_t i, candidat
     const popliner_replicas_candidate *c = at == SIZE_MAX ? NULL : &summary->candidates[at];
     row->plan = summary->is_stopped ? NULL : &nothing;
     if (sweep != NULL) {
-        words_number(texts->value, sweep->values[i]);
-        row->cells[0] = texts->value;
+        texts->value = grouped(sweep->values[i]);
+        row->cells[0] = texts->value.text;
         session_less_reserve(s, sweep->values[i], &row->limit_bytes, NULL);
     }
     if (c != NULL) {

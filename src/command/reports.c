@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/hints.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/run_files.h"
@@ -21,30 +20,38 @@ typedef struct member {
     const char *name;
     session session;
     const popliner_chain *chain;
+    size_t layers_begin; /* the number of units if there are no layers */
+    size_t layers_end;
     size_t *units; /* [units of the group]: its own for each, SIZE_MAX where it has none */
     popliner_profile_info info;
-    bool is_training;
-    popliner_costs *costs;            /* of it alone, for whoever measures them */
-    popliner_certificate *evaluation; /* the same */
+    popliner_costs *costs; /* of it alone, for whoever measures them */
 } member;
 
 /* Zero-initialise; free with group_free, also after an error. */
 typedef struct group {
     report_names names;
-    member *members; /* [names.count] */
+    member *members; /* [names.count], as of the next two */
+    bool *are_training;
+    popliner_certificate **evaluations; /* of the split */
     size_t tightest; /* the member whose limit is taken: with --reserve gaps the least */
     /* The units of any chain: the layers, which all have, and the units before and after them. */
     unit_list units;
+    /* A split: [num_stages + 1] the first unit of each stage, and the number of units. */
+    size_t *bounds;
+    size_t num_stages; /* 0: none */
 } group;
 
 static void group_free(group *g) {
     for (size_t i = 0; g->members != NULL && i < g->names.count; i++) {
         free(g->members[i].units);
         popliner_costs_free(g->members[i].costs);
-        popliner_certificate_free(g->members[i].evaluation);
+        popliner_certificate_free(g->evaluations[i]);
         session_free(&g->members[i].session);
     }
     free(g->members);
+    free(g->are_training);
+    free(g->evaluations);
+    free(g->bounds);
     free(g->units.names);
     free(g->units.counted);
     report_names_free(&g->names);
@@ -53,13 +60,26 @@ static void group_free(group *g) {
 
 /* ---- reading ---- */
 
+static bool is_layer(const popliner_chain *chain, size_t unit) {
+    return chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
+}
+
+/* Finds the layers of a chain, which other units are before and after. */
+static void find_layers(member *m) {
+    size_t *end = &m->layers_end;
+    while (m->layers_begin < m->chain->num_units && !is_layer(m->chain, m->layers_begin))
+        m->layers_begin++;
+    for (*end = m->chain->num_units; *end > m->layers_begin && !is_layer(m->chain, *end - 1);)
+        (*end)--;
+}
+
 /* Reads one report, with the same options. The session stays where it is: its listener knows it. */
-static popliner_status open_member(const session *s, const report_names *names, size_t i, member *m,
-                                   popliner_error *error) {
-    m->name = names->names[i];
+static popliner_status open_member(const session *s, group *g, size_t i, popliner_error *error) {
+    member *m = &g->members[i];
+    m->name = g->names.names[i];
     m->info = (popliner_profile_info)POPLINER_PROFILE_INFO_INIT;
     m->session = (session){.options = s->options};
-    m->session.options.profile = names->paths[i];
+    m->session.options.profile = g->names.paths[i];
     m->session.options.reports = (repeated){NULL, 0};
     session_begin(&m->session);
     m->session.log.about = m->name;
@@ -72,7 +92,10 @@ static popliner_status open_member(const session *s, const report_names *names, 
     if (status == POPLINER_OK)
         status = popliner_analysis_chain(m->session.analysis, model, &m->chain, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_is_training(m->session.analysis, model, &m->is_training, error);
+        status =
+            popliner_analysis_is_training(m->session.analysis, model, &g->are_training[i], error);
+    if (status == POPLINER_OK)
+        find_layers(m);
     return status;
 }
 
@@ -92,41 +115,13 @@ static popliner_status can_split_all(session *s, group *g, bool *can, popliner_e
 
 /* ---- the same layers ---- */
 
-static bool is_layer(const popliner_chain *chain, size_t unit) {
-    return chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
+static const char *label_of(const member *m, size_t unit) {
+    return m->chain->unit_labels[unit];
 }
 
-static const char *label_of(const popliner_chain *chain, size_t unit) {
-    return chain->unit_labels[unit];
-}
-
-static size_t chain_begin(const popliner_chain *chain) {
-    (void)chain;
-    return 0;
-}
-
-static size_t chain_end(const popliner_chain *chain) {
-    return chain->num_units;
-}
-
-/* Where the layers of a chain begin; its number of units if it has none. */
-static size_t layers_begin(const popliner_chain *chain) {
-    size_t unit = 0;
-    while (unit < chain->num_units && !is_layer(chain, unit))
-        unit++;
-    return unit;
-}
-
-static size_t layers_end(const popliner_chain *chain) {
-    size_t unit = chain->num_units;
-    while (unit > layers_begin(chain) && !is_layer(chain, unit - 1))
-        unit--;
-    return unit;
-}
-
-static bool has_layer(const popliner_chain *chain, const char *label) {
-    for (size_t i = layers_begin(chain); i < layers_end(chain); i++)
-        if (strcmp(label_of(chain, i), label) == 0)
+static bool has_layer(const member *m, const char *label) {
+    for (size_t i = m->layers_begin; i < m->layers_end; i++)
+        if (strcmp(label_of(m, i), label) == 0)
             return true;
     return false;
 }
@@ -134,7 +129,7 @@ static bool has_layer(const popliner_chain *chain, const char *label) {
 /* A layer of one chain that the other lacks, or has elsewhere. */
 static popliner_status fail_layer(const char *label, const member *has, const member *other,
                                   popliner_error *error) {
-    if (!has_layer(other->chain, label))
+    if (!has_layer(other, label))
         return fail_usage(error,
                           "--report: %.200s has no layer %.200s, which %.200s has; reports have "
                           "one split where they have the same layers: see --layer-name-regex, "
@@ -149,17 +144,15 @@ static popliner_status fail_layer(const char *label, const member *has, const me
 
 /* Whether two chains have the same layers. */
 static popliner_status compare_layers(const member *a, const member *b, popliner_error *error) {
-    const size_t end_a = layers_end(a->chain);
-    const size_t end_b = layers_end(b->chain);
-    size_t i = layers_begin(a->chain);
-    size_t k = layers_begin(b->chain);
-    for (; i < end_a || k < end_b; i++, k++) {
-        const char *of_a = i < end_a ? label_of(a->chain, i) : NULL;
-        const char *of_b = k < end_b ? label_of(b->chain, k) : NULL;
+    size_t i = a->layers_begin;
+    size_t k = b->layers_begin;
+    for (; i < a->layers_end || k < b->layers_end; i++, k++) {
+        const char *of_a = i < a->layers_end ? label_of(a, i) : NULL;
+        const char *of_b = k < b->layers_end ? label_of(b, k) : NULL;
         if (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0)
             continue;
         /* of two that are in each other's place, one may be missing altogether */
-        if (of_b != NULL && (of_a == NULL || !has_layer(a->chain, of_b)))
+        if (of_b != NULL && (of_a == NULL || !has_layer(a, of_b)))
             return fail_layer(of_b, b, a, error);
         return fail_layer(of_a, a, b, error);
     }
@@ -175,25 +168,33 @@ static size_t find_unit(const group *g, size_t place, const char *label) {
     return place;
 }
 
+/* The chains have three parts: layers, and what is before and after them. */
+enum { NUM_PARTS = 3 };
+static size_t part_begin(const member *m, int part) {
+    return part == 0   ? 0
+           : part == 1 ? m->layers_begin
+           : part == 2 ? m->layers_end
+                       : m->chain->num_units;
+}
+
 /* Takes the same part of each chain: what is in any of them, and whose it is. */
-static void join_part(group *g, size_t (*begin)(const popliner_chain *),
-                      size_t (*end)(const popliner_chain *)) {
+static void join_part(group *g, int part) {
     const size_t place = g->units.count;
     for (size_t i = 0; i < g->names.count; i++) {
-        const popliner_chain *chain = g->members[i].chain;
-        for (size_t own = begin(chain); own < end(chain); own++) {
-            if (find_unit(g, place, label_of(chain, own)) < g->units.count)
+        const member *m = &g->members[i];
+        for (size_t own = part_begin(m, part); own < part_begin(m, part + 1); own++) {
+            if (find_unit(g, place, label_of(m, own)) < g->units.count)
                 continue;
-            g->units.names[g->units.count] = label_of(chain, own);
-            g->units.counted[g->units.count++] = is_layer(chain, own);
+            g->units.names[g->units.count] = label_of(m, own);
+            g->units.counted[g->units.count++] = is_layer(m->chain, own);
         }
     }
     for (size_t i = 0; i < g->names.count; i++) {
-        const popliner_chain *chain = g->members[i].chain;
+        const member *m = &g->members[i];
         for (size_t unit = place; unit < g->units.count; unit++)
-            g->members[i].units[unit] = SIZE_MAX;
-        for (size_t own = begin(chain); own < end(chain); own++)
-            g->members[i].units[find_unit(g, place, label_of(chain, own))] = own;
+            m->units[unit] = SIZE_MAX;
+        for (size_t own = part_begin(m, part); own < part_begin(m, part + 1); own++)
+            m->units[find_unit(g, place, label_of(m, own))] = own;
     }
 }
 
@@ -211,9 +212,8 @@ static popliner_status join_units(group *g, popliner_error *error) {
     }
     if (!has_memory)
         return fail_memory(error, "the reports");
-    join_part(g, chain_begin, layers_begin);
-    join_part(g, layers_begin, layers_end);
-    join_part(g, layers_end, chain_end);
+    for (int part = 0; part < NUM_PARTS; part++)
+        join_part(g, part);
     return POPLINER_OK;
 }
 
@@ -257,31 +257,17 @@ static popliner_status group_open(group *g, session *s, bool *can, popliner_erro
         return status;
     progress_expects_files(g->names.count);
     g->members = calloc(g->names.count, sizeof *g->members);
-    if (g->members == NULL)
+    g->are_training = calloc(g->names.count, sizeof *g->are_training);
+    g->evaluations = calloc(g->names.count, sizeof(popliner_certificate *));
+    if (g->members == NULL || g->are_training == NULL || g->evaluations == NULL)
         return fail_memory(error, "the reports");
     for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
-        status = open_member(s, &g->names, i, &g->members[i], error);
+        status = open_member(s, g, i, error);
     if (status == POPLINER_OK)
         status = can_split_all(s, g, can, error);
     if (status == POPLINER_OK && *can)
         status = check_members(s, g, error);
     return status == POPLINER_OK && *can ? join_units(g, error) : status;
-}
-
-/* ---- what is asked ---- */
-
-popliner_status reports_choose(session *s, popliner_error *error) {
-    report_names found = {0};
-    if (s->options.reports.count == 0)
-        return POPLINER_OK;
-    popliner_status status = report_names_find(&s->options, &found, error);
-    if (status == POPLINER_OK) {
-        s->report = found.paths[0];
-        found.paths[0] = NULL;
-        s->options.profile = s->report;
-    }
-    report_names_free(&found);
-    return status;
 }
 
 /* ---- what is asked ---- */
@@ -310,7 +296,7 @@ static popliner_status check_cycles(const request *r, const options *o, const gr
 /* Whether stages may need more the further they are from the end, in any report. */
 static bool are_kept(const group *g, const options *o) {
     for (size_t i = 0; options_keep_activations(o) && i < g->names.count; i++)
-        if (g->members[i].is_training)
+        if (g->are_training[i])
             return true;
     return false;
 }
@@ -327,7 +313,7 @@ static void tell_schedule(session *s, const group *g) {
         return;
     }
     for (size_t i = 0; i < g->names.count; i++)
-        if (!g->members[i].is_training)
+        if (!g->are_training[i])
             log_message(&s->log, POPLINER_LEVEL_INFO,
                         "--schedule %s: %s does not train, so nothing is kept there.",
                         o->schedule.text, g->members[i].name);
@@ -476,56 +462,50 @@ static popliner_status solve(session *s, const request *r, const popliner_costs 
 
 /* ---- the split in each ---- */
 
-/* A split: [num_cuts] are the units of the group after its cuts. */
-typedef struct cuts {
-    const size_t *first_units;
-    size_t num_cuts;
-} cuts;
-
-static size_t stage_begin(const cuts *c, size_t stage) {
-    return stage == 0 ? 0 : c->first_units[stage - 1];
+/* Makes room for a split; without units it has one stage. */
+static popliner_status begin_split(group *g, size_t num_stages, popliner_error *error) {
+    g->bounds = calloc(num_stages + 1, sizeof *g->bounds);
+    if (g->bounds == NULL)
+        return fail_memory(error, "the split");
+    g->num_stages = num_stages;
+    g->bounds[num_stages] = g->units.count;
+    return POPLINER_OK;
 }
 
-static size_t stage_last(const group *g, const cuts *c, size_t stage) {
-    return (stage < c->num_cuts ? c->first_units[stage] : g->units.count) - 1;
-}
-
-static popliner_status evaluate_member(const group *g, member *m, const popliner_request *own,
-                                       const cuts *c, popliner_error *error) {
+static popliner_status evaluate_member(group *g, size_t i, const popliner_request *own,
+                                       popliner_error *error) {
+    const member *m = &g->members[i];
     popliner_status status = POPLINER_OK;
-    size_t *first_units = calloc(c->num_cuts + 1, sizeof *first_units);
+    size_t *first_units = calloc(g->num_stages, sizeof *first_units);
     if (first_units == NULL)
         return fail_memory(error, "the split");
-    for (size_t stage = 0; status == POPLINER_OK && stage <= c->num_cuts; stage++) {
+    for (size_t stage = 0; status == POPLINER_OK && stage < g->num_stages; stage++) {
+        const size_t begin = g->bounds[stage];
         size_t first = 0;
         size_t last = 0;
-        if (!group_own_interval(m, stage_begin(c, stage), stage_last(g, c, stage), &first, &last))
+        if (!group_own_interval(m, begin, g->bounds[stage + 1] - 1, &first, &last))
             status = fail_usage(error,
                                 "--report: stage %zu is %.200s alone, which %.200s has not; "
                                 "each report has something in each stage of a split",
-                                stage, g->units.names[stage_begin(c, stage)], m->name);
+                                stage, g->units.names[begin], m->name);
         else if (stage > 0)
             first_units[stage - 1] = first;
     }
     if (status == POPLINER_OK)
-        status = popliner_analysis_evaluate(m->session.analysis, own, first_units, c->num_cuts,
-                                            &m->evaluation, error);
+        status = popliner_analysis_evaluate(m->session.analysis, own, first_units,
+                                            g->num_stages - 1, &g->evaluations[i], error);
     free(first_units);
     return status;
 }
 
-static popliner_status evaluate_all(group *g, const popliner_request *asked, const cuts *c,
+static popliner_status evaluate_all(group *g, const popliner_request *asked,
                                     popliner_error *error) {
     popliner_solver_options limits;
-    const popliner_request own = own_request(asked, c->num_cuts + 1, &limits);
+    const popliner_request own = own_request(asked, g->num_stages, &limits);
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
-        status = evaluate_member(g, &g->members[i], &own, c, error);
+        status = evaluate_member(g, i, &own, error);
     return status;
-}
-
-static const popliner_plan *own_summary(const member *m) {
-    return m->evaluation->plan;
 }
 
 /* Checks that the stages of the split that was found need what the split was chosen for. */
@@ -535,7 +515,7 @@ static popliner_status check_peaks(const group *g, const popliner_plan *plan,
         const uint64_t wanted = plan->stages[stage].peak_bytes;
         uint64_t largest = 0;
         for (size_t i = 0; i < g->names.count; i++) {
-            const uint64_t own = own_summary(&g->members[i])->stages[stage].peak_bytes;
+            const uint64_t own = g->evaluations[i]->plan->stages[stage].peak_bytes;
             largest = own > largest ? own : largest;
         }
         if (largest != wanted)
@@ -548,98 +528,50 @@ static popliner_status check_peaks(const group *g, const popliner_plan *plan,
 
 /* ---- telling ---- */
 
-static popliner_status make_together(session *s, const void *of, popliner_format format,
-                                     char **text, popliner_error *error) {
-    const bool is_screen = format == POPLINER_FORMAT_TEXT;
-    const popliner_together *together = of;
-    popliner_status status =
-        popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
-    if (status != POPLINER_OK || !is_screen)
-        return status;
-    char headline[160] = "No split of all reports was found.";
-    popliner_verdict worst = POPLINER_FITS;
-    bool lacks_schedule = false;
-    for (size_t i = 0; i < together->num_reports; i++) {
-        if (together->num_stages > 0 && hints_worst_verdict(together->evaluations[i]) > worst)
-            worst = hints_worst_verdict(together->evaluations[i]);
-        lacks_schedule = lacks_schedule || (together->are_training[i] && screen_lacks_schedule(s));
-    }
-    if (together->num_stages > 0) {
-        snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s%s.",
-                 popliner_name_of(POPLINER_NAMED_VERDICT, worst),
-                 worst <= POPLINER_FITS_LIKELY ? "each" : "one or more", together->num_reports,
-                 together->num_stages, together->num_stages == 1 ? "" : "s",
-                 lacks_schedule ? ", if nothing is kept for the backward passes" : "");
-        headline[0] = (char)(headline[0] - 'a' + 'A');
-    }
-    return screen_table(s, headline, SIZE_MAX, text, error);
-}
-
-/* Prints the split; `c` is NULL if there is none. */
-static popliner_status print(session *s, const group *g, const cuts *c,
-                             const popliner_certificate *answer, popliner_error *error) {
-    const size_t num_stages = c == NULL ? 0 : c->num_cuts + 1;
-    const size_t count = g->names.count;
-    const popliner_certificate **evaluations = calloc(count, sizeof *evaluations);
-    bool *are_training = calloc(count, sizeof *are_training);
-    const char **first_units = calloc(num_stages + 1, sizeof *first_units);
-    const char **last_units = calloc(num_stages + 1, sizeof *last_units);
+/* Prints the split. */
+static popliner_status print(session *s, const group *g, const popliner_certificate *answer,
+                             popliner_error *error) {
+    const char **first_units = calloc(g->num_stages + 1, sizeof *first_units);
+    const char **last_units = calloc(g->num_stages + 1, sizeof *last_units);
     popliner_together together = POPLINER_TOGETHER_INIT;
     popliner_status status =
-        evaluations == NULL || are_training == NULL || first_units == NULL || last_units == NULL
-            ? fail_memory(error, "the reports")
-            : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        evaluations[i] = g->members[i].evaluation;
-        are_training[i] = g->members[i].is_training;
-    }
-    for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; stage++) {
-        first_units[stage] = g->units.names[stage_begin(c, stage)];
-        last_units[stage] = g->units.names[stage_last(g, c, stage)];
+        first_units == NULL || last_units == NULL ? fail_memory(error, "the reports") : POPLINER_OK;
+    for (size_t stage = 0; status == POPLINER_OK && stage < g->num_stages; stage++) {
+        first_units[stage] = g->units.names[g->bounds[stage]];
+        last_units[stage] = g->units.names[g->bounds[stage + 1] - 1];
     }
     together.names = (const char *const *)g->names.names;
-    together.are_training = are_training;
-    together.evaluations = evaluations;
-    together.num_reports = count;
+    together.are_training = g->are_training;
+    together.evaluations = (const popliner_certificate *const *)g->evaluations;
+    together.num_reports = g->names.count;
     together.first_units = first_units;
     together.last_units = last_units;
-    together.num_stages = num_stages;
+    together.num_stages = g->num_stages;
     together.answer = answer;
-    for (size_t i = 0; status == POPLINER_OK && num_stages > 0 && i < count; i++)
+    for (size_t i = 0; g->num_stages > 0 && i < g->names.count; i++)
         s->failed_softly =
-            s->failed_softly || hints_worst_verdict(evaluations[i]) == POPLINER_FITS_UNKNOWN;
+            s->failed_softly || answer_worst_verdict(g->evaluations[i]) == POPLINER_FITS_UNKNOWN;
     if (status == POPLINER_OK)
         status = outputs_of_answer(s,
                                    &(material){.action = s->options.solve ? SOLVE : EVALUATE,
-                                               .report = {make_together, &together}},
+                                               .report = {screen_together, &together}},
                                    error);
-    free(evaluations);
-    free(are_training);
     free(first_units);
     free(last_units);
     return status;
 }
 
-/* Measures the split that was found in each report, and prints it. */
-static popliner_status print_plan(session *s, group *g, const request *r,
-                                  const popliner_certificate *answer, popliner_error *error) {
-    const popliner_plan *plan = answer->plan;
-    const size_t num_stages = plan->num_stages;
-    if (num_stages == 0)
-        return print(s, g, NULL, answer, error);
-    size_t *first_units = calloc(num_stages, sizeof *first_units);
-    if (first_units == NULL)
-        return fail_memory(error, "the split");
-    for (size_t i = 1; i < num_stages; i++)
-        first_units[i - 1] = plan->stages[i].first_unit;
-    const cuts c = {first_units, num_stages - 1};
-    popliner_status status = evaluate_all(g, &r->asked, &c, error);
+/* Measures the split that was found in each report. */
+static popliner_status evaluate_plan(group *g, const request *r, const popliner_plan *plan,
+                                     popliner_error *error) {
+    if (plan->num_stages == 0)
+        return POPLINER_OK;
+    popliner_status status = begin_split(g, plan->num_stages, error);
+    for (size_t i = 1; status == POPLINER_OK && i < plan->num_stages; i++)
+        g->bounds[i] = plan->stages[i].first_unit;
     if (status == POPLINER_OK)
-        status = check_peaks(g, plan, error);
-    if (status == POPLINER_OK)
-        status = print(s, g, &c, answer, error);
-    free(first_units);
-    return status;
+        status = evaluate_all(g, &r->asked, error);
+    return status == POPLINER_OK ? check_peaks(g, plan, error) : status;
 }
 
 /* ---- both actions ---- */
@@ -672,7 +604,9 @@ static popliner_status solve_together(session *s, group *g, popliner_error *erro
     if (status == POPLINER_OK)
         status = answer_tell(s, &r, answer, costs, error);
     if (status == POPLINER_OK)
-        status = print_plan(s, g, &r, answer, error);
+        status = evaluate_plan(g, &r, answer->plan, error);
+    if (status == POPLINER_OK)
+        status = print(s, g, answer, error);
     popliner_certificate_free(answer);
     popliner_costs_free(costs);
     request_free(&r);
@@ -682,16 +616,19 @@ static popliner_status solve_together(session *s, group *g, popliner_error *erro
 static popliner_status evaluate_together(session *s, group *g, popliner_error *error) {
     given_split split = {0};
     popliner_status status = split_take(&g->members[g->tightest].session, &g->units, &split, error);
-    const cuts c = {split.first_units, split.num_cuts};
+    if (status == POPLINER_OK)
+        status = begin_split(g, split.num_cuts + 1, error);
+    for (size_t i = 0; status == POPLINER_OK && i < split.num_cuts; i++)
+        g->bounds[i + 1] = split.first_units[i];
     if (status == POPLINER_OK) {
         tell_schedule(s, g);
-        status = evaluate_all(g, &split.request.asked, &c, error);
+        status = evaluate_all(g, &split.request.asked, error);
     }
     for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
         s->failed_softly =
-            s->failed_softly || own_summary(&g->members[i])->status == POPLINER_PLAN_INFEASIBLE;
+            s->failed_softly || g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE;
     if (status == POPLINER_OK)
-        status = print(s, g, &c, NULL, error);
+        status = print(s, g, NULL, error);
     split_free(&split);
     return status;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/hints.h"
 #include "command/progress.h"
 #include "command/values.h"
 #include "popliner/utilities.h"
@@ -152,7 +151,7 @@ static const struct {
      ", without gaps."},
 };
 
-enum { SHARE_SIZE = WORDS_NUMBER_SIZE + 40 };
+enum { SHARE_SIZE = GROUPED_SIZE + 40 };
 
 typedef struct row {
     const char *text; /* with its line end */
@@ -220,9 +219,7 @@ static bool sort(char **table, size_t place) {
 static void write_share(const session *s, uint64_t value, char text[SHARE_SIZE]) {
     const uint64_t asked = s->options.mem_per_tile.all.bytes;
     const uint64_t limit = asked > 0 ? asked : session_profile(s).bytes_per_tile;
-    char limit_text[WORDS_NUMBER_SIZE];
-    words_number(limit_text, limit);
-    snprintf(text, SHARE_SIZE, " of %s bytes (%.0f %%)", limit_text,
+    snprintf(text, SHARE_SIZE, " of %s bytes (%.0f %%)", grouped(limit).text,
              limit == 0 ? 0 : 100 * (double)value / (double)limit);
 }
 
@@ -234,16 +231,15 @@ static void write_headline(const session *s, size_t i, const char *table, char *
         rankings[i].kind == NULL ? SIZE_MAX : place_of(table, rankings[i].kind);
     const char *kind = kind_place == SIZE_MAX ? "" : field_at(first, kind_place);
     const uint64_t value = strtoull(field_at(first, place_of(table, rankings[i].by)), NULL, 10);
-    char bytes[WORDS_NUMBER_SIZE];
     char share[SHARE_SIZE] = " bytes";
-    words_number(bytes, value);
     if (rankings[i].has_limit)
         write_share(s, value, share);
     snprintf(text, size, "%s%.*s %s %s%s%s",
              rankings[i].kind == NULL         ? "Tile "
              : strncmp(kind, "layer", 5) == 0 ? "Layer "
                                               : "",
-             (int)strcspn(name, "\t\n"), name, rankings[i].words, bytes, share, rankings[i].after);
+             (int)strcspn(name, "\t\n"), name, rankings[i].words, grouped(value).text, share,
+             rankings[i].after);
 }
 
 popliner_status screen_section(session *s, popliner_section section, char **text,
@@ -263,4 +259,31 @@ popliner_status screen_section(session *s, popliner_section section, char **text
     }
     write_headline(s, i, *text, headline, sizeof headline);
     return screen_table(s, headline, 0, text, error);
+}
+
+popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
+                                popliner_error *error) {
+    const bool is_screen = format == POPLINER_FORMAT_TEXT;
+    const popliner_together *together = of;
+    popliner_status status =
+        popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
+    if (status != POPLINER_OK || !is_screen)
+        return status;
+    char headline[160] = "No split of all reports was found.";
+    popliner_verdict worst = POPLINER_FITS;
+    bool lacks_schedule = false;
+    for (size_t i = 0; i < together->num_reports; i++) {
+        if (together->num_stages > 0 && answer_worst_verdict(together->evaluations[i]) > worst)
+            worst = answer_worst_verdict(together->evaluations[i]);
+        lacks_schedule = lacks_schedule || (together->are_training[i] && screen_lacks_schedule(s));
+    }
+    if (together->num_stages > 0) {
+        snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s%s.",
+                 popliner_name_of(POPLINER_NAMED_VERDICT, worst),
+                 worst <= POPLINER_FITS_LIKELY ? "each" : "one or more", together->num_reports,
+                 together->num_stages, together->num_stages == 1 ? "" : "s",
+                 lacks_schedule ? ", if nothing is kept for the backward passes" : "");
+        headline[0] = (char)(headline[0] - 'a' + 'A');
+    }
+    return screen_table(s, headline, SIZE_MAX, text, error);
 }

@@ -508,3 +508,17 @@ popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error 
                     (unsigned long long)(memory - *limit_bytes), (unsigned long long)memory);
     return status;
 }
+
+popliner_status session_choose_report(session *s, popliner_error *error) {
+    report_names found = {0};
+    if (s->options.reports.count == 0)
+        return POPLINER_OK;
+    popliner_status status = report_names_find(&s->options, &found, error);
+    if (status == POPLINER_OK) {
+        s->report = found.paths[0];
+        found.paths[0] = NULL;
+        s->options.profile = s->report;
+    }
+    report_names_free(&found);
+    return status;
+}

@@ -119,4 +119,8 @@ popliner_status session_print_bytes(char *text, popliner_error *error);
 /* Whether all that was printed has arrived. */
 popliner_status session_finish_printing(popliner_error *error);
 
+/* Makes the report that --report names, if it was given, the profile of the session. Errors: INPUT,
+ * USAGE, MEMORY. */
+popliner_status session_choose_report(session *s, popliner_error *error);
+
 #endif

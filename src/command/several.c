@@ -34,15 +34,9 @@ static uint64_t limit_at(session *s, const popliner_sweep *sweep, size_t i) {
 
 /* The texts of a row before its memory. */
 typedef struct row_texts {
-    char value[WORDS_NUMBER_SIZE];
-    char used[WORDS_NUMBER_SIZE];
+    grouped_number value;
+    grouped_number used;
 } row_texts;
-
-/* Writes how many IPUs a split uses; NULL: there is no split. */
-static const char *write_used(const popliner_plan *plan, char text[WORDS_NUMBER_SIZE]) {
-    words_number(text, plan->num_ipus);
-    return plan->num_stages == 0 ? NULL : text;
-}
 
 /* Shows the splits of a sweep or a front. */
 static popliner_status show_splits(session *s, const several *own, const char *headline,
@@ -58,11 +52,12 @@ static popliner_status show_splits(session *s, const several *own, const char *h
         texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         if (sweep != NULL) {
-            words_number(texts[i].value, sweep->values[i]);
-            rows[i].cells[0] = texts[i].value;
+            texts[i].value = grouped(sweep->values[i]);
+            rows[i].cells[0] = texts[i].value.text;
             rows[i].limit_bytes = limit_at(s, sweep, i);
         }
-        rows[i].cells[used] = has_used ? write_used(plans[i], texts[i].used) : NULL;
+        texts[i].used = grouped(plans[i]->num_ipus);
+        rows[i].cells[used] = has_used && plans[i]->num_stages > 0 ? texts[i].used.text : NULL;
         rows[i].plan = plans[i];
         status = screen_verdict(s, own->r, 0, &rows[i], i, error);
         if (plans[i]->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)

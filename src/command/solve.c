@@ -267,19 +267,18 @@ static cost_facts facts_of(const popliner_costs_file *info) {
 }
 
 static void add_facts_for_people(const cost_facts *f, growing_text *text) {
-    char need[WORDS_NUMBER_SIZE];
-    char limit[WORDS_NUMBER_SIZE];
     char line[300];
     const bool is_possible = f->whole_bytes != POPLINER_PEAK_FORBIDDEN;
-    words_number(need, f->whole_bytes);
-    words_number(limit, f->limit_bytes);
+    const grouped_number need = grouped(f->whole_bytes);
     if (!is_possible)
         text_add(text, "Does not fit on one device: the costs allow no such stage.\n");
     else if (f->limit_bytes == 0)
-        snprintf(line, sizeof line, "All units together need %s bytes; there is no limit.\n", need);
+        snprintf(line, sizeof line, "All units together need %s bytes; there is no limit.\n",
+                 need.text);
     else
         snprintf(line, sizeof line, "%s on one device: all units together need %s of %s bytes.\n",
-                 f->whole_bytes <= f->limit_bytes ? "Fits" : "Does not fit", need, limit);
+                 f->whole_bytes <= f->limit_bytes ? "Fits" : "Does not fit", need.text,
+                 grouped(f->limit_bytes).text);
     text_add(text, is_possible ? line : "");
     snprintf(line, sizeof line, "\nUnits       %zu", f->num_units);
     text_add(text, line);

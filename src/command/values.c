@@ -204,14 +204,15 @@ size_t range_count(const value_range *range) {
     return steps < MAX_ROWS ? (size_t)steps + 1 : SIZE_MAX;
 }
 
-void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number) {
+grouped_number grouped(uint64_t number) {
+    grouped_number result = {""};
     char digits[24];
     const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
     size_t at = 0;
     for (int i = 0; i < length; i++) {
         if (i > 0 && (length - i) % 3 == 0)
-            result[at++] = ',';
-        result[at++] = digits[i];
+            result.text[at++] = ',';
+        result.text[at++] = digits[i];
     }
-    result[at] = '\0';
+    return result;
 }

@@ -103,8 +103,11 @@ const char *range_take(const char *text, bool of_ipus, value_range *range);
 enum { MAX_ROWS = 10000 };
 size_t range_count(const value_range *range);
 
-/* Writes "512,308". */
-enum { WORDS_NUMBER_SIZE = 28 };
-void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number);
+/* "512,308" */
+enum { GROUPED_SIZE = 28 };
+typedef struct grouped_number {
+    char text[GROUPED_SIZE];
+} grouped_number;
+grouped_number grouped(uint64_t number);
 
 #endif
