@@ -13,6 +13,158 @@
 #include "popliner/report.h"
 #include "popliner/screen.h"
 
+/* ---- the split ---- */
+
+/* Refuses a split that has another number of stages than there are IPUs for. */
+static popliner_status check_num_stages(const options *o, const request *r, size_t num_stages,
+                                        popliner_error *error) {
+    if (r->solver.num_mapped_stages > 0 && r->solver.num_mapped_stages != num_stages)
+        return fail_usage(error, "--evaluate %s: has %zu stages, but %s%s%s has %zu", o->evaluate,
+                          num_stages, options_map_name(o), o->device_map.text == NULL ? "" : " ",
+                          o->device_map.text == NULL ? "" : o->device_map.text,
+                          r->solver.num_mapped_stages);
+    const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
+    const bool is_of_total = o->total_ipus > 0 && o->total_ipus - 1 < o->num_ipus.number - 1;
+    const size_t num_ipus = is_of_total ? o->total_ipus : o->num_ipus.number;
+    if ((options_map_name(o) == NULL || o->device_map.is_replicated) && num_ipus > 0 &&
+        num_stages > chunks * num_ipus)
+        return fail_usage(error, "--evaluate %s: has %zu stages, more than --%s-ipus %zu",
+                          o->evaluate, num_stages, is_of_total ? "total" : "num", num_ipus);
+    size_t known =
+        o->schedule.copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
+    if (num_stages > known && r->asked.copies.rule == POPLINER_COPIES_LIST)
+        return fail_usage(error, "--schedule %s: is for %zu stages, but --evaluate %s has %zu",
+                          o->schedule.text, known, o->evaluate, num_stages);
+    return POPLINER_OK;
+}
+
+/* Finds the units after the cuts of a split that is given by the last layers of all stages but the
+ * last. */
+static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
+                                   size_t *num_cuts, popliner_error *error) {
+    *num_cuts = 0;
+    *first_units = calloc(r->num_units, sizeof **first_units);
+    if (*first_units == NULL)
+        return fail_memory(error, "the split");
+    size_t next_unit = 0;
+    bool is_whole = strcmp(split, "whole") == 0 && request_find_unit(r, "whole", 5) == SIZE_MAX;
+    const char *sign = split[value_span(split, "|")] == '|' ? "|" : ",";
+    for (const char *name = is_whole ? NULL : split; name != NULL;) {
+        const size_t length = value_span(name, sign);
+        const size_t unit = request_find_unit(r, name, length);
+        if (unit == SIZE_MAX)
+            return request_no_unit(r, "evaluate", split, name, length, error);
+        if (unit < next_unit || unit + 1 == r->num_units)
+            return fail_usage(error, "--evaluate %s: nothing is left for a stage %s layer %.*s",
+                              split, unit < next_unit ? "that ends with" : "after", (int)length,
+                              name);
+        next_unit = unit + 1;
+        (*first_units)[(*num_cuts)++] = next_unit;
+        name = name[length] == '\0' ? NULL : name + length + 1;
+    }
+    return POPLINER_OK;
+}
+
+/* Makes the ways of recomputing of each stage, if they were given: an array to be freed, else NULL.
+ * The option was checked. */
+static popliner_status parse_recomputes(const options *o, request *r, size_t num_stages,
+                                        popliner_recompute **recomputes, popliner_error *error) {
+    size_t count = 1;
+    *recomputes = NULL;
+    if (o->recompute.each == NULL)
+        return POPLINER_OK;
+    for (const char *c = o->recompute.each; *c != '\0'; c++)
+        count += *c == ',';
+    if (count != num_stages)
+        return fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
+                          o->recompute.each, count, o->evaluate, num_stages);
+    *recomputes = calloc(count, sizeof **recomputes);
+    if (*recomputes == NULL)
+        return fail_memory(error, "the split");
+    const char *name = o->recompute.each;
+    for (size_t i = 0; i < count; i++) {
+        (*recomputes)[i] = *name == 'n'   ? POPLINER_RECOMPUTE_NONE
+                           : *name == 's' ? POPLINER_RECOMPUTE_STANDARD
+                                          : POPLINER_RECOMPUTE_FULL;
+        name += strcspn(name, ",") + 1;
+    }
+    r->asked.stage_recomputes = *recomputes;
+    r->asked.num_stage_recomputes = count;
+    return POPLINER_OK;
+}
+
+popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
+                          popliner_error *error) {
+    size_t *first_units = NULL;
+    size_t num_cuts = 0;
+    const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
+    popliner_status status = POPLINER_OK;
+    /* of traffic that takes no time all orders are nearly equal, so there it is by number */
+    if (file->unit_order != NULL && file->cuts_per_unit > 1)
+        return fail_usage(error,
+                          "--evaluate %s: the nodes of this graph have several orders, and which "
+                          "one is cut depends on the best split; give its stages as a table of "
+                          "layers",
+                          o->evaluate);
+    status = parse_split(r, o->evaluate, &first_units, &num_cuts, error);
+    if (status == POPLINER_OK)
+        status = check_num_stages(o, r, num_cuts + 1, error);
+    const size_t num_stages = num_cuts + 1;
+    if (status == POPLINER_OK && num_stages % chunks != 0)
+        status = fail_usage(error,
+                            "--evaluate %s: has %zu stages, but --device-map %s has %zu on "
+                            "each device",
+                            o->evaluate, num_stages, o->device_map.text, chunks);
+    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && o->num_ipus.number == 0 &&
+        file->num_ipus > 0 && num_stages / chunks > file->num_ipus)
+        status = fail_usage(error,
+                            "--evaluate %s: has %zu stages, more than the %zu devices of the "
+                            "costs; give --num-ipus",
+                            o->evaluate, num_stages, file->num_ipus);
+    for (size_t unit = 1; status == POPLINER_OK && unit < r->num_units; unit++)
+        r->cut_rules[unit] = POPLINER_CUT_FORBIDDEN;
+    for (size_t i = 0; status == POPLINER_OK && i < num_cuts; i++)
+        r->cut_rules[first_units[i]] = POPLINER_CUT_REQUIRED;
+    if (!o->device_map.is_replicated)
+        r->solver.num_ipus = num_stages / chunks;
+    r->solver.min_units = r->solver.max_units = 0;
+    free(first_units);
+    return status;
+}
+
+void split_free(given_split *split) {
+    request_free(&split->request);
+    free(split->first_units);
+    free(split->recomputes);
+}
+
+popliner_status split_take(session *s, const unit_list *units, given_split *split,
+                           popliner_error *error) {
+    request *r = &split->request;
+    const popliner_chain *chain = NULL;
+    uint64_t limit_bytes = 0;
+    popliner_status status = session_limit(s, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    r->solver.method = POPLINER_METHOD_AUTO; /* also with --solve */
+    if (status == POPLINER_OK && units != NULL)
+        status = request_name_list(r, units, error);
+    if (status == POPLINER_OK && units == NULL)
+        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
+    if (status == POPLINER_OK && units == NULL)
+        status = request_name_chain(r, chain, error);
+    if (status == POPLINER_OK)
+        status = parse_split(r, s->options.evaluate, &split->first_units, &split->num_cuts, error);
+    if (status == POPLINER_OK)
+        status = check_num_stages(&s->options, r, split->num_cuts + 1, error);
+    if (status == POPLINER_OK)
+        status = parse_recomputes(&s->options, r, split->num_cuts + 1, &split->recomputes, error);
+    /* of the solver's options the limits alone are meant for a given split */
+    r->solver.num_ipus = split->num_cuts + 1;
+    r->asked.copies.num_stages = split->num_cuts + 1;
+    return status == POPLINER_OK ? request_set_limits(r, s, limit_bytes, NULL, error) : status;
+}
+
 /* ---- a pipeline that was compiled ---- */
 
 /* The reports of a pipeline. Zero-initialise; free with free_reports. */
@@ -236,7 +388,7 @@ popliner_status read_calibration(session *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* ---- the split ---- */
+/* ---- its answer ---- */
 
 static popliner_status measure_split(session *s, const given_split *split,
                                      popliner_certificate **certificate, popliner_error *error) {
