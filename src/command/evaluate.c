@@ -8,6 +8,7 @@
 #include "command/commands.h"
 #include "command/outputs.h"
 #include "command/progress.h"
+#include "command/run_files.h"
 #include "command/screen.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
@@ -169,18 +170,15 @@ popliner_status split_take(session *s, const unit_list *units, given_split *spli
 
 /* The reports of a pipeline. Zero-initialise; free with free_reports. */
 typedef struct reports {
-    char **directories; /* of one IPU each, in order; none where one report is of all */
-    size_t num_directories;
+    report_names alone;       /* of one IPU each, in order; none where one report is of all */
     popliner_analysis **ipus; /* [num_ipus] */
     size_t num_ipus;
 } reports;
 
 static void free_reports(reports *r) {
-    for (size_t i = 0; i < r->num_directories; i++)
-        free(r->directories[i]);
     for (size_t i = 0; r->ipus != NULL && i < r->num_ipus; i++)
         popliner_analysis_free(r->ipus[i]);
-    free(r->directories);
+    report_names_free(&r->alone);
     free(r->ipus);
     *r = (reports){0};
 }
@@ -219,19 +217,11 @@ static popliner_status list_directories(const char *path, reports *r, popliner_e
     size_t count = 0;
     while (all[count] != NULL)
         count++;
-    r->directories = calloc(count + 1, sizeof *r->directories);
-    if (r->directories == NULL)
-        status = fail_memory(error, "the reports");
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        char *report = all[i][0] == '.' ? NULL : path_join(path, all[i]);
-        if (report != NULL)
-            r->directories[r->num_directories++] = report;
-        else if (all[i][0] != '.')
-            status = fail_memory(error, "the reports");
-    }
+    qsort(all, count, sizeof *all, compare_names);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+        if (all[i][0] != '.')
+            status = report_names_add(&r->alone, path, all[i], error);
     free(all);
-    if (r->num_directories > 0)
-        qsort(r->directories, r->num_directories, sizeof *r->directories, compare_names);
     return status;
 }
 
@@ -248,7 +238,7 @@ static popliner_status find_reports(const char *path, reports *r, popliner_error
         return status;
     }
     status = list_directories(path, r, error);
-    if (status == POPLINER_OK && r->num_directories == 0)
+    if (status == POPLINER_OK && r->alone.count == 0)
         status = fail(error, POPLINER_ERROR_INPUT,
                       "--compiled %s: neither a report (%s), nor a directory with one for "
                       "each IPU, like 0/profile.pop, 1/profile.pop",
@@ -267,8 +257,8 @@ static popliner_status fail_number(const session *s, size_t num_stages, size_t n
 static popliner_status find_ipus(const session *s, reports *r, size_t num_stages,
                                  popliner_error *error) {
     popliner_status status = find_reports(s->options.compiled, r, error);
-    if (status == POPLINER_OK && r->num_directories > 0 && r->num_directories != num_stages)
-        status = fail_number(s, num_stages, r->num_directories, error);
+    if (status == POPLINER_OK && r->alone.count > 0 && r->alone.count != num_stages)
+        status = fail_number(s, num_stages, r->alone.count, error);
     return status;
 }
 
@@ -295,8 +285,8 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
     how.max_memory_bytes = s->options.max_memory_bytes;
     how.should_stop = limits_are_over;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        bool is_alone = r->num_directories > 0;
-        const char *path = is_alone ? r->directories[i] : s->options.compiled;
+        bool is_alone = r->alone.count > 0;
+        const char *path = is_alone ? r->alone.paths[i] : s->options.compiled;
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         how.ipu = is_alone ? 0 : i;
         s->log.about = path;

@@ -36,9 +36,8 @@ void report_names_free(report_names *names) {
     *names = (report_names){0};
 }
 
-/* Adds a report of a directory. */
-static popliner_status add_name(report_names *r, const char *directory, const char *name,
-                                popliner_error *error) {
+popliner_status report_names_add(report_names *r, const char *directory, const char *name,
+                                 popliner_error *error) {
     char **names = realloc(r->names, (r->count + 1) * sizeof *names);
     r->names = names == NULL ? r->names : names;
     char **paths = realloc(r->paths, (r->count + 1) * sizeof *paths);
@@ -105,10 +104,10 @@ static popliner_status take(const options *o, char *const *all, report_names *fo
     const bool takes_all = options_are_together(o) && o->reports.count == 1;
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && takes_all && all[i] != NULL; i++)
-        status = add_name(found, o->profile, all[i], error);
+        status = report_names_add(found, o->profile, all[i], error);
     for (size_t i = 0; status == POPLINER_OK && !takes_all && i < o->reports.count; i++)
         status = has_report(all, o->reports.texts[i])
-                     ? add_name(found, o->profile, o->reports.texts[i], error)
+                     ? report_names_add(found, o->profile, o->reports.texts[i], error)
                      : fail_unknown(o, o->reports.texts[i], all, error);
     return status;
 }

@@ -21,6 +21,10 @@ typedef struct report_names {
  * that none of them has, MEMORY. */
 popliner_status report_names_find(const options *o, report_names *found, popliner_error *error);
 
+/* Adds a report of a directory. Errors: MEMORY. */
+popliner_status report_names_add(report_names *r, const char *directory, const char *name,
+                                 popliner_error *error);
+
 void report_names_free(report_names *names);
 
 /* Whether a directory has reports, but is none itself. */

@@ -119,8 +119,28 @@ static void note_lacking(pl_emission *e, const char *list) {
                      e->names.modules);
 }
 
-popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
+static void add_stage_of(const char *module, size_t stage, pl_text *text) {
+    pl_text_add(text, "    ");
+    pl_emit_quote(text, module);
+    pl_text_format(text, ": %zu,\n", stage);
+}
+
+/* Appends the stage of each module, a line each. */
+static void add_stages_of_modules(const pl_emission *e, pl_text *text) {
     const popliner_emit_options *o = &e->options;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        add_stage_of(o->head_modules[i], 0, text);
+    for (size_t i = 0; i < e->num_stages; i++)
+        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
+            pl_text_add(text, "    ");
+            pl_emit_layer(e, text, e->stages[i].first_layer + k);
+            pl_text_format(text, ": %zu,\n", i);
+        }
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
+}
+
+popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
     popliner_status status = check_beginnings(e, error);
     if (status != POPLINER_OK)
         return status;
@@ -130,24 +150,7 @@ popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error
         add_first_module(e, i, text);
     }
     pl_text_add(text, "]\ndevice_map = {\n");
-    for (size_t i = 0; i < o->num_head_modules; i++) {
-        pl_text_add(text, "    ");
-        pl_emit_quote(text, o->head_modules[i]);
-        pl_text_format(text, ": %zu,\n", e->stages[0].ipu);
-    }
-    for (size_t i = 0; i < e->num_stages; i++) {
-        const pl_emit_stage *stage = &e->stages[i];
-        for (size_t k = 0; k < stage->num_layers; k++) {
-            pl_text_add(text, "    ");
-            pl_emit_layer(e, text, stage->first_layer + k);
-            pl_text_format(text, ": %zu,\n", stage->ipu);
-        }
-    }
-    for (size_t i = 0; i < o->num_tail_modules; i++) {
-        pl_text_add(text, "    ");
-        pl_emit_quote(text, o->tail_modules[i]);
-        pl_text_format(text, ": %zu,\n", e->stages[e->num_stages - 1].ipu);
-    }
+    add_stages_of_modules(e, text); /* stage k is on IPU k */
     pl_text_add(text, "}\n");
     note_lacking(e, "device_map");
     return POPLINER_OK;
@@ -249,27 +252,6 @@ popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *err
                         "\"output\" would drop the head silently.");
     note_schedule(e);
     return POPLINER_OK;
-}
-
-static void add_stage_of(const char *module, size_t stage, pl_text *text) {
-    pl_text_add(text, "    ");
-    pl_emit_quote(text, module);
-    pl_text_format(text, ": %zu,\n", stage);
-}
-
-/* Appends the stage of each module, a line each. */
-static void add_stages_of_modules(const pl_emission *e, pl_text *text) {
-    const popliner_emit_options *o = &e->options;
-    for (size_t i = 0; i < o->num_head_modules; i++)
-        add_stage_of(o->head_modules[i], 0, text);
-    for (size_t i = 0; i < e->num_stages; i++)
-        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
-            pl_text_add(text, "    ");
-            pl_emit_layer(e, text, e->stages[i].first_layer + k);
-            pl_text_format(text, ": %zu,\n", i);
-        }
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
 }
 
 /* The module next to the list of layers that all stages of a Hugging Face model need. */
