@@ -348,24 +348,16 @@ static void log_messages(session *s, const popliner_certificate *certificate) {
 
 static popliner_status say_warnings(const session *s, popliner_certificate *certificate,
                                     popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    char *copy = s->warnings == NULL ? NULL : calloc(strlen(s->warnings) + 1, 1);
-    if (s->warnings == NULL && !s->lacks_warnings)
-        return POPLINER_OK;
-    if (copy == NULL || s->lacks_warnings) {
-        free(copy);
-        copy = NULL;
+    popliner_status status = s->lacks_warnings ? fail_memory(error, "the log") : POPLINER_OK;
+    for (const char *line = s->warnings; status == POPLINER_OK && line != NULL && *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        char *own = strndup(line, length);
+        status = own == NULL ? fail_memory(error, "the log")
+                             : popliner_certificate_add_message(certificate, POPLINER_LEVEL_WARNING,
+                                                                own, error);
+        free(own);
+        line += length + 1;
     }
-    if (copy == NULL)
-        return fail_memory(error, "the log");
-    strcpy(copy, s->warnings);
-    for (char *line = copy; status == POPLINER_OK && *line != '\0';) {
-        char *end = strchr(line, '\n');
-        *end = '\0';
-        status = popliner_certificate_add_message(certificate, POPLINER_LEVEL_WARNING, line, error);
-        line = end + 1;
-    }
-    free(copy);
     return status;
 }
 
