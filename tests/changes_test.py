@@ -250,7 +250,8 @@ def check_pair(popliner, before, now, options=(), solving=()):
     check((document["before"]["name"], document["now"]["name"]) ==
           (os.path.basename(before[0]), os.path.basename(now[0])), where)
     check_stages(popliner, document, before, now, options, solving)
-    check_text(command, expected, deciding, settings)
+    check_text(command, expected, deciding, settings,
+               [os.path.basename(side[0]) for side in (before, now)])
     check_bounds(command, expected, solving, where)
     return deciding
 
@@ -358,7 +359,7 @@ def check_bounds(command, expected, solving, where):
         (1 if plain_status == 1 or any(over for *_, over in found) else 0,))
 
 
-def check_text(command, expected, deciding, settings):
+def check_text(command, expected, deciding, settings, names):
     """Text has the numbers of the rows that it shows: the one that decides, then the largest."""
     text, _ = run([*command, "--color", "never"], (0, 1), COLUMNS="100", LC_ALL="C.UTF-8")
     check(text == run([*command, "--format", "text"], (0, 1), COLUMNS="100", LC_ALL="C.UTF-8")[0],
@@ -385,6 +386,17 @@ def check_text(command, expected, deciding, settings):
         check(row["only"] is None or line.endswith(f", only {row['only']}"), f"{row}\n{text}")
     more = f"\u2026 {len(rows) - 20} more: --output comparison\n"
     check((more in text) == (len(rows) > 20), text)
+    facts = " ".join(text.split())
+    for side, name in zip(("Before", "Now"), names):
+        check(not changed or f" {side} {plain(name)}" in facts, text)
+    for quantity, words in (("cycles", "cycles of all layers"),
+                            ("total_bytes", "bytes in use on all tiles"),
+                            ("layout_gap_bytes", "bytes that the layout leaves unused at most")):
+        row = next((row for row in changed if row["what"] == "device" and
+                    row["quantity"] == quantity and row["only"] is None and
+                    None not in (row["before"], row["now"])), None)
+        check((row is not None) == (f" {words}, before " in facts), text)
+        check(row is None or f"{row['now']:,} {words}, before {row['before']:,}" in facts, text)
 
 
 # ---- growth ----

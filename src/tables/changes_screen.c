@@ -187,6 +187,49 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
 
 /* ---- what else is different ---- */
 
+static void write_sides(const pl_changes *c, pl_layout *layout) {
+    static const char *const labels[PL_NUM_SIDES] = {[PL_BEFORE] = "Before", [PL_NOW] = "Now"};
+    for (int side = 0; side < PL_NUM_SIDES; side++) {
+        const pl_compared_side *s = &c->sides[side];
+        pl_text text = {0};
+        pl_text_format(&text, "%s%s%s; the fullest tile is tile %zu", s->name,
+                       *s->poplar_version == '\0' ? "" : ", Poplar ", s->poplar_version,
+                       s->largest_tile);
+        if (side == 0)
+            pl_layout_empty_line(layout);
+        pl_layout_made_entry(layout, labels[side], &text);
+    }
+}
+
+/* Quantities of the device that are no bytes of a tile. */
+static void write_device(const pl_changes *c, pl_layout *layout) {
+    static const char *const rows[][2] = {
+        {"cycles", "cycles of all layers"},
+        {"total_bytes", "bytes in use on all tiles"},
+        {"layout_gap_bytes", "bytes that the layout leaves unused at most"},
+    };
+    const char *label = "Device";
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (size_t i = 0; i < c->count && strcmp(c->items[i].what, "device") == 0; i++) {
+            const popliner_change *d = &c->items[i];
+            double percent = 0;
+            pl_text text = {0};
+            if (strcmp(d->quantity, rows[row][0]) != 0 || !pl_change_is_one(d) || !d->has_before ||
+                !d->has_now)
+                continue;
+            add_signed(&text, d->now, false);
+            pl_text_format(&text, " %s, before ", rows[row][1]);
+            add_signed(&text, d->before, false);
+            if (pl_change_percent(d, &percent)) {
+                pl_text_add(&text, percent > 0 ? " (+" : " (");
+                pl_text_add_significant(&text, percent);
+                pl_text_add(&text, " %)");
+            }
+            pl_layout_made_entry(layout, label, &text);
+            label = "";
+        }
+}
+
 static void write_settings(const pl_changes *c, pl_layout *layout) {
     enum { SHOWN = 10 };
     size_t num_shown = 0;
@@ -215,6 +258,9 @@ popliner_status popliner_screen_changes(const popliner_changes *callers, const c
     pl_layout_begin(&layout, screen);
     write_verdict(changes, &layout);
     write_table(changes, more, &layout);
+    if (changes->num_changed > 0)
+        write_sides(changes, &layout);
+    write_device(changes, &layout);
     write_settings(changes, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }
