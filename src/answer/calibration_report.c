@@ -53,13 +53,6 @@ static void put_memory(const char *key, const pl_ipu_memory *memory, pl_json *js
     pl_put_close(json);
 }
 
-static void put_percent(const char *key, double percent, pl_json *json) {
-    if (isnan(percent))
-        pl_put_null(json, key);
-    else
-        pl_put_real(json, key, percent);
-}
-
 static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
     const pl_stage_comparison *s = &c->stages[number];
     pl_put_open(json, NULL, '{');
@@ -74,8 +67,8 @@ static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
         if (!isnan(s->without_percent[part]))
             pl_put_real(json, part_name(part), s->without_percent[part]);
     pl_put_close(json);
-    put_percent("corrected_percent", s->corrected_percent, json);
-    put_percent("left_out_percent", s->left_out_percent, json);
+    pl_put_real(json, "corrected_percent", s->corrected_percent);
+    pl_put_real(json, "left_out_percent", s->left_out_percent);
     pl_put_close(json);
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -184,16 +185,13 @@ void pl_certificate_add_stages_json(const pl_certificate *certificate, pl_text *
 /* Where a stage, or a unit, needs most memory. */
 static void put_peak(const pl_certificate *c, const popliner_stage_detail *d, pl_json *json) {
     const pl_certificate_input *in = &c->input;
-    if (!c->is_measured) {
-        pl_put_null(json, "peak");
+    if (!pl_put_open_if(json, c->is_measured, "peak", '{'))
         return;
-    }
     size_t operation = pl_chain_operation_at(in->chain, d->step);
     popliner_step step = POPLINER_STEP_INIT;
     popliner_program program = POPLINER_PROGRAM_INIT;
     if (popliner_profile_get(in->profile, POPLINER_ITEM_STEP, d->step, &step, NULL) == POPLINER_OK)
         popliner_profile_get(in->profile, POPLINER_ITEM_PROGRAM, step.program, &program, NULL);
-    pl_put_open(json, "peak", '{');
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "step", d->step);
     pl_put_number(json, "bytes", d->tile_bytes);
@@ -229,11 +227,8 @@ static void put_nodes(const pl_certificate *c, const popliner_plan_stage *stage,
 
 /* Writes the proof for the whole graph; null where there is none. */
 static void put_graph(const pl_certificate *c, pl_json *json) {
-    if (!c->plan.is_graph || c->node_names == NULL) {
-        pl_put_null(json, "graph");
+    if (!pl_put_open_if(json, c->plan.is_graph && c->node_names != NULL, "graph", '{'))
         return;
-    }
-    pl_put_open(json, "graph", '{');
     pl_put_flag(json, "proven", c->plan.is_graph_proven);
     put_known(json, "bound", c->plan.is_graph_bound_known && c->plan.num_values > 0,
               c->plan.graph_bound,
@@ -368,11 +363,8 @@ void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
     static const char *const reasons[] = {"none",     "constraints", "layer",
                                           "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    if (why->obstacle == POPLINER_OBSTACLE_NONE) {
-        pl_put_null(json, "infeasibility");
+    if (!pl_put_open_if(json, why->obstacle != POPLINER_OBSTACLE_NONE, "infeasibility", '{'))
         return;
-    }
-    pl_put_open(json, "infeasibility", '{');
     pl_put_text(json, "reason", reasons[why->obstacle]);
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
         pl_put_open(json, "constraints", '[');
@@ -464,11 +456,8 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
 static void put_copies(const pl_certificate *c, pl_json *json) {
     const popliner_pipeline *pipeline = &c->input.pipeline;
     const size_t num_stages = c->plan.num_stages;
-    if (!pl_pipeline_has_own_copies(pipeline)) {
-        pl_put_null(json, "copies");
+    if (!pl_put_open_if(json, pl_pipeline_has_own_copies(pipeline), "copies", '['))
         return;
-    }
-    pl_put_open(json, "copies", '[');
     for (size_t i = num_stages; i-- > 0;)
         pl_put_number(json, NULL,
                       pl_pipeline_copies(pipeline, pl_pipeline_place(pipeline, num_stages, i)));
@@ -519,10 +508,8 @@ static void put_options(const pl_certificate *c, pl_json *json) {
     pl_put_count(json, "max_layers", o->max_units);
     put_lists(c, json);
     pl_put_real(json, "slack_percent", o->slack_percent);
-    if (o->time_limit_seconds > 0)
-        pl_put_real(json, "time_limit_seconds", o->time_limit_seconds);
-    else
-        pl_put_null(json, "time_limit_seconds");
+    pl_put_real(json, "time_limit_seconds",
+                o->time_limit_seconds > 0 ? o->time_limit_seconds : (double)NAN);
     pl_put_text(json, "schedule", pl_schedule_name(c->input.pipeline.schedule));
     pl_put_text(json, "recompute", pl_recompute_name(c->input.pipeline.recompute));
     put_copies(c, json);
@@ -538,10 +525,7 @@ void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divis
     pl_put_number(json, "micro_batches", step->num_micro_batches);
     pl_put_text(json, "order", step->order);
     put_known(json, "cycles", step->order != NULL, step->cycles, divisor);
-    if (step->order != NULL)
-        pl_put_real(json, "idle_share", step->idle_share);
-    else
-        pl_put_null(json, "idle_share");
+    pl_put_real(json, "idle_share", step->order != NULL ? step->idle_share : (double)NAN);
     pl_put_flag(json, "third_assumed", step->is_third_assumed);
     pl_put_close(json);
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,14 @@ void pl_put_open(pl_json *json, const char *key, char begin) {
     json->has_items = false;
 }
 
+bool pl_put_open_if(pl_json *json, bool is_there, const char *key, char begin) {
+    if (is_there)
+        pl_put_open(json, key, begin);
+    else
+        pl_put_null(json, key);
+    return is_there;
+}
+
 void pl_put_close(pl_json *json) {
     json->depth--;
     if (json->has_items && json->style == PL_JSON_INDENTED)
@@ -113,6 +122,10 @@ void pl_put_signed(pl_json *json, const char *key, int64_t value) {
 void pl_put_real(pl_json *json, const char *key, double value) {
     enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
     char digits[32];
+    if (isnan(value)) {
+        pl_put_null(json, key);
+        return;
+    }
     pl_plain_locale locale = pl_plain_locale_enter();
     for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; ++precision) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
@@ -149,11 +162,8 @@ void pl_put_text(pl_json *json, const char *key, const char *value) {
 }
 
 void pl_put_numbers(pl_json *json, const char *key, const size_t *values, size_t count) {
-    if (values == NULL) {
-        pl_put_null(json, key);
+    if (!pl_put_open_if(json, values != NULL, key, '['))
         return;
-    }
-    pl_put_open(json, key, '[');
     for (size_t i = 0; i < count; i++)
         pl_put_number(json, NULL, values[i]);
     pl_put_close(json);

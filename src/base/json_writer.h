@@ -29,6 +29,9 @@ typedef struct pl_json {
  * NULL in a list, and for the document itself. */
 void pl_put_open(pl_json *json, const char *key, char begin);
 
+/* Likewise, but null if it is not there, and returns whether it is. */
+bool pl_put_open_if(pl_json *json, bool is_there, const char *key, char begin);
+
 /* Ends the innermost object or list; after the outermost ends the line if the style is INDENTED. */
 void pl_put_close(pl_json *json);
 
@@ -42,7 +45,7 @@ void pl_put_null(pl_json *json, const char *key);
 void pl_put_flag(pl_json *json, const char *key, bool value);
 void pl_put_number(pl_json *json, const char *key, uint64_t value);
 void pl_put_signed(pl_json *json, const char *key, int64_t value);
-void pl_put_real(pl_json *json, const char *key, double value);    /* finite */
+void pl_put_real(pl_json *json, const char *key, double value);    /* NAN: null */
 void pl_put_index(pl_json *json, const char *key, size_t value);   /* SIZE_MAX: null */
 void pl_put_count(pl_json *json, const char *key, uint64_t value); /* 0: null */
 

@@ -504,11 +504,8 @@ static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
 static void put_modules(const pl_emission *e, size_t i, pl_json *json) {
     const popliner_emit_options *o = &e->options;
     const pl_emit_stage *stage = &e->stages[i];
-    if (o->layer_path == NULL) {
-        pl_put_null(json, "modules");
+    if (!pl_put_open_if(json, o->layer_path != NULL, "modules", '['))
         return;
-    }
-    pl_put_open(json, "modules", '[');
     if (i == 0)
         put_all(json, o->head_modules, o->num_head_modules);
     for (size_t k = 0; k < stage->num_layers; k++)

@@ -251,11 +251,8 @@ static void put_words(pl_json *json, const popliner_page_options *options) {
         [POPLINER_PAGE_WORD_MOST] = "most",
     };
     pl_put_line(json);
-    if (options->words[POPLINER_PAGE_WORD_COMMAND] == NULL) {
-        pl_put_null(json, "words");
+    if (!pl_put_open_if(json, options->words[POPLINER_PAGE_WORD_COMMAND] != NULL, "words", '{'))
         return;
-    }
-    pl_put_open(json, "words", '{');
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         pl_put_text(json, names[i], options->words[i] != NULL ? options->words[i] : "");
     pl_put_close(json);

@@ -303,11 +303,8 @@ static void put_bandwidth(pl_json *json, popliner_ipu_link bandwidth) {
  * `single`: two IPUs and the bandwidth of the link between them. */
 static void put_links(pl_json *json, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
-    if (o->link_bandwidth.bytes == 0 && o->num_ipu_links == 0) {
-        pl_put_null(json, "links");
+    if (!pl_put_open_if(json, o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0, "links", '{'))
         return;
-    }
-    pl_put_open(json, "links", '{');
     pl_put_open(json, "all", '[');
     put_bandwidth(json, o->link_bandwidth);
     pl_put_close(json);

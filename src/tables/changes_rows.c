@@ -81,11 +81,8 @@ static void put_values(pl_json *json, const popliner_change *d) {
 }
 
 static void put_stage(pl_json *json, const char *key, const pl_compared_stage *stage) {
-    if (stage->first_unit == NULL) {
-        pl_put_null(json, key);
+    if (!pl_put_open_if(json, stage->first_unit != NULL, key, '{'))
         return;
-    }
-    pl_put_open(json, key, '{');
     pl_put_number(json, "ipu", stage->ipu);
     pl_put_text(json, "first_unit", stage->first_unit);
     pl_put_text(json, "last_unit", stage->last_unit);
@@ -95,11 +92,8 @@ static void put_stage(pl_json *json, const char *key, const pl_compared_stage *s
 
 static void put_stages(pl_json *json, const pl_changes *c) {
     pl_put_line(json);
-    if (!c->has_plan) {
-        pl_put_null(json, "stages");
+    if (!pl_put_open_if(json, c->has_plan, "stages", '['))
         return;
-    }
-    pl_put_open(json, "stages", '[');
     for (size_t i = 0; i < c->num_stages; i++) {
         pl_put_line(json);
         pl_put_open(json, NULL, '{');
