@@ -146,12 +146,16 @@ typedef struct setting {
             { 0, sizeof(((popliner_solver_options *)NULL)->field) }                                \
         }                                                                                          \
     }
-#define PAIRS(field, type, first, second)                                                          \
+#define ITEMS(kind, field, count, type, num_members, ...)                                          \
     {                                                                                              \
-#field, LIST, OPTION(field), OPTION(num_##field), sizeof(type), 2, {                       \
-            MEMBER(type, first), MEMBER(type, second)                                              \
+#field, kind, OPTION(field), count, sizeof(type), num_members, {                           \
+            __VA_ARGS__                                                                            \
         }                                                                                          \
     }
+#define PAIRS(field, type, first, second)                                                          \
+    ITEMS(LIST, field, OPTION(num_##field), type, 2, MEMBER(type, first), MEMBER(type, second))
+#define WHOLE(type)                                                                                \
+    { 0, sizeof(type) }
 
 static const setting settings[] = {
     ONE(method),
@@ -163,36 +167,14 @@ static const setting settings[] = {
     PAIRS(ipu_speeds, popliner_ipu_value, ipu, value),
     PAIRS(pairs, popliner_constraint, unit, second_unit),
     PAIRS(placements, popliner_constraint, unit, ipu),
-    {"device_map",
-     LIST,
-     OPTION(device_map),
-     OPTION(num_mapped_stages),
-     sizeof(size_t),
-     1,
-     {{0, sizeof(size_t)}}},
-    {"link_bandwidth",
-     SINGLE,
-     OPTION(link_bandwidth),
-     0,
-     0,
-     2,
-     {MEMBER(popliner_ipu_link, bytes), MEMBER(popliner_ipu_link, cycles)}},
-    {"ipu_links",
-     LIST,
-     OPTION(ipu_links),
-     OPTION(num_ipu_links),
-     sizeof(popliner_ipu_link),
-     4,
-     {MEMBER(popliner_ipu_link, first_ipu), MEMBER(popliner_ipu_link, second_ipu),
-      MEMBER(popliner_ipu_link, bytes), MEMBER(popliner_ipu_link, cycles)}},
-    {"cut_rules",
-     LIST_OF_UNITS,
-     OPTION(cut_rules),
-     0,
-     sizeof(popliner_cut_rule),
-     1,
-     {{0, sizeof(popliner_cut_rule)}}},
-    {"counted_units", LIST_OF_UNITS, OPTION(counted_units), 0, 1, 1, {{0, 1}}},
+    ITEMS(LIST, device_map, OPTION(num_mapped_stages), size_t, 1, WHOLE(size_t)),
+    ITEMS(SINGLE, link_bandwidth, 0, popliner_ipu_link, 2, MEMBER(popliner_ipu_link, bytes),
+          MEMBER(popliner_ipu_link, cycles)),
+    ITEMS(LIST, ipu_links, OPTION(num_ipu_links), popliner_ipu_link, 4,
+          MEMBER(popliner_ipu_link, first_ipu), MEMBER(popliner_ipu_link, second_ipu),
+          MEMBER(popliner_ipu_link, bytes), MEMBER(popliner_ipu_link, cycles)),
+    ITEMS(LIST_OF_UNITS, cut_rules, 0, popliner_cut_rule, 1, WHOLE(popliner_cut_rule)),
+    ITEMS(LIST_OF_UNITS, counted_units, 0, uint8_t, 1, WHOLE(uint8_t)),
 };
 
 /* Writes a number of so many bytes; false if it is too large for them. */
@@ -450,9 +432,8 @@ static popliner_status answer_plan(popliner_module *m) {
         popliner_plan_free(plan);
         return status;
     }
-    status =
-        popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, &m->answer, &m->error);
-    return status;
+    return popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_JSON, &m->answer,
+                                     &m->error);
 }
 
 /* Writes all best compromises of the first two objectives. */

@@ -27,11 +27,9 @@ enum {
     MOST_STATES = 3000000,  /* about 200 MB */
     MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
     TRIES_PER_LOOK = 64,
-    NUM_SUMS = 4, /* the kinds of sums below */
+    NUM_SUMS = 3, /* the kinds of sums below */
 };
-/* SPARED: the difference between a stage's cycles and the most cycles of any stage. If further
- * stages spare too much, they have too few cycles for their IPUs. */
-enum { PEAKS, CYCLES, CUTS, SPARED };
+enum { PEAKS, CYCLES, CUTS };
 
 /* The places of the cuts of a border. */
 typedef struct border {
@@ -76,9 +74,7 @@ typedef struct sweep {
     const pl_problem *problem;
     size_t num_units;
     size_t num_stages;
-    bool never_shrinks; /* shared peaks, and cycles */
-    uint64_t max_cut_bytes;
-    uint64_t most_cycles;  /* of any stage */
+    bool never_shrinks;    /* shared peaks, and cycles */
     uint8_t *ok;           /* [stages]: triangles of the intervals that may be the stage */
     const uint64_t *least; /* pl_shared_least_bytes */
     size_t *lowest;        /* [stages + 1]: the range of each cut */
@@ -500,28 +496,10 @@ static void find_room(sweep *s) {
     }
 }
 
-/* Returns how many cycles an IPU may spare: all but its minimum. */
-static uint64_t most_spared(const sweep *s, const level *l) {
-    uint64_t all = 0;
-    for (size_t k = 0; k < l->num_stages; ++k)
-        all = add(all, s->most_cycles);
-    return all > s->limits->min_cycles ? all - s->limits->min_cycles : 0;
-}
-
-static void find_most_cycles(sweep *s) {
-    for (size_t stage = 0; stage < s->num_stages; ++stage)
-        for (size_t first = 0; first < s->num_units; ++first)
-            for (size_t end = first + 1; end <= s->num_units; ++end) {
-                uint64_t cycles = cycles_of(s, stage, first, end);
-                s->most_cycles = cycles > s->most_cycles ? cycles : s->most_cycles;
-            }
-}
-
 /* Computes the limits of all IPUs after each level together. */
 static void find_limits(sweep *s) {
     uint64_t peaks = 0;
     uint64_t cycles = 0;
-    uint64_t spared = 0;
     for (size_t number = s->num_levels; number-- > 0;) {
         level *l = &s->levels[number];
         l->limits[PEAKS] = peaks;
@@ -529,9 +507,7 @@ static void find_limits(sweep *s) {
         peaks = add(peaks, pl_limits_peak(s->problem, s->limits,
                                           pl_problem_ipu(s->problem, l->first_stage)));
         cycles = add(cycles, s->limits->max_cycles);
-        l->limits[CUTS] = s->max_cut_bytes;
-        l->limits[SPARED] = spared;
-        spared = add(spared, most_spared(s, l));
+        l->limits[CUTS] = s->limits->max_cut_bytes;
     }
 }
 
@@ -542,8 +518,7 @@ static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, si
                         pl_triangle_place(s->num_units, first, end - 1)];
     if (kind == CUTS)
         return popliner_costs_cut(s->problem->costs, end);
-    uint64_t cycles = cycles_of(s, stage, first, end);
-    return kind == CYCLES ? cycles : s->most_cycles - cycles;
+    return cycles_of(s, stage, first, end);
 }
 
 /* Adds the stage at the front of the gap: computes sums[first][end] of `now` from those of
@@ -609,12 +584,9 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
 }
 
 static popliner_status fill_gaps(sweep *s) {
-    bool is_wanted[NUM_SUMS] = {true, s->limits->max_cycles < UINT64_MAX,
-                                s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
-                                    s->max_cut_bytes<PL_MAX_CUT_BYTES,
-                                                     /* so that no sum overflows */
-                                                     s->limits->min_cycles> 0 &&
-                                        s->most_cycles <= UINT64_MAX / 2 / s->num_stages};
+    const bool is_wanted[NUM_SUMS] = {true, s->limits->max_cycles < UINT64_MAX,
+                                      s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
+                                          s->limits->max_cut_bytes < PL_MAX_CUT_BYTES};
     for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
         bool is_end = false;
         for (size_t number = 0; number < s->num_levels; ++number)
@@ -726,8 +698,6 @@ static popliner_status prepare(sweep *s) {
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
-    if (s->limits->min_cycles > 0)
-        find_most_cycles(s);
     find_limits(s);
     find_room(s);
     return POPLINER_OK;
@@ -761,7 +731,6 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *
                .num_stages = p->options->num_mapped_stages,
                .never_shrinks = pl_costs_shared_peak_never_shrinks(p->costs) &&
                                 pl_costs_cycles_never_shrink(p->costs),
-               .max_cut_bytes = limits->max_cut_bytes,
                .num_levels = p->num_ipus,
                .max_stages_tried = asked->max_tries > 0 ? asked->max_tries : SIZE_MAX,
                .error = error};
