@@ -266,8 +266,7 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
         pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
                              SECONDS_TO_BOUND, &found, error);
     pl_first_answer_wish wish = {.objective = objective,
-                                 .hints = found.hints,
-                                 .num_hints = found.num_hints,
+                                 .hint = &found.hint,
                                  .seconds = seconds_to_look(search, objective, SECONDS_TO_IMPROVE),
                                  .num_kicks = 20,
                                  .num_steps = FEW_STEPS_TO_ANNEAL};

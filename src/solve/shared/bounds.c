@@ -23,8 +23,7 @@ enum {
 };
 
 void pl_shared_bound_clear(pl_shared_bound *bound) {
-    for (size_t i = 0; i < bound->num_hints; ++i)
-        pl_split_clear(&bound->hints[i]);
+    pl_split_clear(&bound->hint);
     *bound = (pl_shared_bound){0};
 }
 
@@ -96,15 +95,6 @@ static const uint64_t *row(const relaxation *r, size_t stage, size_t first) {
 static void raise(relaxation *r, uint64_t bound) {
     bound = bound < r->known ? bound : r->known;
     r->bound->bound = bound > r->bound->bound ? bound : r->bound->bound;
-}
-
-/* Moves *split to the hints, or clears it. */
-static void hint(relaxation *r, pl_split *split) {
-    if (split->num_stages == r->num_stages && r->bound->num_hints < PL_MOST_HINTS) {
-        r->bound->hints[r->bound->num_hints++] = *split;
-        *split = (pl_split){0};
-    }
-    pl_split_clear(split);
 }
 
 /* Prepares the loads of stages; fills a table of them if there is to be one. *is_possible: there
@@ -243,54 +233,6 @@ static bool can_hold(const relaxation *r, const sizes *s, uint64_t limit) {
     return num_held >= r->num_units;
 }
 
-/* Splits the `count` units of an IPU among its stages. */
-static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t count,
-                       size_t *size_of) {
-    size_t width = r->num_units + 1;
-    while (s->next[stage] != SIZE_MAX) {
-        const uint64_t *later = s->of_ipu + s->next[stage] * width;
-        const uint64_t *own = s->of_stage + stage * width;
-        uint64_t sum = s->of_ipu[stage * width + count];
-        size_t k = 1;
-        while (k < count && (own[k] == NONE || later[count - k] == NONE ||
-                             pl_add_or_never(later[count - k], own[k]) != sum))
-            ++k;
-        size_of[stage] = k;
-        count -= k;
-        stage = s->next[stage];
-    }
-    size_of[stage] = count;
-}
-
-/* Makes a hint: each IPU has as many units as it can hold, less those that are too many. */
-static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit) {
-    size_t *size_of = pl_arrays_new(&r->arrays, r->num_stages, sizeof *size_of);
-    pl_split split = {0};
-    size_t num_left = 0; /* units above the size of the chain */
-    size_t at = 0;
-    bool is_fine = size_of != NULL;
-    for (size_t stage = 0; stage < r->num_stages; ++stage)
-        num_left += is_first_on_ipu(r, stage) ? most_units(r, s, stage, limit) : 0;
-    num_left -= r->num_units;
-    for (size_t stage = r->num_stages; is_fine && stage-- > 0;) {
-        if (!is_first_on_ipu(r, stage))
-            continue;
-        const uint64_t *sum = s->of_ipu + stage * (r->num_units + 1);
-        size_t count = most_units(r, s, stage, limit);
-        while (num_left > 0 && count > 1 && sum[count - 1] <= limit) {
-            --count;
-            --num_left;
-        }
-        read_sizes(r, s, stage, count, size_of);
-    }
-    for (size_t stage = 0; is_fine && stage < r->num_stages; at += size_of[stage++])
-        is_fine = pl_split_append(&split, at);
-    if (is_fine && at == r->num_units)
-        hint(r, &split);
-    pl_split_clear(&split);
-    return is_fine ? POPLINER_OK : pl_fail_memory(r->error, "the bounds of the search");
-}
-
 static popliner_status make_sizes(relaxation *r, sizes *s) {
     const size_t width = r->num_units + 1;
     *s = (sizes){pl_arrays_new(&r->arrays, r->num_stages * width, sizeof *s->of_stage),
@@ -316,8 +258,6 @@ static popliner_status bound_by_sizes(relaxation *r) {
     }
     if (status == POPLINER_OK)
         raise(r, low);
-    if (status == POPLINER_OK && can_hold(r, &s, low))
-        status = hint_sizes(r, &s, low);
     return status;
 }
 
@@ -328,9 +268,6 @@ typedef struct weights {
     double *rest;   /* [stages + 1][units + 1]: the smallest sum from there on */
     uint32_t *ends; /* [stages][units]: the end of the best stage */
     uint64_t *sums; /* [stages], by first stage: what the IPU's best stages need */
-    pl_split split;
-    pl_split best; /* the split whose largest sum is smallest */
-    uint64_t best_largest;
 } weights;
 
 /* Returns the smallest weighted sum; INFINITY if there is no split. */
@@ -363,20 +300,16 @@ static double find_least(const relaxation *r, weights *w) {
     return w->rest[0];
 }
 
-/* Reads the split from the tables and sums the loads of its IPUs. False when memory is short. */
-static bool read_split(const relaxation *r, weights *w) {
+/* Sums the loads of the IPUs in the split that the tables have. */
+static void find_sums(const relaxation *r, weights *w) {
     size_t unit = 0;
-    pl_split_clear(&w->split);
     memset(w->sums, 0, r->num_stages * sizeof *w->sums);
     for (size_t stage = 0; stage < r->num_stages; ++stage) {
         size_t end = w->ends[stage * r->num_units + unit];
         uint64_t *sum = &w->sums[r->problem->first_on_ipu[stage]];
         *sum = pl_add_or_never(*sum, row(r, stage, unit)[end - 1 - unit]);
-        if (!pl_split_append(&w->split, unit))
-            return false;
         unit = end;
     }
-    return true;
 }
 
 /* Bounds that keep weights finite and above 0. */
@@ -398,7 +331,7 @@ static void adjust(const relaxation *r, weights *w, double target, double step) 
         w->of_ipu[stage] /= sum;
 }
 
-static popliner_status run_lagrange(relaxation *r, weights *w) {
+static void run_lagrange(relaxation *r, weights *w) {
     for (size_t stage = 0; stage < r->num_stages; ++stage)
         if (r->problem->first_on_ipu[stage] == stage)
             w->of_ipu[stage] = 1.0 / (double)r->problem->num_ipus;
@@ -414,35 +347,25 @@ static popliner_status run_lagrange(relaxation *r, weights *w) {
         double safe = ceil(least * (1.0 - 1e-9) - 1e-6);
         if (safe > 0.0 && safe < 1.8e19)
             raise(r, (uint64_t)safe);
-        if (!read_split(r, w))
-            return pl_fail_memory(r->error, "the bounds of the search");
-        uint64_t largest = 0;
-        for (size_t stage = 0; stage < r->num_stages; ++stage)
-            largest = w->sums[stage] > largest ? w->sums[stage] : largest;
-        if (largest < w->best_largest) {
-            w->best_largest = largest;
-            pl_split_move(&w->best, &w->split);
-        }
         if (least <= 0.0)
             break;
+        find_sums(r, w);
         adjust(r, w, least, 1.0 / (1.0 + 0.1 * (double)i));
     }
-    hint(r, &w->best);
-    return POPLINER_OK;
 }
 
 static popliner_status bound_by_weights(relaxation *r) {
     size_t n = r->num_units;
-    weights w = {.of_ipu = pl_arrays_new(&r->arrays, r->num_stages, sizeof *w.of_ipu),
-                 .rest = pl_arrays_new(&r->arrays, (r->num_stages + 1) * (n + 1), sizeof *w.rest),
-                 .ends = pl_arrays_new(&r->arrays, r->num_stages * n, sizeof *w.ends),
-                 .sums = pl_arrays_new(&r->arrays, r->num_stages, sizeof *w.sums),
-                 .best_largest = NONE};
-    popliner_status status = r->arrays.failed ? pl_fail_memory(r->error, "the bounds of the search")
-                                              : run_lagrange(r, &w);
-    pl_split_clear(&w.split);
-    pl_split_clear(&w.best);
-    return status;
+    weights w = {
+        .of_ipu = pl_arrays_new(&r->arrays, r->num_stages, sizeof *w.of_ipu),
+        .rest = pl_arrays_new(&r->arrays, (r->num_stages + 1) * (n + 1), sizeof *w.rest),
+        .ends = pl_arrays_new(&r->arrays, r->num_stages * n, sizeof *w.ends),
+        .sums = pl_arrays_new(&r->arrays, r->num_stages, sizeof *w.sums),
+    };
+    if (r->arrays.failed)
+        return pl_fail_memory(r->error, "the bounds of the search");
+    run_lagrange(r, &w);
+    return POPLINER_OK;
 }
 
 /* ---- all relaxations ---- */
@@ -455,7 +378,7 @@ static popliner_status bound_traffic(relaxation *r) {
                                                 r->asked->stop, &split, &is_stopped, r->error);
     if (status == POPLINER_OK && (split.num_stages > 0 || !is_stopped))
         raise(r, split.num_stages > 0 ? pl_split_cut_bytes(r->problem, &split) : r->known);
-    hint(r, &split);
+    pl_split_move(&r->bound->hint, &split);
     return status;
 }
 

@@ -400,8 +400,8 @@ static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_
         status = begin_evenly(c, false);
     if (status == POPLINER_OK)
         status = begin_evenly(c, true);
-    for (size_t i = 0; status == POPLINER_OK && i < wish->num_hints; ++i)
-        status = begin_with_split(c, &wish->hints[i]);
+    if (status == POPLINER_OK && wish->hint != NULL)
+        status = begin_with_split(c, wish->hint);
     const bool anneals = wish->num_steps > 0 && pl_anneal_can(c->problem, of_cycles(c)) &&
                          pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST;
     if (status == POPLINER_OK && c->has_best && anneals)

@@ -288,9 +288,8 @@ popliner_status pl_enumeration_find(pl_enumeration *enumeration, const pl_filter
 /* The request to pl_first_answer. */
 typedef struct pl_first_answer_wish {
     popliner_objective objective; /* the objective to minimise */
-    const pl_split *hints;        /* splits to start from, with as many stages as the map */
-    size_t num_hints;
-    double seconds;   /* time limit */
+    const pl_split *hint;         /* to start from, with as many stages as the map; or NULL */
+    double seconds;               /* time limit */
     size_t num_kicks; /* how often the best split is changed at random and improved again */
     /* how many random moves are tried before, then twice as many and so on, where pl_anneal_can */
     size_t num_steps;
@@ -298,7 +297,7 @@ typedef struct pl_first_answer_wish {
 
 /* Finds a split within the filter that is small in the objective; ignores asked->goal. Starts from
  * *split, which is empty or within the filter; from cuts after equal numbers of units, and after
- * equal parts of their needs; and from the hints. The result is at least as good as each of these.
+ * equal parts of their needs; and from the hint. The result is at least as good as each of these.
  * *split stays empty if no split within the filter was found, which proves nothing. Ends early if
  * asked->stop requests it. Errors: MEMORY, those of the shared peaks. Cost: O(stages^2) tries for
  * each improvement, each with a measurement of the IPUs that it changes. */
@@ -342,13 +341,10 @@ popliner_status pl_neighbours_improve(const pl_shared_search *asked, const pl_fi
 
 /* ---- shared bounds ---- */
 
-enum { PL_MOST_HINTS = 8 };
-
 /* The result of a relaxation. Zero-initialise; free with pl_shared_bound_clear. */
 typedef struct pl_shared_bound {
-    uint64_t bound;                /* no split within the filter has a smaller value */
-    pl_split hints[PL_MOST_HINTS]; /* splits that relaxations chose; good starting points */
-    size_t num_hints;
+    uint64_t bound; /* no split within the filter has a smaller value */
+    pl_split hint;  /* of TRAFFIC: what the relaxation chose, a good starting point; or empty */
 } pl_shared_bound;
 
 void pl_shared_bound_clear(pl_shared_bound *bound);
