@@ -2,7 +2,9 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
+#include "test_data.h"
 
+#include "answer/certificate_data.h"
 #include "popliner/certificate.h"
 #include "solve/plan.h"
 
@@ -294,11 +296,46 @@ static void words_a_unit_out_of_place(void **state) {
                 "forbids that.\nIt would fit with num_ipus 3.\n");
 }
 
+/* All messages, or those that no listener got when they were created. */
+static void messages_come_through_a_listener(void **state) {
+    (void)state;
+    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS};
+    popliner_certificate *certificate = certificate_of(&why, NULL);
+    test_told told;
+    popliner_listener listener = test_listen(&told);
+    listener.struct_size = sizeof listener;
+    assert_int_equal(popliner_certificate_tell(certificate, true, &listener, NULL), POPLINER_OK);
+    const size_t own = told.messages[POPLINER_LEVEL_WARNING];
+    assert_true(own > 0);
+    assert_int_equal(
+        popliner_certificate_add_message(certificate, POPLINER_LEVEL_ERROR, "By the caller.", NULL),
+        POPLINER_OK);
+    pl_messages_add(&((pl_certificate *)certificate)->messages, POPLINER_LEVEL_WARNING, "Heard.",
+                    true);
+    for (int all = 0; all < 2; all++) {
+        memset(&told, 0, sizeof told);
+        assert_int_equal(popliner_certificate_tell(certificate, all != 0, &listener, NULL),
+                         POPLINER_OK);
+        assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], own + (size_t)all);
+        assert_int_equal(told.messages[POPLINER_LEVEL_ERROR], 1);
+        assert_string_equal(told.last[POPLINER_LEVEL_ERROR], "By the caller.");
+    }
+    assert_int_equal(popliner_certificate_tell(certificate, true, NULL, NULL), POPLINER_OK);
+    listener.struct_size = 0;
+    assert_int_equal(popliner_certificate_tell(certificate, true, &listener, NULL),
+                     POPLINER_ERROR_USAGE);
+    popliner_certificate_free(certificate);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_every_constraint),  cmocka_unit_test(words_costs_that_forbid_all),
-        cmocka_unit_test(words_remedies),          cmocka_unit_test(words_changes),
-        cmocka_unit_test(words_what_is_kept_free), cmocka_unit_test(words_a_unit_out_of_place),
+        cmocka_unit_test(words_every_constraint),
+        cmocka_unit_test(words_costs_that_forbid_all),
+        cmocka_unit_test(words_remedies),
+        cmocka_unit_test(words_changes),
+        cmocka_unit_test(words_what_is_kept_free),
+        cmocka_unit_test(words_a_unit_out_of_place),
+        cmocka_unit_test(messages_come_through_a_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
