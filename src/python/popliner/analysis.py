@@ -655,7 +655,7 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
             paths: bool = False) -> Changes:
     """Two analyses side by side. With answers to the same request, one of each, stages are
     compared too. `bounds` say of what no quantity may grow by more than so many percent, of each
-    once: ("layers", 5.0). Of names that are paths the answers have the last part; with `paths` all."""
+    once: ("layers", 5.0). Names that are paths are cut to their last part unless `paths`."""
     for analysis in (before, now):
         if not isinstance(analysis, Analysis):
             raise TypeError(f"{analysis!r} is no Analysis")
