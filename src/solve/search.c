@@ -498,22 +498,16 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
 static popliner_status minimise_listed(pl_search *search, popliner_objective objective,
                                        uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
-    pl_objective_values known = search->values;
-    uint64_t value = pl_search_value(search, objective);
     bool is_stopped = false;
-    popliner_status status = pl_enumeration_find(&search->enumeration, &search->filter, objective,
-                                                 &split, &is_stopped, error);
+    /* what is worse than the known split need not be measured */
+    const pl_filter filter =
+        pl_filter_limited(&search->filter, objective, pl_search_value(search, objective));
+    popliner_status status =
+        pl_enumeration_find(&search->enumeration, &filter, objective, &split, &is_stopped, error);
     search->proof = POPLINER_PROOF_ENUMERATION;
     search->is_stopped = search->is_stopped || is_stopped;
     if (status == POPLINER_OK && split.num_stages > 0)
-        status = pl_split_evaluate(search->problem, &split, &search->values, NULL, error);
-    if (status == POPLINER_OK && split.num_stages > 0) {
-        /* after a stopped search, its best may be worse than the known one */
-        if (pl_search_value(search, objective) <= value)
-            pl_split_move(&search->split, &split);
-        else
-            search->values = known;
-    }
+        status = keep(search, &split, error);
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
     pl_split_clear(&split);

@@ -413,36 +413,12 @@ static popliner_status try_split(finder *f, size_t split, bool *is_better) {
     return POPLINER_OK;
 }
 
-/* Returns the split whose peaks may be smallest. Starting with it, few other splits have to be
- * measured. */
-static size_t most_promising(const finder *f) {
-    uint64_t least = UINT64_MAX;
-    size_t found = 0;
-    for (size_t split = 0; split < f->e->count; ++split) {
-        pl_objective_values values;
-        if (!estimate(f, split, &values) || value_of(f, &values) >= least)
-            continue;
-        least = value_of(f, &values);
-        found = split;
-    }
-    return found;
-}
-
 static popliner_status find(finder *f, size_t *found) {
     pl_enumeration *e = f->e;
     popliner_status status = POPLINER_OK;
     bool is_better = false;
     *found = SIZE_MAX;
     f->best = UINT64_MAX;
-    if (f->objective == POPLINER_OBJECTIVE_MEMORY && e->count > 0) {
-        size_t first = most_promising(f);
-        status = try_split(f, first, &is_better);
-        /* an earlier split may be equally good */
-        if (is_better) {
-            *found = first;
-            f->best += f->best < UINT64_MAX;
-        }
-    }
     for (size_t split = 0; status == POPLINER_OK && !f->is_stopped && split < e->count; ++split) {
         if (split % SPLITS_PER_LOOK == 0 && pl_stop_is_wanted(e->stop))
             f->is_stopped = true;
