@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/failure.h"
 #include "memory/unit_usage.h"
 #include "model/operations.h"
 

@@ -13,7 +13,6 @@
 #include "memory/memory_model.h"
 #include "memory/needs.h"
 #include "model/operations.h"
-#include "popliner/error.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "profile/profile_data.h"
 
 bool pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,

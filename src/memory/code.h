@@ -7,7 +7,6 @@
 #include "base/growth.h"
 #include "memory/memory_model.h"
 #include "memory/parts.h"
-#include "popliner/error.h"
 #include "popliner/profile.h"
 
 /* The vertex types that a memory model distinguishes. */

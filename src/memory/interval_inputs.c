@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "memory/stage_meter.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"

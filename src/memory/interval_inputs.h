@@ -14,7 +14,6 @@
 #include "memory/passes.h"
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
-#include "popliner/error.h"
 #include "popliner/pipeline.h"
 
 /* ---- Data that a stage in a pipeline stores of each micro-batch until its backward pass ---- */

@@ -8,7 +8,6 @@
 #include "memory/account.h"
 #include "memory/passes.h"
 #include "memory/unit_usage.h"
-#include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"

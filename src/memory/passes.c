@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"

@@ -22,7 +22,6 @@
 #include "memory/curve.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
-#include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"

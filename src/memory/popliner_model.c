@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_meter.h"
 #include "model/layers.h"

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/numbers.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"

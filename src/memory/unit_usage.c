@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/growth.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"

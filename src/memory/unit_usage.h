@@ -10,7 +10,6 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "model/operations.h"
-#include "popliner/error.h"
 #include "popliner/profile.h"
 
 /* Distinct sets of units: those that touch a variable, run a program, or need a vertex type. Most
