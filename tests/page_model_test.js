@@ -430,7 +430,8 @@ function smallModel() {
     const stages = { sums, largest: { least: tiles, expected: tiles, most: tiles },
         variables: { first: Model.starts(zeros) } };
     return {
-        parts, chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
+        parts, tileParts: {},
+        chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
         numUnits: n, optionNames: {}, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
         cuts: list(n, 3),
         wishes: { unknown: [], counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),

@@ -19,6 +19,12 @@ enum {
     PL_NUM_CODE_GROUPS = POPLINER_PART_UNEXPLAINED - PL_FIRST_CODE,
 };
 
+/* The parts that compiling it separately adds, but the layout: no number of copies changes them. */
+enum {
+    PL_FIRST_ADDED = POPLINER_PART_BUFFERS,
+    PL_NUM_ADDED = POPLINER_PART_LAYOUT - PL_FIRST_ADDED,
+};
+
 /* When `mem` of a certificate shows a part; the parts are in its order. */
 typedef enum pl_part_place {
     PL_PART_ALWAYS,
@@ -37,6 +43,7 @@ typedef struct pl_part_row {
      * depend on what else is live, see pl_memory_model. */
     unsigned needs;
     pl_part_place place;
+    size_t tile_place; /* of the bytes of the fullest tile in popliner_stage_detail */
 } pl_part_row;
 
 extern const pl_part_row pl_parts[POPLINER_NUM_PARTS];
@@ -67,8 +74,13 @@ typedef struct pl_tile_part {
     size_t place;     /* of the bytes in popliner_stage_detail */
 } pl_tile_part;
 
-enum { PL_NUM_TILE_PARTS = 8 };
+enum { PL_NUM_TILE_PARTS = 6 + PL_NUM_ADDED };
 extern const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS];
+
+/* Returns the bytes at a place of a part. */
+static inline uint64_t *pl_tile_bytes_at(popliner_stage_detail *detail, size_t place) {
+    return (uint64_t *)(void *)((char *)detail + place);
+}
 
 /* Returns a member of pl_tile_parts. */
 uint64_t pl_tile_part_bytes(const popliner_stage_detail *detail, size_t part);

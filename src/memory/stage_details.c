@@ -242,16 +242,11 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
         d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
     if (n == 0)
         return d;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        d.tile_code_bytes += memory->part_bytes[PL_FIRST_CODE + group][d.tile];
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (!pl_part_is_within(part))
+            *pl_tile_bytes_at(&d, pl_parts[part].tile_place) += memory->part_bytes[part][d.tile];
     d.tile_always_live_bytes = memory->always_live_bytes[d.tile];
-    d.tile_live_bytes =
-        memory->part_bytes[POPLINER_PART_VARIABLES][d.tile] - d.tile_always_live_bytes;
-    d.tile_buffer_bytes = memory->part_bytes[POPLINER_PART_BUFFERS][d.tile];
-    d.tile_accumulator_bytes = memory->part_bytes[POPLINER_PART_ACCUMULATORS][d.tile];
-    d.tile_unexplained_bytes = memory->part_bytes[POPLINER_PART_UNEXPLAINED][d.tile];
-    d.tile_stash_bytes = memory->part_bytes[POPLINER_PART_STASH][d.tile];
-    d.tile_layout_bytes = memory->part_bytes[POPLINER_PART_LAYOUT][d.tile];
+    d.tile_live_bytes -= d.tile_always_live_bytes;
     d.step = (size_t)memory->peak_step[d.tile];
     d.num_variables =
         pl_stage_largest_variables(meter, d.tile, d.step, d.variables, POPLINER_DETAIL_VARIABLES);
@@ -458,11 +453,12 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     d.tile_layout_bytes = largest->layout_bytes + copies * largest->copy_layout_bytes;
     d.tile_always_live_bytes = largest->always_live_bytes;
     d.tile_code_bytes = largest->code_bytes;
-    d.tile_buffer_bytes = largest->buffer_bytes;
-    d.tile_accumulator_bytes = largest->accumulator_bytes;
-    d.tile_live_bytes = d.tile_bytes - d.tile_always_live_bytes - d.tile_code_bytes -
-                        d.tile_unexplained_bytes - d.tile_stash_bytes - d.tile_buffer_bytes -
-                        d.tile_accumulator_bytes - d.tile_layout_bytes;
+    for (int i = 0; i < PL_NUM_ADDED; i++)
+        *pl_tile_bytes_at(&d, pl_parts[PL_FIRST_ADDED + i].tile_place) = largest->added_bytes[i];
+    uint64_t live_bytes = d.tile_bytes; /* what is left */
+    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
+        live_bytes -= pl_tile_part_bytes(&d, part);
+    d.tile_live_bytes = live_bytes;
     d.step = largest->step;
     const pl_detail_variables *variables = &details->variables[largest - expected->pieces];
     d.num_variables = variables->count;

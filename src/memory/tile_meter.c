@@ -270,8 +270,7 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak 
         .freed_bytes = line->freed_bytes,
         .always_live_bytes = s->data_bytes,
         .code_bytes = s->all_code_bytes,
-        .buffer_bytes = peak->buffer_bytes,
-        .accumulator_bytes = s->accumulator_bytes,
+        .added_bytes = {peak->buffer_bytes, s->accumulator_bytes},
         .tile = (uint32_t)s->tile,
         .step = peak->step,
     };

@@ -220,12 +220,11 @@ const Model = (() => {
         expected > 0 ? (limit - expected) / (SPREAD * expected) : 0;
 
     // The parts of a fullest tile; what is left is of variables that are live at its step.
-    function tileParts(tiles, piece, copies, all) {
+    function tileParts(names, tiles, piece, copies, all) {
         const layout = tiles.copy_layout_bytes[piece];
-        const parts = { always_live_bytes: 0, live_bytes: 0 };
-        for (const name of ['always_live_bytes', 'code_bytes', 'unexplained_bytes',
-            'buffer_bytes', 'accumulator_bytes'])
-            parts[name] = tiles[name][piece];
+        const parts = {};
+        for (const name of names)
+            parts[name] = name === 'live_bytes' ? 0 : tiles[name][piece];
         parts.stash_bytes = copies * (tiles.stash_bytes[piece] - layout) -
             tiles.freed_bytes[piece];
         parts.layout_bytes = tiles.layout_bytes[piece] + copies * layout;
@@ -281,7 +280,7 @@ const Model = (() => {
             Object.assign(result, {
                 tile: tiles.tile[piece], step: tiles.step[piece],
                 tile_parts: model.wishes.is_calibrated ? null
-                    : tileParts(tiles, piece, copies, needs.expected),
+                    : tileParts(Object.keys(model.tileParts), tiles, piece, copies, needs.expected),
                 variables: variablesOf(model, pipeline.stages, piece) });
         return result;
     }

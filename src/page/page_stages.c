@@ -69,20 +69,14 @@ static void put_sums(pl_json *json, const pl_stage_details *details) {
  * not the expected one nobody asks where. */
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
     static const column columns[] = {
-        PIECE(from_copies, true),
-        PIECE(bytes, false),
-        PIECE(stash_bytes, false),
-        PIECE(unexplained_bytes, false),
-        PIECE(layout_bytes, false),
-        PIECE(copy_layout_bytes, false),
-        PIECE(freed_bytes, false),
-        PIECE(always_live_bytes, false),
+        PIECE(from_copies, true),   PIECE(bytes, false),
+        PIECE(stash_bytes, false),  PIECE(unexplained_bytes, false),
+        PIECE(layout_bytes, false), PIECE(copy_layout_bytes, false),
+        PIECE(freed_bytes, false),  PIECE(always_live_bytes, false),
         PIECE(code_bytes, false),
-        PIECE(buffer_bytes, false),
-        PIECE(accumulator_bytes, false),
-        PIECE(tile, true),
-        PIECE(step, true),
     };
+    static const column last_columns[] = {PIECE(tile, true), PIECE(step, true)};
+    const bool is_expected = need == POPLINER_NEED_EXPECTED;
     pl_packed counts = {0};
     for (size_t i = 0; i < tiles->num_intervals; i++) {
         uint32_t first = tiles->first[i];
@@ -92,7 +86,14 @@ static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelo
     pl_put_open(json, need_names[need], '{');
     pl_put_packed(json, "pieces", &counts);
     put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, columns,
-                need == POPLINER_NEED_EXPECTED ? sizeof columns / sizeof *columns : 3);
+                is_expected ? sizeof columns / sizeof *columns : 3);
+    for (size_t i = 0; is_expected && i < PL_NUM_ADDED; i++) {
+        const size_t offset = offsetof(pl_peak_piece, added_bytes) + i * sizeof(uint64_t);
+        const column own = {pl_parts[PL_FIRST_ADDED + i].column, offset, false};
+        put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, &own, 1);
+    }
+    put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, last_columns,
+                is_expected ? sizeof last_columns / sizeof *last_columns : 0);
     pl_put_close(json);
 }
 

@@ -10,6 +10,7 @@
 #include "base/layout.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "memory/parts.h"
 
 /* Texts are shortened to these numbers of characters before details, then other columns, are left
  * out. */
@@ -206,37 +207,18 @@ static bool measure(table *t) {
 
 /* Details, which are left out first. */
 static bool is_detail(const column *c) {
-    static const char *const details[] = {"index",
-                                          "kind",
-                                          "parent",
-                                          "parent_step",
-                                          "debug_context",
-                                          "debug_path",
-                                          "inputs",
-                                          "rule",
-                                          "called",
-                                          "cycles_source",
-                                          "first_step",
-                                          "last_step",
-                                          "num_steps",
-                                          "num_repeats",
-                                          "vertex_code_bytes",
-                                          "vertex_state_bytes",
-                                          "variables_bytes",
-                                          "stash_bytes",
-                                          "exchange_code_bytes",
-                                          "control_code_bytes",
-                                          "buffer_bytes",
-                                          "layout_bytes",
-                                          "unexplained_bytes",
-                                          "accumulator_bytes",
-                                          "correction_bytes",
-                                          "used"};
+    static const char *const details[] = {
+        "index",         "kind",          "parent",           "parent_step",
+        "debug_context", "debug_path",    "inputs",           "rule",
+        "called",        "cycles_source", "first_step",       "last_step",
+        "num_steps",     "num_repeats",   "correction_bytes", "used"};
     static const char categories[] = "category_";
     bool found =
         c->name_length > strlen(categories) && memcmp(c->name, categories, strlen(categories)) == 0;
     for (size_t i = 0; i < sizeof details / sizeof *details; i++)
         found = found || is_named(c, details[i]);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        found = found || (!pl_part_is_within(part) && is_named(c, pl_parts[part].column));
     return found;
 }
 
