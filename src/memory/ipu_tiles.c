@@ -304,20 +304,9 @@ static pl_need_line find_need(const ipu *q, size_t tile) {
         l.begin[list + 1] = items + known->end[list];
     for (const item *it = l.begin[SUMS]; it < l.begin[CHANGES]; it++)
         sum_bytes[it->what] += t->has_set[it->at] != 0 ? it->bytes : 0;
-    uint64_t bytes = find_live(q, &l, known->turn_segment) + sum_bytes[PL_SUM_DATA] +
-                     pl_account_fixed(account, tile);
-    pl_placed_bytes placed = {.always = sum_bytes[PL_SUM_DATA] + sum_bytes[PL_SUM_ACCUMULATORS] +
-                                        pl_account_fixed(account, tile),
-                              .apart = find_apart(q, &l)};
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        uint64_t own_bytes = pl_account_limit(account, group, tile, sum_bytes[group]);
-        bytes += own_bytes;
-        own_bytes += pl_account_fixed_code(account, group, tile);
-        placed.code += own_bytes;
-        placed.state += group == PL_VERTEX_STATE ? own_bytes : 0;
-        placed.always -= pl_account_fixed_code(account, group, tile);
-    }
-    bytes += q->need == POPLINER_NEED_LEAST ? 0 : sum_bytes[PL_SUM_ACCUMULATORS];
+    const pl_steady_bytes steady = pl_steady_bytes_of(account, tile, sum_bytes, find_apart(q, &l));
+    pl_placed_bytes placed = steady.placed;
+    const uint64_t bytes = find_live(q, &l, known->turn_segment) + pl_steady_sum(&steady, q->need);
     const uint64_t copy_bytes = add_stash(q, &l, &placed.freed);
     const pl_overhead layout = pl_account_overhead(account, tile);
     return pl_need_of(&q->rule, q->need, &layout, bytes, placed, copy_bytes);

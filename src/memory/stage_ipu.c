@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"
+#include "memory/tile_meter.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -271,22 +272,19 @@ uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_m
 /* Returns what decides where the data of the stage lies on a tile. */
 static pl_placed_bytes find_placed(const pl_stage_meter *meter, const popliner_stage_memory *memory,
                                    size_t tile) {
-    pl_placed_bytes placed = {
-        .state = pl_stage_code_bytes(meter, memory, PL_VERTEX_STATE, tile),
-        .always = memory->always_live_bytes[tile] +
-                  memory->part_bytes[POPLINER_PART_ACCUMULATORS][tile] +
-                  memory->part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE][tile],
-    };
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        placed.code += pl_stage_code_bytes(meter, memory, group, tile);
-        placed.always -= pl_account_fixed_code(&meter->account, group, tile);
-    }
+    uint64_t apart_bytes = 0;
     const uint32_t *apart;
     const size_t num_apart = pl_account_apart(&meter->account, tile, &apart);
     for (size_t i = 0; i < num_apart; i++)
         if (meter->variable_seen[apart[i]] == meter->variable_mark)
-            placed.apart = pl_larger(placed.apart, meter->profile->variable_size_bytes[apart[i]]);
-    return placed;
+            apart_bytes = pl_larger(apart_bytes, meter->profile->variable_size_bytes[apart[i]]);
+    uint64_t sum_bytes[PL_NUM_SUMS] = {
+        [PL_SUM_DATA] = memory->always_live_bytes[tile],
+        [PL_SUM_ACCUMULATORS] = memory->part_bytes[POPLINER_PART_ACCUMULATORS][tile],
+    };
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        sum_bytes[group] = memory->part_bytes[PL_FIRST_CODE + group][tile];
+    return pl_steady_bytes_of(&meter->account, tile, sum_bytes, apart_bytes).placed;
 }
 
 /* Completes an estimate from what was measured. */

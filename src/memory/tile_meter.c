@@ -230,79 +230,17 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
     }
 }
 
-/* The bytes of a stage on a tile that do not depend on steps. */
-typedef struct steady_bytes {
-    const pl_need_rule *rule;
-    size_t interval;
-    size_t tile;
-    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
-    uint64_t all_code_bytes;
-    pl_placed_bytes placed; /* including unattributed code and data */
-    uint64_t data_bytes;    /* always live */
-    uint64_t fixed_bytes;   /* unattributed */
-    uint64_t stash_bytes;   /* one copy */
-    uint64_t freed_bytes;   /* part of it that is not live itself if there are copies, for a need
-                               that frees it */
-    uint64_t accumulator_bytes;
-} steady_bytes;
-
-static uint64_t steady_sum(const steady_bytes *s) {
-    return s->all_code_bytes + s->data_bytes + s->fixed_bytes;
-}
-
-static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
-                            const steady_bytes *s) {
-    pl_placed_bytes placed = s->placed;
-    placed.freed = meter->inputs->frees[need] ? s->freed_bytes : 0;
-    return pl_need_of(s->rule, need, &meter->layout, bytes, placed, s->stash_bytes);
-}
-
-/* Adds the estimate of a tile to that of a stage. */
-static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak *peak,
-                     const steady_bytes *s, const pl_need_line *line) {
-    pl_peak_piece piece = {
-        .bytes = line->bytes,
-        .stash_bytes = line->copy_bytes,
-        .unexplained_bytes =
-            s->fixed_bytes + (need == POPLINER_NEED_LEAST ? 0 : peak->unexplained_bytes),
-        .layout_bytes = line->bytes - line->live_bytes,
-        .copy_layout_bytes = line->copy_bytes - line->live_copy_bytes,
-        .freed_bytes = line->freed_bytes,
-        .always_live_bytes = s->data_bytes,
-        .code_bytes = s->all_code_bytes,
-        .added_bytes = {peak->buffer_bytes, s->accumulator_bytes},
-        .tile = (uint32_t)s->tile,
-        .step = peak->step,
-    };
-    pl_peak_piece level = piece;
-    level.bytes = line->level_bytes;
-    level.layout_bytes = line->level_bytes - line->level_live_bytes;
-    level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
-    /* a separate line, below the other one with any copies; the first of equals counts */
-    return (line->freed_bytes == 0 ||
-            pl_peak_envelope_add(&meter->largest[need], s->interval, &level)) &&
-           pl_peak_envelope_add(&meter->largest[need], s->interval, &piece);
-}
-
-static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
-                                const uint64_t *sum_bytes, uint64_t apart_bytes,
-                                uint64_t unit_stash_bytes) {
-    const pl_account *account = meter->inputs->account;
-    bool is_last = unit + 1 == meter->inputs->chain->num_units;
-    steady_bytes s = {
-        .rule = is_last ? &meter->inputs->last_rule : &meter->inputs->rule,
-        .interval = pl_triangle_place(meter->inputs->chain->num_units, start, unit),
-        .tile = tile,
+pl_steady_bytes pl_steady_bytes_of(const pl_account *account, size_t tile,
+                                   const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes) {
+    pl_steady_bytes s = {
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = pl_account_fixed(account, tile),
-        .stash_bytes = sum_bytes[PL_SUM_STASH],
-        .freed_bytes = sum_bytes[PL_SUM_STASH] > unit_stash_bytes
-                           ? sum_bytes[PL_SUM_STASH] - unit_stash_bytes
-                           : 0,
-        .accumulator_bytes = sum_bytes[PL_SUM_ACCUMULATORS],
+        .added_bytes[POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] = sum_bytes[PL_SUM_ACCUMULATORS],
         .placed.apart = apart_bytes,
     };
-    s.placed.always = s.data_bytes + s.accumulator_bytes + s.fixed_bytes;
+    s.placed.always = s.data_bytes + s.fixed_bytes;
+    for (int i = 0; i < PL_NUM_ADDED; i++)
+        s.placed.always += s.added_bytes[i];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         const uint64_t fixed_code_bytes = pl_account_fixed_code(account, group, tile);
         s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
@@ -315,48 +253,119 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
     return s;
 }
 
+uint64_t pl_steady_sum(const pl_steady_bytes *s, popliner_need need) {
+    uint64_t bytes = s->all_code_bytes + s->data_bytes + s->fixed_bytes;
+    for (int i = 0; i < PL_NUM_ADDED; i++)
+        if ((pl_parts[PL_FIRST_ADDED + i].needs >> need & 1) != 0)
+            bytes += s->added_bytes[i];
+    return bytes;
+}
+
+/* A stage on a tile. */
+typedef struct stage_tile {
+    const pl_need_rule *rule;
+    size_t interval;
+    size_t tile;
+    pl_steady_bytes steady;
+    uint64_t stash_bytes; /* one copy */
+    uint64_t freed_bytes; /* part of it that is not live itself if there are copies, for a need that
+                             frees it */
+} stage_tile;
+
+static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
+                            const stage_tile *s) {
+    pl_placed_bytes placed = s->steady.placed;
+    placed.freed = meter->inputs->frees[need] ? s->freed_bytes : 0;
+    return pl_need_of(s->rule, need, &meter->layout, bytes, placed, s->stash_bytes);
+}
+
+/* Adds the estimate of a tile to that of a stage. */
+static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak *peak,
+                     const stage_tile *s, const pl_need_line *line) {
+    pl_peak_piece piece = {
+        .bytes = line->bytes,
+        .stash_bytes = line->copy_bytes,
+        .unexplained_bytes =
+            s->steady.fixed_bytes + (need == POPLINER_NEED_LEAST ? 0 : peak->unexplained_bytes),
+        .layout_bytes = line->bytes - line->live_bytes,
+        .copy_layout_bytes = line->copy_bytes - line->live_copy_bytes,
+        .freed_bytes = line->freed_bytes,
+        .always_live_bytes = s->steady.data_bytes,
+        .code_bytes = s->steady.all_code_bytes,
+        .tile = (uint32_t)s->tile,
+        .step = peak->step,
+    };
+    memcpy(piece.added_bytes, s->steady.added_bytes, sizeof piece.added_bytes);
+    piece.added_bytes[POPLINER_PART_BUFFERS - PL_FIRST_ADDED] = peak->buffer_bytes;
+    pl_peak_piece level = piece;
+    level.bytes = line->level_bytes;
+    level.layout_bytes = line->level_bytes - line->level_live_bytes;
+    level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
+    /* a separate line, below the other one with any copies; the first of equals counts */
+    return (line->freed_bytes == 0 ||
+            pl_peak_envelope_add(&meter->largest[need], s->interval, &level)) &&
+           pl_peak_envelope_add(&meter->largest[need], s->interval, &piece);
+}
+
+static stage_tile find_stage(const pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
+                             const uint64_t *sum_bytes, uint64_t apart_bytes,
+                             uint64_t unit_stash_bytes) {
+    bool is_last = unit + 1 == meter->inputs->chain->num_units;
+    return (stage_tile){
+        .rule = is_last ? &meter->inputs->last_rule : &meter->inputs->rule,
+        .interval = pl_triangle_place(meter->inputs->chain->num_units, start, unit),
+        .tile = tile,
+        .steady = pl_steady_bytes_of(meter->inputs->account, tile, sum_bytes, apart_bytes),
+        .stash_bytes = sum_bytes[PL_SUM_STASH],
+        .freed_bytes = sum_bytes[PL_SUM_STASH] > unit_stash_bytes
+                           ? sum_bytes[PL_SUM_STASH] - unit_stash_bytes
+                           : 0,
+    };
+}
+
 /* Adds a tile with its expected memory to the sums of a stage. */
-static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const steady_bytes *s,
+static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const stage_tile *s,
                      const pl_need_line *line) {
     uint64_t layout_bytes = line->level_bytes - line->level_live_bytes;
     pl_detail_sums own = {{
-        [POPLINER_PART_VARIABLES] = peak->bytes - peak->unexplained_bytes + s->data_bytes,
-        [POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + s->fixed_bytes,
-        [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = s->fixed_bytes,
+        [POPLINER_PART_VARIABLES] = peak->bytes - peak->unexplained_bytes + s->steady.data_bytes,
+        [POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + s->steady.fixed_bytes,
+        [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = s->steady.fixed_bytes,
         [POPLINER_PART_STASH] = s->stash_bytes,
-        [POPLINER_PART_BUFFERS] = peak->buffer_bytes,
-        [POPLINER_PART_ACCUMULATORS] = s->accumulator_bytes,
         [POPLINER_PART_LAYOUT] = layout_bytes,
         [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
         [PL_SUM_FREED] = line->freed_bytes,
         [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
     }};
-    memcpy(own.bytes + PL_FIRST_CODE, s->code_bytes, sizeof s->code_bytes);
+    memcpy(own.bytes + PL_FIRST_CODE, s->steady.code_bytes, sizeof s->steady.code_bytes);
+    memcpy(own.bytes + PL_FIRST_ADDED, s->steady.added_bytes, sizeof s->steady.added_bytes);
+    own.bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
     pl_detail_sums_add(&meter->sums[s->interval], &own, 1);
 }
 
 /* True if the stage and every longer one exceed the limit on the tile, by parts that never decrease
  * when a stage grows: the longest may have smaller factors. */
-static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
-                        const steady_bytes *s) {
+static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain, const stage_tile *s) {
     const pl_interval_inputs *inputs = meter->inputs;
     const popliner_need need = inputs->options->need;
-    const bool has_all = need != POPLINER_NEED_LEAST;
-    if (meter->sums != NULL || inputs->model->may_shrink || (!has_all && meter->has_unexplained))
+    if (meter->sums != NULL || inputs->model->may_shrink ||
+        (need == POPLINER_NEED_LEAST && meter->has_unexplained))
         return false;
     if (pl_need_may_shrink(&inputs->rule) || pl_need_may_shrink(&inputs->last_rule))
         return false;
-    uint64_t bytes = plain->bytes + steady_sum(s) + (has_all ? s->accumulator_bytes : 0);
+    uint64_t bytes = plain->bytes + pl_steady_sum(&s->steady, need);
     return need_of(meter, need, bytes, s).bytes > inputs->options->max_bytes &&
-           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->placed, s->stash_bytes)
+           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->steady.placed,
+                      s->stash_bytes)
                    .bytes > inputs->options->max_bytes;
 }
 
 /* Adds the expected memory of a tile. */
-static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, const steady_bytes *s) {
+static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, const stage_tile *s) {
     const bool is_told = meter->sums != NULL || meter->tile_needs != NULL;
     const bool is_wanted = meter->inputs->wants_need[POPLINER_NEED_EXPECTED];
-    uint64_t bytes = peak->bytes + peak->buffer_bytes + s->accumulator_bytes + steady_sum(s);
+    uint64_t bytes =
+        peak->bytes + peak->buffer_bytes + pl_steady_sum(&s->steady, POPLINER_NEED_EXPECTED);
     if (!is_told && !is_wanted)
         return true;
     const pl_need_line line = need_of(meter, POPLINER_NEED_EXPECTED, bytes, s);
@@ -364,15 +373,16 @@ static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, const ste
         add_sums(meter, peak, s, &line);
     if (meter->tile_needs != NULL)
         meter->tile_needs[s->tile * pl_triangle_size(meter->inputs->chain->num_units) +
-                          s->interval] = (pl_tile_need){
-            line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes, s->all_code_bytes};
+                          s->interval] =
+            (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes,
+                           s->steady.all_code_bytes};
     return !is_wanted || add_need(meter, POPLINER_NEED_EXPECTED, peak, s, &line);
 }
 
 /* Adds a tile to the stage that ends with `unit`; false if memory is short. *is_end becomes true if
  * no longer stage counts. */
 static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *steps,
-                         const steady_bytes *s, bool *is_end) {
+                         const stage_tile *s, bool *is_end) {
     const pl_interval_inputs *inputs = meter->inputs;
     const bool *wants = inputs->wants_need;
     const bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
@@ -384,15 +394,15 @@ static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *s
         meter->sent_forward != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
     if (!add_expected(meter, has_buffers ? &buffered : &plain, s))
         return false;
-    uint64_t least_bytes =
-        plain.bytes - (s->rule->has_needs ? plain.unexplained_bytes : 0) + steady_sum(s);
+    uint64_t least_bytes = plain.bytes - (s->rule->has_needs ? plain.unexplained_bytes : 0) +
+                           pl_steady_sum(&s->steady, POPLINER_NEED_LEAST);
     if (wants[POPLINER_NEED_LEAST]) {
         const pl_need_line least = need_of(meter, POPLINER_NEED_LEAST, least_bytes, s);
         if (!add_need(meter, POPLINER_NEED_LEAST, &plain, s, &least))
             return false;
     }
     uint64_t most_bytes =
-        buffered.bytes + buffered.buffer_bytes + s->accumulator_bytes + steady_sum(s);
+        buffered.bytes + buffered.buffer_bytes + pl_steady_sum(&s->steady, POPLINER_NEED_MOST);
     if (!wants[POPLINER_NEED_MOST])
         return true;
     const pl_need_line most = need_of(meter, POPLINER_NEED_MOST, most_bytes, s);
@@ -422,8 +432,8 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         if (meter->unit_stash_bytes != NULL && meter->unit_stash_bytes[unit] > unit_stash_bytes)
             unit_stash_bytes = meter->unit_stash_bytes[unit];
         apart_bytes = pl_larger(apart_bytes, meter->unit_apart_bytes[unit]);
-        const steady_bytes s =
-            find_steady(meter, tile, start, unit, sum_bytes, apart_bytes, unit_stash_bytes);
+        const stage_tile s =
+            find_stage(meter, tile, start, unit, sum_bytes, apart_bytes, unit_stash_bytes);
         bool is_end;
         if (!add_to_stage(meter, unit, &steps, &s, &is_end))
             return false;

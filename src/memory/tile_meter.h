@@ -14,6 +14,24 @@
  * is no part of the peak of a plain stage, and accumulators. */
 enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_SUM_ACCUMULATORS, PL_NUM_SUMS };
 
+/* The bytes of stages on a tile that do not depend on steps. */
+typedef struct pl_steady_bytes {
+    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t all_code_bytes;
+    uint64_t data_bytes;                /* always live */
+    uint64_t fixed_bytes;               /* unattributed */
+    uint64_t added_bytes[PL_NUM_ADDED]; /* none of buffers, which depend on the step */
+    pl_placed_bytes placed;             /* including unattributed code and data */
+} pl_steady_bytes;
+
+/* Returns the bytes by their sums, where apart_bytes are of the largest variable that lies
+ * apart. */
+pl_steady_bytes pl_steady_bytes_of(const pl_account *account, size_t tile,
+                                   const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes);
+
+/* Returns what of them an estimate includes. */
+uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
+
 /* ---- Variables that one set of units touches, with one live range ---- */
 
 /* Bytes that the units of a set touch, live from first_step to end_step - 1. */
