@@ -504,8 +504,12 @@ static void put_options(const pl_certificate *c, pl_json *json) {
     pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
                    o->num_mapped_stages);
     put_known(json, "mem_per_tile", o->mem_per_tile < INT64_MAX, o->mem_per_tile, 1);
-    pl_put_number(json, "min_layers", o->min_units);
-    pl_put_count(json, "max_layers", o->max_units);
+    for (int kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++) {
+        const char *own = pl_constraint_of((popliner_constraint_kind)kind)->key;
+        const size_t number = pl_constraint_number(o, (popliner_constraint_kind)kind);
+        if (own != NULL) /* the fewest layers are a number always */
+            put_known(json, own, number > 0 || kind == POPLINER_CONSTRAINT_MIN_UNITS, number, 1);
+    }
     put_lists(c, json);
     pl_put_real(json, "slack_percent", o->slack_percent);
     pl_put_real(json, "time_limit_seconds",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/constraint.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/failure.h"
@@ -36,36 +37,12 @@ static void apply_map(pl_rules *r, const popliner_constraint *c) {
 
 /* ---- the number of units of a stage ---- */
 
-static void list_min_units(pl_constraints *list, const popliner_solver_options *o,
-                           size_t num_units) {
-    (void)num_units;
-    append(list,
-           (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = o->min_units});
-}
-
 static void apply_min_units(pl_rules *r, const popliner_constraint *c) {
     r->min_units = c->number;
 }
 
-static void leave_out_min_units(pl_owned_options *own, const popliner_constraint *c) {
-    (void)c;
-    own->options.min_units = 0;
-}
-
-static void list_max_units(pl_constraints *list, const popliner_solver_options *o,
-                           size_t num_units) {
-    (void)num_units;
-    append(list,
-           (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = o->max_units});
-}
-
 static void apply_max_units(pl_rules *r, const popliner_constraint *c) {
     r->max_units = c->number;
-}
-
-static void leave_out_max_units(pl_owned_options *own, const popliner_constraint *c) {
-    (void)c;
-    own->options.max_units = 0;
 }
 
 /* ---- cuts ---- */
@@ -130,26 +107,28 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 
 /* ---- the table ---- */
 
-/* In the order of pl_constraints_list: name, words, meaning, least, is_of_ipu, list, apply,
- * leave_out. */
+#define AT(member) offsetof(popliner_solver_options, member)
+
+/* In the order of pl_constraints_list: name, words, meaning, least, is_of_ipu, number, key, list,
+ * apply, leave_out. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
-    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, list_stages,
-                                      apply_max_stages, NULL},
-    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", 0, false, NULL,
-                                        apply_map, NULL},
+    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, 0, NULL,
+                                      list_stages, apply_max_stages, NULL},
+    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", 0, false, 0,
+                                        NULL, NULL, apply_map, NULL},
     [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
-                                       2, false, list_min_units, apply_min_units,
-                                       leave_out_min_units},
+                                       2, false, AT(min_units), "min_layers", NULL, apply_min_units,
+                                       NULL},
     [POPLINER_CONSTRAINT_MAX_UNITS] = {"require layers:", "..%N", "at most %N layer%s in a stage",
-                                       1, false, list_max_units, apply_max_units,
-                                       leave_out_max_units},
-    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", 0, false,
-                                          list_cuts, apply_cut, leave_out_cut},
+                                       1, false, AT(max_units), "max_layers", NULL, apply_max_units,
+                                       NULL},
+    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", 0, false, 0,
+                                          NULL, list_cuts, apply_cut, leave_out_cut},
     [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", "no cut between %W", 0, false,
-                                           NULL, apply_cut, leave_out_cut},
-    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", 0, true, list_pairs,
-                                  NULL, leave_out_pair},
-    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", 0, true,
+                                           0, NULL, NULL, apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", 0, true, 0, NULL,
+                                  list_pairs, NULL, leave_out_pair},
+    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", 0, true, 0, NULL,
                                        list_placements, apply_placement, leave_out_placement},
 };
 
@@ -157,16 +136,34 @@ const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind) {
     return &kinds[kind];
 }
 
+size_t pl_constraint_number(const popliner_solver_options *o, popliner_constraint_kind kind) {
+    return kinds[kind].key == NULL
+               ? 0
+               : *(const size_t *)(const void *)((const char *)o + kinds[kind].number);
+}
+
 popliner_status pl_constraints_list(const popliner_solver_options *options, size_t num_units,
                                     pl_constraints *list, popliner_error *error) {
-    for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; ++kind)
+    for (int kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; ++kind) {
+        const size_t number = pl_constraint_number(options, (popliner_constraint_kind)kind);
         if (kinds[kind].list != NULL)
             kinds[kind].list(list, options, num_units);
+        if (number > 0)
+            append(list,
+                   (popliner_constraint){.kind = (popliner_constraint_kind)kind, .number = number});
+    }
     return list->failed ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
 }
 
 bool pl_constraint_may_go(const popliner_constraint *c) {
-    return kinds[c->kind].leave_out != NULL && (kinds[c->kind].least == 0 || c->number > 0);
+    return kinds[c->kind].leave_out != NULL || kinds[c->kind].key != NULL;
+}
+
+void pl_constraint_leave_out(pl_owned_options *own, const popliner_constraint *c) {
+    if (kinds[c->kind].key != NULL)
+        *(size_t *)(void *)((char *)&own->options + kinds[c->kind].number) = 0;
+    else
+        kinds[c->kind].leave_out(own, c);
 }
 
 static bool is_same(const popliner_constraint *a, const popliner_constraint *b) {
@@ -188,7 +185,7 @@ popliner_status pl_constraints_leave_out(pl_owned_options *own, size_t num_units
     if (status == POPLINER_OK && !is_there)
         return pl_fail(error, POPLINER_ERROR_USAGE, "left_out: no such constraint may be left out");
     if (status == POPLINER_OK)
-        kinds[it->kind].leave_out(own, it);
+        pl_constraint_leave_out(own, it);
     return status;
 }
 

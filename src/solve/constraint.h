@@ -38,19 +38,29 @@ typedef struct pl_constraint_kind {
      * the number a little. 0: no number of units */
     size_t least;
     bool is_of_ipu; /* restricts which units are on one IPU, in any stage */
-    /* Appends those of the options; NULL if another kind's function does. */
+    /* The one number of a kind that is nothing but a number, 0 for any, is at this offset of the
+     * options, and certificates have it by this key, 0 as null; 0 and NULL for other kinds. */
+    size_t number;
+    const char *key;
+    /* Appends those of the options; NULL if another kind's function does, and for a number. */
     void (*list)(pl_constraints *list, const popliner_solver_options *options, size_t num_units);
     /* NULL: applied by pl_problem. */
     void (*apply)(pl_rules *rules, const popliner_constraint *constraint);
-    /* Drops it from options that have it; NULL if it cannot be dropped. */
+    /* Drops it from options that have it; NULL for a number, and if it cannot be dropped. */
     void (*leave_out)(pl_owned_options *own, const popliner_constraint *constraint);
 } pl_constraint_kind;
 
 /* Returns the row of a valid kind. */
 const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind);
 
-/* True if the constraint has an effect and may be dropped alone. */
+/* True if the constraint may be dropped alone. */
 bool pl_constraint_may_go(const popliner_constraint *constraint);
+
+/* Drops such a constraint from options that have it. */
+void pl_constraint_leave_out(pl_owned_options *own, const popliner_constraint *constraint);
+
+/* Returns the number that the options have for a kind; 0 if there is none. */
+size_t pl_constraint_number(const popliner_solver_options *options, popliner_constraint_kind kind);
 
 /* Drops options.left_out, if any, from options that were checked. Errors: USAGE, MEMORY. */
 popliner_status pl_constraints_leave_out(pl_owned_options *own, size_t num_units,

@@ -273,10 +273,6 @@ static popliner_status try_every_limit(advice *a) {
 
 /* ---- constraints ---- */
 
-static void leave_out(trial *t, const popliner_constraint *c) {
-    pl_constraint_of(c->kind)->leave_out(&t->own, c);
-}
-
 /* Relaxes a number of units as little as suffices; without it, a split fits. */
 static popliner_status relax_number(advice *a, trial *t, const popliner_constraint *c,
                                     size_t *number) {
@@ -305,7 +301,7 @@ static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_CONSTRAINT, .constraint = *c};
     popliner_status status = begin_trial(a, &t);
     if (status == POPLINER_OK) {
-        leave_out(&t, c);
+        pl_constraint_leave_out(&t.own, c);
         status = search_anew(a, &t, &fits);
     }
     if (status == POPLINER_OK && fits && pl_constraint_of(c->kind)->least > 0)
@@ -368,7 +364,7 @@ static popliner_status fits_without(advice *a, const items *all, bool *fits) {
     popliner_status status = begin_trial(a, &t);
     for (size_t i = 0; status == POPLINER_OK && i < all->num_constraints; ++i)
         if (all->is_out[i] != 0)
-            leave_out(&t, &all->constraints[i]);
+            pl_constraint_leave_out(&t.own, &all->constraints[i]);
     if (status == POPLINER_OK)
         status = search_anew(a, &t, fits);
     end_trial(&t);
@@ -414,7 +410,7 @@ static popliner_status try_run(advice *a, items *all, size_t item) {
         return status;
     status = begin_trial(a, &t);
     for (const popliner_constraint *c = first; status == POPLINER_OK && c <= last; ++c)
-        leave_out(&t, c);
+        pl_constraint_leave_out(&t.own, c);
     if (status == POPLINER_OK)
         status = add_remedy(a, &t, &remedy);
     end_trial(&t);
