@@ -157,9 +157,8 @@ class Verdict {
             return `Proven: no split over ${most} fits. ${isBest ? 'This is the best effort.'
                 : `The best effort needs ${kib(best.values.memory)}.`}`;
         const first = Model.objectivesOf(model, settings)[0];
-        const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(model, settings));
-        const show = (value) => ['memory', 'traffic', 'headroom'].includes(first) ? kib(value)
-            : first === 'ipus' ? ipus(value) : shownObjective(first, value, isOfCycles);
+        const show = (value) => objectiveWords[first].is_count ? ipus(value)
+            : first === 'cycles' ? shownObjective(first, value) : kib(value);
         if (isBest)
             return `Best plan, proven: no split over ${most} has ` +
                 `${objectiveWords[first].better}.`;

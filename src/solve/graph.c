@@ -4,6 +4,7 @@
 #include "solve/down_sets.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -41,46 +42,52 @@ uint32_t *pl_graph_units_at(const pl_graph_chain *graph) {
     return unit_at;
 }
 
+/* The members that the kind uses: units as the graph has them. */
+static void mix_constraint(uint64_t *hash, const popliner_constraint *c, const uint32_t *unit_at) {
+    const char *words = pl_constraint_of(c->kind)->words;
+    mix(hash, c->kind);
+    mix(hash, c->number);
+    mix(hash, c->ipu);
+    if (strstr(words, "%U") != NULL)
+        mix(hash, unit_at[c->unit]);
+    if (strstr(words, "%V") != NULL)
+        mix(hash, unit_at[c->second_unit]);
+}
+
 uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_options *o) {
     const pl_graph_chain *graph = costs->graph;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    pl_constraints list = {0};
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
     if (graph == NULL || graph->units->num_units > MOST_UNITS ||
-        !is_any(o, graph->units->num_units))
+        !is_any(o, graph->units->num_units) || pl_objectives_beyond(o) != NULL)
         return 0;
-    for (size_t i = 0; i < num_objectives; ++i) {
-        if (!pl_objective_of(objectives[i])->is_everywhere)
-            return 0;
+    for (size_t i = 0; i < num_objectives; ++i)
         mix(&hash, objectives[i]);
-    }
     uint32_t *unit_at = pl_graph_units_at(graph);
-    if (unit_at == NULL)
+    if (unit_at == NULL ||
+        pl_constraints_list(o, graph->units->num_units, &list, NULL) != POPLINER_OK) {
+        free(unit_at);
+        free(list.items);
         return 0;
-    const uint64_t numbers[] = {o->num_ipus,  o->mem_per_tile,   o->min_units,
-                                o->max_units, o->num_ipu_limits, o->num_ipu_speeds,
-                                o->num_pairs, o->num_placements};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-        mix(&hash, numbers[i]);
-    for (size_t i = 0; i < o->num_ipu_limits; ++i) {
-        mix(&hash, o->ipu_limits[i].ipu);
-        mix(&hash, o->ipu_limits[i].value);
     }
-    for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
-        mix(&hash, o->ipu_speeds[i].ipu);
-        mix(&hash, o->ipu_speeds[i].value);
+    mix(&hash, o->mem_per_tile);
+    for (size_t which = 0; which < PL_NUM_IPU_NUMBERS; ++which) {
+        const pl_ipu_numbers numbers = pl_ipu_numbers_of(o, which);
+        mix(&hash, numbers.count);
+        for (size_t i = 0; i < numbers.count; ++i) {
+            size_t ipu;
+            mix(&hash, pl_ipu_number_at(&numbers, i, &ipu));
+            mix(&hash, ipu);
+        }
     }
-    for (size_t i = 0; i < o->num_pairs; ++i) {
-        mix(&hash, unit_at[o->pairs[i].unit]);
-        mix(&hash, unit_at[o->pairs[i].second_unit]);
-    }
-    for (size_t i = 0; i < o->num_placements; ++i) {
-        mix(&hash, unit_at[o->placements[i].unit]);
-        mix(&hash, o->placements[i].ipu);
-    }
+    for (size_t i = 0; i < list.count; ++i)
+        mix_constraint(&hash, &list.items[i], unit_at);
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         mix(&hash, o->device_map[i]);
     free(unit_at);
+    free(list.items);
     return hash == 0 ? 1 : hash;
 }
 

@@ -130,6 +130,15 @@ bool pl_objectives_include(const popliner_solver_options *options, popliner_obje
     return false;
 }
 
+const pl_objective *pl_objectives_beyond(const popliner_solver_options *options) {
+    for (size_t i = 0; options->objectives != NULL && i < options->num_objectives; ++i) {
+        const size_t objective = (size_t)options->objectives[i];
+        if (objective < POPLINER_NUM_OBJECTIVES && !objectives[objective].is_everywhere)
+            return &objectives[objective];
+    }
+    return NULL;
+}
+
 bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
     bool has_cycles = false;
     for (size_t i = 0; i < options->num_objectives; ++i) {

@@ -71,9 +71,10 @@ typedef struct pl_objective {
     bool needs_cycles;  /* of costs */
     bool is_mapped;     /* fixed by a device map */
     bool may_lead;      /* it may come first where the number of IPUs is not limited */
-    bool is_everywhere; /* searches of graphs know it */
-    size_t value;       /* offset in pl_objective_values */
-    size_t limit;       /* offset of a uint64_t in pl_limits; not of a SPREAD */
+    /* searches of graphs, of replicas of stages, and of replicas within a slack know it */
+    bool is_everywhere;
+    size_t value; /* offset in pl_objective_values */
+    size_t limit; /* offset of a uint64_t in pl_limits; not of a SPREAD */
 } pl_objective;
 
 /* Returns the row of a valid objective. */
@@ -81,6 +82,9 @@ const pl_objective *pl_objective_of(popliner_objective objective);
 
 /* True if the options have the objective. */
 bool pl_objectives_include(const popliner_solver_options *options, popliner_objective objective);
+
+/* Returns the first valid objective of the options that is not everywhere; NULL if all are. */
+const pl_objective *pl_objectives_beyond(const popliner_solver_options *options);
 
 /* True if IPUs are compared by their cycles, not their peaks. */
 bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_cycles);

@@ -105,7 +105,7 @@ pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_b
 size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
                                size_t num_stages);
 
-/* Returns the filter with the limits of the options and no others. */
+/* Returns the filter with the limits of the options, all that it reads, and no others. */
 pl_filter pl_filter_of_limits(const pl_problem *problem);
 
 /* Returns the filter without limits of memory: it excludes only forbidden peaks. */

@@ -25,6 +25,9 @@
 static popliner_status check_options(const popliner_costs *costs, const pl_replicas_search *s,
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
+    const pl_objective *beyond = pl_objectives_beyond(&s->solver);
+    if (beyond == pl_objective_of(POPLINER_OBJECTIVE_HEADROOM))
+        beyond = NULL; /* refused below */
     if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "total_ipus, chunks: %zu and %zu; expected 1 to %" PRIu64, o->total_ipus,
@@ -54,12 +57,11 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas: not for the balance of stages that choose how they recompute; "
                        "give another objective");
-    if (s->solver.slack_percent > 0.0 &&
-        (pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE) ||
-         s->solver.left_out != NULL))
+    if (s->solver.slack_percent > 0.0 && (beyond != NULL || s->solver.left_out != NULL))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: not for replicas with the balance, or with constraints that "
-                       "are left out; set it to 0");
+                       "slack_percent: not for replicas with the %s, or with constraints that are "
+                       "left out; set it to 0",
+                       beyond != NULL ? beyond->name : "balance");
     if (s->solver.slack_percent > 0.0 && o->is_front)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "slack_percent: %g; expected 0, because a Pareto front is exact",

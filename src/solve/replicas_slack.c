@@ -329,13 +329,7 @@ double pl_replicas_gap(const popliner_replicas_candidate *before,
 
 static contest begin_contest(pl_replicas_search *s, bool is_proven) {
     contest c = {.s = s,
-                 .filter = {.limits = {.plain_limit_bytes = s->solver.mem_per_tile,
-                                       .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
-                                       .max_cycles = UINT64_MAX,
-                                       .max_cut_bytes = UINT64_MAX,
-                                       .max_ipus = UINT64_MAX,
-                                       .max_shortfall_bytes = UINT64_MAX},
-                            .max_spread = UINT64_MAX},
+                 .filter = pl_filter_of_limits(&(pl_problem){.options = &s->solver}),
                  .work = PL_REPLICAS_MAX_WORK / s->num_lengths,
                  .is_proven = is_proven};
     c.objectives = pl_objectives_of(&s->solver, &c.num_objectives);

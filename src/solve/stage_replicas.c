@@ -5,7 +5,9 @@
  * takes no more of the IPUs, and no earlier stage has more of them after it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -188,9 +190,9 @@ static void read_split(search *s, size_t num_ipus) {
             .num_replicas = own->num_ipus,
         };
         s->stages[s->num_stages++] = stage;
-        pl_objective_values_add(
-            &s->best.values,
-            (pl_load){stage.peak_bytes, pl_larger(stage.cycles, stage.link_cycles), 0});
+        pl_objective_values_add(&s->best.values,
+                                pl_problem_load(&s->problem, stage.ipu, stage.peak_bytes,
+                                                pl_larger(stage.cycles, stage.link_cycles)));
         left -= own->num_ipus;
         first = end;
     }
@@ -233,8 +235,26 @@ static popliner_status find(void *user, const pl_filter *filter, pl_goal goal, b
 
 /* ---- beginning ---- */
 
+/* Names the objectives that are not everywhere: "balance and headroom". */
+static void name_others(char *names, size_t size) {
+    size_t left = 0;
+    for (int i = 0; i < POPLINER_NUM_OBJECTIVES; ++i)
+        left += !pl_objective_of((popliner_objective)i)->is_everywhere;
+    for (int i = 0; i < POPLINER_NUM_OBJECTIVES; ++i) {
+        const pl_objective *own = pl_objective_of((popliner_objective)i);
+        const size_t length = strlen(names);
+        if (!own->is_everywhere)
+            snprintf(names + length, size - length, "%s%s", own->name,
+                     left > 2    ? ", "
+                     : left == 2 ? " and "
+                                 : "");
+        left -= !own->is_everywhere;
+    }
+}
+
 static popliner_status check(const search *s, popliner_error *error) {
     const popliner_solver_options *o = &s->solver;
+    char others[128] = "";
     popliner_status status = pl_options_check(o, s->num_units, &s->costs, error);
     if (status != POPLINER_OK)
         return status;
@@ -243,14 +263,17 @@ static popliner_status check(const search *s, popliner_error *error) {
     if (o->num_mapped_stages > 0 || o->num_placements > 0 || o->num_ipu_limits > 0 ||
         o->num_ipu_speeds > 0 || o->num_ipu_links > 0 || o->slack_percent != 0.0 ||
         o->ipu_weight != NULL || o->method > POPLINER_METHOD_DYNAMIC_PROGRAMMING ||
-        pl_objectives_include(o, POPLINER_OBJECTIVE_BALANCE) ||
-        pl_objectives_include(o, POPLINER_OBJECTIVE_HEADROOM) || s->costs.follows_split ||
-        (s->bandwidth.bytes > 0 && s->bandwidth.cycles == 0))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas of stages: not with a device map, placements, limits, speeds or "
-                       "links of single IPUs, slack, weights, the objectives balance and headroom, "
-                       "copies that depend on the number of stages, a bandwidth in 0 cycles, or "
-                       "other methods than the dynamic program");
+        pl_objectives_beyond(o) != NULL || s->costs.follows_split ||
+        (s->bandwidth.bytes > 0 && s->bandwidth.cycles == 0)) {
+        name_others(others, sizeof others);
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "replicas of stages: not with a device map, placements, limits, speeds or "
+            "links of single IPUs, slack, weights, the objectives %s, copies that depend on "
+            "the number of stages, a bandwidth in 0 cycles, or other methods than the "
+            "dynamic program",
+            others);
+    }
     if (s->num_ipus >= MAX_PLACES / (s->num_units + 1))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas of stages: %zu IPUs are too many for %zu units; lower num_ipus",
