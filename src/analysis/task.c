@@ -215,12 +215,11 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     if (status != POPLINER_OK || own->counted_units != NULL)
         return status;
     uint8_t *counted_units = pl_new_array(num_units, sizeof *counted_units);
-    t->solver.lists[PL_LIST_COUNTED_UNITS] = counted_units;
+    own->counted_units = counted_units;
     if (counted_units == NULL)
         return pl_fail_memory(error, "the options of the solver");
     for (size_t unit = 0; unit < num_units; unit++)
         counted_units[unit] = t->chain->kind[unit] == POPLINER_UNIT_LAYER;
-    own->counted_units = counted_units;
     return POPLINER_OK;
 }
 

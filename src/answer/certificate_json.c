@@ -429,14 +429,12 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
     for (size_t i = 0; i < o->num_placements; i++)
         pl_put_number(json, names[o->placements[i].unit], o->placements[i].ipu);
     pl_put_close(json);
-    for (size_t which = 0; which < PL_NUM_IPU_NUMBERS; which++) {
-        const pl_ipu_numbers list = pl_ipu_numbers_of(o, which);
+    pl_ipu_numbers list;
+    for (size_t which = 0; pl_ipu_numbers_at(o, which, &list); which++) {
         pl_put_open(json, list.key, '{');
         for (size_t i = 0; i < list.count; i++) {
-            size_t ipu;
-            const uint64_t number = pl_ipu_number_at(&list, i, &ipu);
-            snprintf(key, sizeof key, "%zu", ipu);
-            pl_certificate_number_json(json, key, number, list.unit);
+            snprintf(key, sizeof key, "%zu", list.items[i].ipu);
+            pl_certificate_number_json(json, key, list.items[i].value, list.unit);
         }
         pl_put_close(json);
     }

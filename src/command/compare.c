@@ -50,7 +50,7 @@ popliner_status compare_name_other(const session *other, popliner_status status,
 /* Whether the same is asked of both. */
 static popliner_status check_limits(const session *s, const session *other, popliner_error *error) {
     const options *o = &s->options;
-    if (o->mem_per_tile.all.bytes > 0 ||
+    if (o->lists[LIST_LIMITS].all.bytes > 0 ||
         session_profile(s).bytes_per_tile == session_profile(other).bytes_per_tile)
         return POPLINER_OK;
     return fail_usage(error,

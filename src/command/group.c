@@ -195,7 +195,7 @@ static popliner_status check_members(const session *s, group *g, popliner_error 
     popliner_status status = POPLINER_OK;
     for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++) {
         const member *m = &g->members[i];
-        if (s->options.mem_per_tile.all.bytes == 0 &&
+        if (s->options.lists[LIST_LIMITS].all.bytes == 0 &&
             m->info.bytes_per_tile != first->info.bytes_per_tile)
             status = fail_usage(error,
                                 "--report: a tile has %llu bytes in %.200s and %llu in %.200s; "

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
 #include "command/output_table.h"
+#include "popliner/costs.h"
 #include "popliner/utilities.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define AT(member) offsetof(options, member)
+#define ARRAY(type, member)                                                                        \
+    { offsetof(type, member), offsetof(type, num_##member) }
+#define OF_BOTH(member) ARRAY(popliner_solver_options, member), ARRAY(popliner_costs_file, member)
 
 const option option_table[] = {
     {.name = "Actions"},
@@ -44,10 +48,11 @@ const option option_table[] = {
      "the fewest that fit, up to 16",
      .help = "use at most N IPUs; a range makes a table, a row for each",
      .uses = SPLITS | OR_WARNED},
-    {&kind_memory_by_ipu, 'm', "mem-per-tile", "[I=]BYTES,...", AT(mem_per_tile),
+    {&kind_memory_by_ipu, 'm', "mem-per-tile", "[I=]BYTES,...", AT(lists[LIST_LIMITS]),
      "solving memory popliner-1.0.0", "the profile's; 638976 on a Mk2 IPU",
      .help = "bytes of a tile; I= or I..J= limits single IPUs",
-     .uses = SPLITS | OR_WARNED | OR_OVERVIEW},
+     .uses = SPLITS | OR_WARNED | OR_OVERVIEW,
+     .list = &(const list_by_ipu){.what = "limit", OF_BOTH(ipu_limits)}},
     {&kind_objectives, 0, "objective", "NAME,...", AT(objective), "solving",
      "memory,traffic; without --num-ipus or --device-map: ipus,memory,traffic; for graphs of "
      "layers: cycles",
@@ -63,11 +68,17 @@ const option option_table[] = {
      .copied = COPIED_CONSTRAINT},
     {&kind_map, 0, "device-map", "MAP", AT(device_map), "constraints pipeline", "0,1,2,...",
      .help = "IPU of each stage, so also their number: 0,1,2 is 3 stages", .uses = SPLITS},
-    {&kind_speeds, 0, "ipu-speed", "[I=]FACTOR,...", AT(ipu_speed), "costs solving", "1",
-     .help = "speed of the IPUs, or of single ones: 0=0.5,3=2", .uses = SOLVING},
-    {&kind_bandwidths, 0, "bandwidth", "[WHERE=]BYTES,...", AT(bandwidth), "costs solving",
+    {&kind_numbers_by_ipu, 0, "ipu-speed", "[I=]FACTOR,...", AT(lists[LIST_SPEEDS]),
+     "costs solving", "1", .help = "speed of the IPUs, or of single ones: 0=0.5,3=2",
+     .uses = SOLVING,
+     .list = &(const list_by_ipu){"speed", OF_BOTH(ipu_speeds), POPLINER_SPEED_ONE,
+                                  POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED, POPLINER_SPEED_ONE,
+                                  "speeds from 0.001 to 1000 with at most 6 decimals, like 2 or "
+                                  "0=0.5,3=2"}},
+    {&kind_bandwidths, 0, "bandwidth", "[WHERE=]BYTES,...", AT(lists[LIST_LINKS]), "costs solving",
      "64 GB/s for profiles; else transfers take no time",
-     .help = "bytes a cycle over a link; WHERE: a link like 1-2, or replicas", .uses = SOLVING},
+     .help = "bytes a cycle over a link; WHERE: a link like 1-2, or replicas", .uses = SOLVING,
+     .list = &(const list_by_ipu){.what = "bandwidth", OF_BOTH(ipu_links)}},
     {&kind_solver, 0, "solver", "NAME", AT(solver), "solving popliner-1.0.0", "auto",
      .help = "how to search; popliner: the greedy search of PopLiner 1.0.0", .uses = SOLVE},
     {.name = "Pipeline"},

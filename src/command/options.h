@@ -41,6 +41,9 @@ typedef struct ipu_value {
     const char *text;         /* of the option */
 } ipu_value;
 
+/* Lists of values of single IPUs, or of the links between two; each is of one option. */
+typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
+
 /* Values by IPU, or by link. */
 typedef struct by_ipu {
     ipu_value *items;
@@ -232,9 +235,7 @@ typedef struct options {
     asked_ipus num_ipus;
     const char *objective; /* names separated by ',' */
     double slack_percent;
-    by_ipu mem_per_tile;
-    by_ipu ipu_speed;
-    by_ipu bandwidth;
+    by_ipu lists[NUM_LISTS];
     asked_rules require;
     asked_map device_map;
     asked_schedule schedule;

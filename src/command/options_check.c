@@ -240,7 +240,7 @@ static popliner_status check_replicated(const options *o, popliner_error *error)
     if (plan != NULL)
         return fail_usage(error, "--output %s: %s, whose stages have several devices",
                           plan->what->name, with);
-    if (o->bandwidth.count > 0)
+    if (o->lists[LIST_LINKS].count > 0)
         return fail_usage(error, "--bandwidth I-J=: %s, which chooses without it", with);
     if (o->schedule.copies != NULL && (strncmp(o->schedule.copies, "zero-bubble", 11) == 0 ||
                                        strncmp(o->schedule.copies, "interleaved", 11) == 0))
@@ -522,9 +522,9 @@ static popliner_status settle(options *o, popliner_error *error) {
     o->has_format = IS_GIVEN(o, format);
     if (!o->has_format && isatty(STDOUT_FILENO))
         o->format = POPLINER_FORMAT_TEXT;
-    o->sweep = o->num_ipus.range.last > 0       ? &o->num_ipus.range
-               : o->mem_per_tile.range.last > 0 ? &o->mem_per_tile.range
-                                                : NULL;
+    o->sweep = o->num_ipus.range.last > 0             ? &o->num_ipus.range
+               : o->lists[LIST_LIMITS].range.last > 0 ? &o->lists[LIST_LIMITS].range
+                                                      : NULL;
     return status;
 }
 

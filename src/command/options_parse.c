@@ -322,10 +322,10 @@ void options_free(options *o) {
     for (size_t i = 0; i < num_options; i++) {
         if (option_table[i].kind == &kind_names)
             free_names(place_of(&option_table[i], o));
-        if (option_table[i].kind != NULL && option_table[i].kind->take != NULL)
-            free(((by_ipu *)place_of(&option_table[i], o))->items);
         free(o->given.texts[i].texts);
     }
+    for (size_t list = 0; list < NUM_LISTS; list++)
+        free(o->lists[list].items);
     free(o->require.items);
     free(o->outputs.items);
     config_free(&o->config);

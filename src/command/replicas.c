@@ -28,10 +28,10 @@ static popliner_replicas_options ask(const session *s, const request *r,
     asked.batch =
         o->batch.of_micro_batch > 0 ? o->batch.samples / o->batch.of_micro_batch : o->batch.samples;
     asked.chunks = options_chunks(o);
-    asked.bandwidth_bytes = o->bandwidth.replicas.bytes;
+    asked.bandwidth_bytes = o->lists[LIST_LINKS].replicas.bytes;
     asked.is_front = o->pareto != NULL;
     if (asked.bandwidth_bytes > 0)
-        asked.bandwidth_cycles = o->bandwidth.replicas.cycles * cycles_per_time_unit;
+        asked.bandwidth_cycles = o->lists[LIST_LINKS].replicas.cycles * cycles_per_time_unit;
     return asked;
 }
 
@@ -480,7 +480,7 @@ static bool is_costs_of_each(const request *r) {
 
 /* Warns of a bandwidth for which there are no parameters. */
 static void warn_without_parameters(session *s, const popliner_costs_file *info) {
-    if (s->options.bandwidth.replicas.bytes > 0 && info->parameter_bytes == NULL)
+    if (s->options.lists[LIST_LINKS].replicas.bytes > 0 && info->parameter_bytes == NULL)
         log_message(
             &s->log, POPLINER_LEVEL_WARNING,
             "--bandwidth replicas: the costs train no parameters, so the all-reduce takes no "
@@ -562,7 +562,8 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
         status = answer_range(&q, error);
     else if (status == POPLINER_OK)
         status = solve(&q, &r->solver, &replicas, error);
-    if (replicas != NULL && s->options.bandwidth.replicas.bytes > 0 && !has_parameters(replicas))
+    if (replicas != NULL && s->options.lists[LIST_LINKS].replicas.bytes > 0 &&
+        !has_parameters(replicas))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--bandwidth replicas: the profile trains no parameters, so the all-reduce "
                     "takes no time.");

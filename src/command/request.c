@@ -400,7 +400,7 @@ static size_t min_units(const request *r, const options *o) {
 
 /* True if some IPU has a limit. */
 static bool has_limit(const options *o, uint64_t limit_bytes, const popliner_costs_file *file) {
-    return limit_bytes < UINT64_MAX - 1 || o->mem_per_tile.count > 0 || o->sweep != NULL ||
+    return limit_bytes < UINT64_MAX - 1 || o->lists[LIST_LIMITS].count > 0 || o->sweep != NULL ||
            (file != NULL && file->num_ipu_limits > 0);
 }
 

@@ -8,9 +8,6 @@
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
 
-/* Values of single IPUs, or of the links between two. */
-typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
-
 /* Zero-initialise; free with request_free. */
 typedef struct request {
     size_t num_units;

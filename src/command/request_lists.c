@@ -13,29 +13,30 @@
 
 /* ---- reading ---- */
 
-static const char *take_size(const char *text, popliner_ipu_link *amount) {
+static const char *take_size(const char *text, const option *row, popliner_ipu_link *amount) {
+    (void)row;
     return popliner_size_take(text, &amount->bytes);
 }
 
-/* A speed like 2 or 0.25, exactly. */
-static const char *take_speed(const char *text, popliner_ipu_link *amount) {
-    uint64_t unit = POPLINER_SPEED_ONE;
-    uint64_t *millionths = &amount->bytes;
+/* A number like 2 or 0.25, exactly. */
+static const char *take_number(const char *text, const option *row, popliner_ipu_link *amount) {
+    uint64_t unit = row->list->unit;
+    uint64_t *parts = &amount->bytes;
     const char *end;
-    if (!number_take(text, POPLINER_MOST_SPEED / POPLINER_SPEED_ONE, millionths, &end))
+    if (!number_take(text, row->list->most / unit, parts, &end))
         return NULL;
-    *millionths *= unit;
+    *parts *= unit;
     if (*end == '.') {
         const char *digit = end + 1;
         for (; *digit >= '0' && *digit <= '9' && unit > 1; ++digit) {
             unit /= 10;
-            *millionths += (uint64_t)(*digit - '0') * unit;
+            *parts += (uint64_t)(*digit - '0') * unit;
         }
         if (digit == end + 1)
             return NULL;
         end = digit;
     }
-    return *millionths >= POPLINER_LEAST_SPEED && *millionths <= POPLINER_MOST_SPEED ? end : NULL;
+    return *parts >= row->list->least && *parts <= row->list->most ? end : NULL;
 }
 
 /* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
@@ -60,7 +61,8 @@ static const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *t
     return *bytes > 0 ? end : NULL;
 }
 
-static const char *take_bandwidth(const char *text, popliner_ipu_link *amount) {
+static const char *take_bandwidth(const char *text, const option *row, popliner_ipu_link *amount) {
+    (void)row;
     return bandwidth_take(text, &amount->bytes, &amount->cycles);
 }
 
@@ -129,7 +131,8 @@ static const char *parse_member(const char *text, const char *member, const opti
         const char *dots = strstr(member, "..");
         const bool is_range =
             row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
-        end = is_range ? range_take(member, false, &range) : row->kind->take(member, &value.amount);
+        end = is_range ? range_take(member, false, &range)
+                       : row->kind->take(member, row, &value.amount);
         if (end == NULL && row->kind == &kind_memory_by_ipu && is_above_sizes(member, length))
             problem_is(why, LARGEST_SIZE);
         if (end == NULL || (!is_range && value.amount.bytes == 0))
@@ -150,13 +153,13 @@ static const char *parse_member(const char *text, const char *member, const opti
         return end;
     }
     if (is_of_links && strncmp(member, replicas, strlen(replicas)) == 0)
-        return row->kind->take(member + strlen(replicas), &values->replicas);
+        return row->kind->take(member + strlen(replicas), row, &values->replicas);
     const char *amount = take_ipus(is_of_links, member, ipus);
-    end = amount == NULL ? NULL : row->kind->take(amount, &value.amount);
+    end = amount == NULL ? NULL : row->kind->take(amount, row, &value.amount);
     for (uint64_t ipu = ipus[0]; end != NULL && ipu <= (is_of_links ? ipus[0] : ipus[1]); ipu++) {
         value.ipu = (size_t)ipu;
         value.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
-        if (!set_value(values, &value, row->kind->what, why))
+        if (!set_value(values, &value, row->list->what, why))
             return NULL;
     }
     return end;
@@ -165,8 +168,13 @@ static const char *parse_member(const char *text, const char *member, const opti
 static bool parse_by_ipu(const char *text, const option *row, void *field, problem *why) {
     for (const char *rest = text;; rest++) {
         rest = parse_member(text, rest, row, field, why);
-        if (rest == NULL || *rest != ',')
-            return rest != NULL && *rest == '\0';
+        if (rest != NULL && *rest == ',')
+            continue;
+        if (rest != NULL && *rest == '\0')
+            return true;
+        return *why->text != '\0' || row->list->expected == NULL
+                   ? false
+                   : problem_is(why, "expected %s", row->list->expected);
     }
 }
 
@@ -174,7 +182,6 @@ const value_kind kind_memory_by_ipu = {
     .parse = parse_by_ipu,
     .is_list = true,
     .take = take_size,
-    .what = "limit",
     .forms =
         (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
                             {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
@@ -182,17 +189,12 @@ const value_kind kind_memory_by_ipu = {
                             {"400K..600K:50K", "a table, a row for each; with no step, 15 rows"},
                             {.form = NULL}},
     .expected = "bytes, like 600K or 624KiB, also 0=600K or a range 400K..600K:50K"};
-const value_kind kind_speeds = {
-    .parse = parse_by_ipu,
-    .is_list = true,
-    .take = take_speed,
-    .what = "speed",
-    .expected = "speeds from 0.001 to 1000 with at most 6 decimals, like 2 or 0=0.5,3=2"};
+const value_kind kind_numbers_by_ipu = {
+    .parse = parse_by_ipu, .is_list = true, .take = take_number};
 const value_kind kind_bandwidths = {
     .parse = parse_by_ipu,
     .is_list = true,
     .take = take_bandwidth,
-    .what = "bandwidth",
     .forms = (const kind_form[]){{"64,1-2=0.5", "64 bytes a cycle, half a byte from IPU 1 to 2"},
                                  {.form = NULL}},
     .words =
@@ -202,22 +204,32 @@ const value_kind kind_bandwidths = {
                             {.name = NULL}},
     .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};
 
+/* The option of the list. */
+static const option *option_of(ipu_list list) {
+    return &option_table[option_place(offsetof(options, lists) + list * sizeof(by_ipu))];
+}
+
+static bool is_of_numbers(ipu_list list) {
+    return option_of(list)->kind == &kind_numbers_by_ipu;
+}
+
 /* ---- what a file of costs says ---- */
 
 static size_t count_told(ipu_list list, const popliner_costs_file *file) {
-    return file == NULL          ? 0
-           : list == LIST_LIMITS ? file->num_ipu_limits
-           : list == LIST_SPEEDS ? file->num_ipu_speeds
-                                 : file->num_ipu_links;
+    const size_t place = option_of(list)->list->of_file.count;
+    size_t count = 0;
+    if (file != NULL && place > 0)
+        memcpy(&count, (const char *)file + place, sizeof count);
+    return count;
 }
 
 static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t i) {
     if (list == LIST_LINKS)
         return (ipu_value){file->ipu_links[i].first_ipu, file->ipu_links[i].second_ipu,
                            file->ipu_links[i], NULL};
-    const popliner_ipu_value *told =
-        list == LIST_LIMITS ? &file->ipu_limits[i] : &file->ipu_speeds[i];
-    return (ipu_value){told->ipu, SIZE_MAX, {.bytes = told->value}, NULL};
+    const popliner_ipu_value *told;
+    memcpy(&told, (const char *)file + option_of(list)->list->of_file.items, sizeof told);
+    return (ipu_value){told[i].ipu, SIZE_MAX, {.bytes = told[i].value}, NULL};
 }
 
 /* ---- what is asked ---- */
@@ -256,11 +268,10 @@ static bool has_link(const request *r, const options *asked, const ipu_value *li
 /* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
 static popliner_status check_used(const request *r, const session *s, ipu_list list,
                                   const ipu_value *v, popliner_error *error) {
-    if (list == LIST_SPEEDS && !request_has_ipu(r, &s->options, v->ipu))
+    if (is_of_numbers(list) && !request_has_ipu(r, &s->options, v->ipu))
         return fail_usage(error,
-                          "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
-                          "--device-map",
-                          v->ipu);
+                          "--%s: no stage can run on IPU %zu; see --num-ipus and --device-map",
+                          option_of(list)->name, v->ipu);
     if (list == LIST_LINKS && !has_link(r, &s->options, v))
         return fail_usage(error,
                           "--bandwidth: no cut can be between IPUs %zu and %zu; see "
@@ -283,14 +294,14 @@ static popliner_status complete_links(by_ipu *links, const popliner_costs_file *
     return POPLINER_OK;
 }
 
-/* Gives each IPU where a stage may run the speed of all, unless it has one. */
-static bool spread_speed(const request *r, by_ipu *speeds) {
+/* Gives each IPU where a stage may run the value of all, unless it has one. */
+static bool spread(const request *r, by_ipu *values) {
     const popliner_solver_options *o = &r->solver;
     const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
-    for (size_t i = 0; speeds->all.bytes > 0 && i < count; i++) {
+    for (size_t i = 0; values->all.bytes > 0 && i < count; i++) {
         const ipu_value own = {o->num_mapped_stages > 0 ? o->device_map[i] : i, SIZE_MAX,
-                               speeds->all, NULL};
-        if (find_value(speeds, &own) == NULL && !add_value(speeds, &own))
+                               values->all, NULL};
+        if (find_value(values, &own) == NULL && !add_value(values, &own))
             return false;
     }
     return true;
@@ -299,7 +310,9 @@ static bool spread_speed(const request *r, by_ipu *speeds) {
 /* Makes the values those of the solver. */
 static popliner_status store(request *r, ipu_list list, const by_ipu *values,
                              popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
+    const list_by_ipu *row = option_of(list)->list;
+    char *const solver = (char *)&r->solver;
+    size_t count = 0;
     void *array = r->ipu_lists[list] =
         calloc(values->count + 1,
                list == LIST_LINKS ? sizeof(popliner_ipu_link) : sizeof(popliner_ipu_value));
@@ -309,42 +322,34 @@ static popliner_status store(request *r, ipu_list list, const by_ipu *values,
         return fail_memory(error, "the constraints");
     for (size_t i = 0; i < values->count; i++) {
         const ipu_value *v = &values->items[i];
-        if (list == LIST_LIMITS)
-            own[o->num_ipu_limits++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
-        else if (list == LIST_LINKS)
-            links[o->num_ipu_links++] =
+        if (list == LIST_LINKS)
+            links[count++] =
                 (popliner_ipu_link){v->ipu, v->second_ipu, v->amount.bytes, v->amount.cycles};
-        else if (v->amount.bytes != POPLINER_SPEED_ONE) /* the usual speed is left out */
-            own[o->num_ipu_speeds++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
+        else if (!is_of_numbers(list) || v->amount.bytes != row->usual)
+            own[count++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
     }
-    if (list == LIST_LIMITS)
-        o->ipu_limits = own;
-    else if (list == LIST_SPEEDS)
-        o->ipu_speeds = own;
-    else
-        o->ipu_links = links;
+    memcpy(solver + row->of_solver.items, &array, sizeof array);
+    memcpy(solver + row->of_solver.count, &count, sizeof count);
     if (list == LIST_LINKS)
-        o->link_bandwidth = values->all;
+        r->solver.link_bandwidth = values->all;
     return POPLINER_OK;
 }
 
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
                                  const popliner_costs_file *file, popliner_error *error) {
-    const by_ipu *asked[] = {[LIST_LIMITS] = &s->options.mem_per_tile,
-                             [LIST_SPEEDS] = &s->options.ipu_speed,
-                             [LIST_LINKS] = &s->options.bandwidth};
-    by_ipu values = *asked[list];
+    const by_ipu *asked = &s->options.lists[list];
+    by_ipu values = *asked;
     bool has_memory = true;
     values.items = NULL;
     values.count = 0;
-    for (size_t i = 0; has_memory && i < asked[list]->count; i++)
-        has_memory = add_value(&values, &asked[list]->items[i]);
+    for (size_t i = 0; has_memory && i < asked->count; i++)
+        has_memory = add_value(&values, &asked->items[i]);
     popliner_status status =
         has_memory && list == LIST_LINKS ? complete_links(&values, file, error) : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < values.count; i++)
         status = check_used(r, s, list, &values.items[i], error);
-    if (list == LIST_SPEEDS)
-        has_memory = has_memory && spread_speed(r, &values);
+    if (is_of_numbers(list))
+        has_memory = has_memory && spread(r, &values);
     /* those of the command line come before those of the file */
     for (size_t i = 0; has_memory && i < count_told(list, file); i++) {
         const ipu_value told = told_at(list, file, i);

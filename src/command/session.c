@@ -499,7 +499,7 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
 }
 
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
-    uint64_t memory = s->options.mem_per_tile.all.bytes;
+    uint64_t memory = s->options.lists[LIST_LIMITS].all.bytes;
     if (memory == 0)
         memory = session_profile(s).bytes_per_tile;
     popliner_status status = session_less_reserve(s, memory, limit_bytes, error);

@@ -109,8 +109,8 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     if (o->reserve.kind != RESERVE_NOTHING && (o->sweep == NULL || o->sweep->of_ipus) &&
-        o->mem_per_tile.all.bytes == 0 && file->bytes_per_tile == 0 && o->mem_per_tile.count == 0 &&
-        file->num_ipu_limits == 0)
+        o->lists[LIST_LIMITS].all.bytes == 0 && file->bytes_per_tile == 0 &&
+        o->lists[LIST_LIMITS].count == 0 && file->num_ipu_limits == 0)
         status =
             fail_usage(error, "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
@@ -128,7 +128,7 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
 static popliner_status name_units(session *s, request *r, const popliner_costs_file *info,
                                   popliner_error *error) {
     uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
-    uint64_t memory = s->options.mem_per_tile.all.bytes;
+    uint64_t memory = s->options.lists[LIST_LIMITS].all.bytes;
     popliner_status status = POPLINER_OK;
     if (memory == 0)
         memory = info->bytes_per_tile;

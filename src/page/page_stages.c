@@ -326,14 +326,11 @@ static void put_ipus(pl_json *json, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
     pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
                    o->num_mapped_stages);
-    for (size_t which = 0; which < PL_NUM_IPU_NUMBERS; which++) {
-        const pl_ipu_numbers list = pl_ipu_numbers_of(o, which);
+    pl_ipu_numbers list;
+    for (size_t which = 0; pl_ipu_numbers_at(o, which, &list); which++) {
         pl_put_open(json, list.name, '[');
-        for (size_t i = 0; i < list.count; i++) {
-            size_t ipu;
-            const uint64_t number = pl_ipu_number_at(&list, i, &ipu);
-            put_pair(json, ipu, number);
-        }
+        for (size_t i = 0; i < list.count; i++)
+            put_pair(json, list.items[i].ipu, list.items[i].value);
         pl_put_close(json);
     }
     pl_put_open(json, "pairs", '[');

@@ -62,7 +62,7 @@ static void apply_cut(pl_rules *r, const popliner_constraint *c) {
 }
 
 static void leave_out_cut(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_cut_rule *rules = own->lists[PL_LIST_CUT_RULES];
+    popliner_cut_rule *rules = (popliner_cut_rule *)own->options.cut_rules;
     rules[c->unit + 1] = POPLINER_CUT_FREE;
 }
 
@@ -77,7 +77,7 @@ static void list_pairs(pl_constraints *list, const popliner_solver_options *o, s
 }
 
 static void leave_out_pair(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_constraint *pairs = own->lists[PL_LIST_PAIRS];
+    popliner_constraint *pairs = (popliner_constraint *)own->options.pairs;
     size_t i = 0;
     while (pairs[i].unit != c->unit || pairs[i].second_unit != c->second_unit)
         ++i;
@@ -98,7 +98,7 @@ static void apply_placement(pl_rules *r, const popliner_constraint *c) {
 }
 
 static void leave_out_placement(pl_owned_options *own, const popliner_constraint *c) {
-    popliner_constraint *placements = own->lists[PL_LIST_PLACEMENTS];
+    popliner_constraint *placements = (popliner_constraint *)own->options.placements;
     size_t i = 0;
     while (placements[i].unit != c->unit || placements[i].ipu != c->ipu)
         ++i;

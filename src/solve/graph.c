@@ -73,13 +73,12 @@ uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_op
         return 0;
     }
     mix(&hash, o->mem_per_tile);
-    for (size_t which = 0; which < PL_NUM_IPU_NUMBERS; ++which) {
-        const pl_ipu_numbers numbers = pl_ipu_numbers_of(o, which);
+    pl_ipu_numbers numbers;
+    for (size_t which = 0; pl_ipu_numbers_at(o, which, &numbers); ++which) {
         mix(&hash, numbers.count);
         for (size_t i = 0; i < numbers.count; ++i) {
-            size_t ipu;
-            mix(&hash, pl_ipu_number_at(&numbers, i, &ipu));
-            mix(&hash, ipu);
+            mix(&hash, numbers.items[i].value);
+            mix(&hash, numbers.items[i].ipu);
         }
     }
     for (size_t i = 0; i < list.count; ++i)

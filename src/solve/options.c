@@ -41,45 +41,34 @@ typedef struct list {
     enum { OF_NOTHING, OF_UNITS, OF_IPUS } is_of;
     size_t first;  /* offset of the unit or IPU in an item */
     size_t second; /* offset of the other one, or the same */
+    /* If it has a number by IPU: its name in certificates, and what 1 is there. */
+    const char *key;
+    uint64_t unit;
 } list;
 
 #define NUM_UNITS SIZE_MAX
 #define ITEMS(name, number)                                                                        \
     offsetof(popliner_solver_options, name), number, sizeof *((popliner_solver_options *)NULL)->name
 #define NUMBER(name) offsetof(popliner_solver_options, name)
+#define BY_IPU(member)                                                                             \
+    ITEMS(member, NUMBER(num_##member)), OF_IPUS, offsetof(popliner_ipu_value, ipu),               \
+        offsetof(popliner_ipu_value, ipu)
 
-static const list lists[PL_NUM_LISTS] = {
-    [PL_LIST_OBJECTIVES] = {"objectives", ITEMS(objectives, NUMBER(num_objectives)), OF_NOTHING, 0,
-                            0},
-    [PL_LIST_DEVICE_MAP] = {"device_map", ITEMS(device_map, NUMBER(num_mapped_stages)), OF_NOTHING,
-                            0, 0},
-    [PL_LIST_COUNTED_UNITS] = {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0},
-    [PL_LIST_CUT_RULES] = {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0},
-    [PL_LIST_PAIRS] = {"together", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS,
-                       offsetof(popliner_constraint, unit),
-                       offsetof(popliner_constraint, second_unit)},
-    [PL_LIST_PLACEMENTS] = {"place", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
-                            offsetof(popliner_constraint, unit),
-                            offsetof(popliner_constraint, unit)},
-    [PL_LIST_IPU_LIMITS] = {"mem_per_tile", ITEMS(ipu_limits, NUMBER(num_ipu_limits)), OF_IPUS,
-                            offsetof(popliner_ipu_value, ipu), offsetof(popliner_ipu_value, ipu)},
-    [PL_LIST_IPU_SPEEDS] = {"ipu_speeds", ITEMS(ipu_speeds, NUMBER(num_ipu_speeds)), OF_IPUS,
-                            offsetof(popliner_ipu_value, ipu), offsetof(popliner_ipu_value, ipu)},
-    [PL_LIST_IPU_LINKS] = {"ipu_links", ITEMS(ipu_links, NUMBER(num_ipu_links)), OF_IPUS,
-                           offsetof(popliner_ipu_link, first_ipu),
-                           offsetof(popliner_ipu_link, second_ipu)},
+static const list lists[] = {
+    {"objectives", ITEMS(objectives, NUMBER(num_objectives)), OF_NOTHING, 0, 0, NULL, 0},
+    {"device_map", ITEMS(device_map, NUMBER(num_mapped_stages)), OF_NOTHING, 0, 0, NULL, 0},
+    {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0, NULL, 0},
+    {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0, NULL, 0},
+    {"together", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS, offsetof(popliner_constraint, unit),
+     offsetof(popliner_constraint, second_unit), NULL, 0},
+    {"place", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
+     offsetof(popliner_constraint, unit), offsetof(popliner_constraint, unit), NULL, 0},
+    {"mem_per_tile", BY_IPU(ipu_limits), "ipu_mem_per_tile", 1},
+    {"ipu_speeds", BY_IPU(ipu_speeds), "ipu_speed", POPLINER_SPEED_ONE},
+    {"ipu_links", ITEMS(ipu_links, NUMBER(num_ipu_links)), OF_IPUS,
+     offsetof(popliner_ipu_link, first_ipu), offsetof(popliner_ipu_link, second_ipu), NULL, 0},
 };
-
-/* Those with a number by IPU, as certificates have them. */
-static const struct {
-    pl_option_list list;
-    const char *key;
-    size_t number; /* offset in an item */
-    uint64_t unit;
-} numbers[PL_NUM_IPU_NUMBERS] = {
-    {PL_LIST_IPU_LIMITS, "ipu_mem_per_tile", offsetof(popliner_ipu_value, value), 1},
-    {PL_LIST_IPU_SPEEDS, "ipu_speed", offsetof(popliner_ipu_value, value), POPLINER_SPEED_ONE},
-};
+static const size_t num_lists = sizeof lists / sizeof *lists;
 
 /* The units or IPUs of an item; equal if it has only one. */
 typedef struct item {
@@ -93,8 +82,8 @@ static size_t size_at(const void *start, size_t offset) {
     return size;
 }
 
-static const char *items_of(const popliner_solver_options *o, const list *l) {
-    const char *items;
+static void *items_of(const popliner_solver_options *o, const list *l) {
+    void *items;
     memcpy(&items, (const char *)o + l->items, sizeof items);
     return items;
 }
@@ -103,24 +92,15 @@ static size_t count_of(const popliner_solver_options *o, const list *l, size_t n
     return l->count == NUM_UNITS ? num_units : size_at(o, l->count);
 }
 
-pl_ipu_numbers pl_ipu_numbers_of(const popliner_solver_options *options, size_t which) {
-    const list *l = &lists[numbers[which].list];
-    return (pl_ipu_numbers){.name = l->name,
-                            .key = numbers[which].key,
-                            .unit = numbers[which].unit,
-                            .count = size_at(options, l->count),
-                            .items = items_of(options, l),
-                            .item_size = l->item_size,
-                            .ipu = l->first,
-                            .number = numbers[which].number};
-}
-
-uint64_t pl_ipu_number_at(const pl_ipu_numbers *own, size_t i, size_t *ipu) {
-    const char *place = own->items + i * own->item_size;
-    uint64_t number;
-    *ipu = size_at(place, own->ipu);
-    memcpy(&number, place + own->number, sizeof number);
-    return number;
+bool pl_ipu_numbers_at(const popliner_solver_options *options, size_t which,
+                       pl_ipu_numbers *numbers) {
+    for (const list *l = lists; l < lists + num_lists; ++l)
+        if (l->key != NULL && which-- == 0) {
+            *numbers = (pl_ipu_numbers){l->name, l->key, l->unit, size_at(options, l->count),
+                                        items_of(options, l)};
+            return true;
+        }
+    return false;
 }
 
 static int compare_items(const void *left, const void *right) {
@@ -143,8 +123,8 @@ static popliner_status check_ipu(const char *name, size_t ipu, popliner_error *e
 }
 
 static popliner_status check_item(const list *l, item it, size_t num_units, popliner_error *error) {
-    if (l == &lists[PL_LIST_IPU_LINKS] && it.first == it.second)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "ipu_links: IPU %zu has no link to itself",
+    if (l->is_of == OF_IPUS && l->first != l->second && it.first == it.second)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu has no link to itself", l->name,
                        it.first);
     size_t larger = it.first > it.second ? it.first : it.second;
     if (l->is_of == OF_IPUS)
@@ -302,7 +282,7 @@ static popliner_status check_costs(const popliner_solver_options *o, const popli
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
                                  const popliner_costs *costs, popliner_error *error) {
     popliner_status status = check_objectives(options, error);
-    for (size_t i = 0; status == POPLINER_OK && i < PL_NUM_LISTS; ++i)
+    for (size_t i = 0; status == POPLINER_OK && i < num_lists; ++i)
         status = check_list(options, &lists[i], num_units, error);
     if (status == POPLINER_OK)
         status = check_map(options, error);
@@ -321,26 +301,25 @@ popliner_status pl_owned_options_copy(pl_owned_options *copy,
                                       const popliner_solver_options *options, size_t num_units,
                                       popliner_error *error) {
     *copy = (pl_owned_options){.options = *options};
-    for (size_t i = 0; i < PL_NUM_LISTS; ++i) {
-        const list *l = &lists[i];
-        const char *items = items_of(options, l);
+    bool has_memory = true;
+    for (const list *l = lists; l < lists + num_lists; ++l) {
+        const void *items = items_of(options, l);
         size_t count = count_of(options, l, num_units);
-        if (items == NULL)
-            continue;
-        copy->lists[i] = pl_new_array(count, l->item_size);
-        if (copy->lists[i] == NULL) {
-            pl_owned_options_free(copy);
-            return pl_fail_memory(error, "the options of the solver");
-        }
-        memcpy(copy->lists[i], items, count * l->item_size);
-        memcpy((char *)&copy->options + l->items, &copy->lists[i], sizeof copy->lists[i]);
+        void *own = has_memory && items != NULL ? pl_new_array(count, l->item_size) : NULL;
+        has_memory = has_memory && (items == NULL) == (own == NULL);
+        if (own != NULL)
+            memcpy(own, items, count * l->item_size);
+        memcpy((char *)&copy->options + l->items, &own, sizeof own);
     }
-    return POPLINER_OK;
+    if (has_memory)
+        return POPLINER_OK;
+    pl_owned_options_free(copy);
+    return pl_fail_memory(error, "the options of the solver");
 }
 
 void pl_owned_options_free(pl_owned_options *copy) {
-    for (size_t i = 0; i < PL_NUM_LISTS; ++i)
-        free(copy->lists[i]);
+    for (size_t i = 0; i < num_lists; ++i)
+        free(items_of(&copy->options, &lists[i]));
     *copy = (pl_owned_options){0};
 }
 

@@ -13,24 +13,9 @@ popliner_status pl_solver_options_take(const popliner_solver_options *callers,
                                        const popliner_costs *costs, popliner_solver_options *own,
                                        popliner_listener *listener, popliner_error *error);
 
-/* The arrays of the options; each is a row of a table. */
-typedef enum pl_option_list {
-    PL_LIST_OBJECTIVES,
-    PL_LIST_DEVICE_MAP,
-    PL_LIST_COUNTED_UNITS,
-    PL_LIST_CUT_RULES,
-    PL_LIST_PAIRS,
-    PL_LIST_PLACEMENTS,
-    PL_LIST_IPU_LIMITS,
-    PL_LIST_IPU_SPEEDS,
-    PL_LIST_IPU_LINKS,
-    PL_NUM_LISTS,
-} pl_option_list;
-
 /* Zero-initialise; free with pl_owned_options_free. */
 typedef struct pl_owned_options {
-    popliner_solver_options options; /* refers to the lists below; callbacks are the caller's */
-    void *lists[PL_NUM_LISTS];       /* NULL if the options have no such list */
+    popliner_solver_options options; /* its lists are owned; callbacks are the caller's */
 } pl_owned_options;
 
 /* Copies options for a chain of num_units units. Free with pl_owned_options_free. Errors:
@@ -53,18 +38,12 @@ typedef struct pl_ipu_numbers {
     const char *key;  /* of certificates: "ipu_speed" */
     uint64_t unit;    /* what 1 is there */
     size_t count;
-    const char *items;
-    size_t item_size;
-    size_t ipu;    /* offset of a size_t in an item */
-    size_t number; /* offset of a uint64_t */
+    const popliner_ipu_value *items;
 } pl_ipu_numbers;
 
-/* How many lists have a number by IPU, and one of them. */
-enum { PL_NUM_IPU_NUMBERS = 2 };
-pl_ipu_numbers pl_ipu_numbers_of(const popliner_solver_options *options, size_t which);
-
-/* Returns a number of the list, and its IPU. */
-uint64_t pl_ipu_number_at(const pl_ipu_numbers *numbers, size_t i, size_t *ipu);
+/* Fills *numbers with one of the lists that have a number by IPU; false after the last. */
+bool pl_ipu_numbers_at(const popliner_solver_options *options, size_t which,
+                       pl_ipu_numbers *numbers);
 
 /* Sets *names to the caller's names (may be NULL), with defaults for those that are NULL. Errors:
  * USAGE for a wrong struct_size. */

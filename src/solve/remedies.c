@@ -43,11 +43,10 @@ static popliner_status begin_trial(advice *a, trial *t) {
         return status;
     t->own.options.listener = NULL;
     /* room for an IPU without its own limit */
-    popliner_ipu_value *limits =
-        realloc(t->own.lists[PL_LIST_IPU_LIMITS], (options->num_ipu_limits + 1) * sizeof *limits);
+    popliner_ipu_value *limits = realloc((popliner_ipu_value *)t->own.options.ipu_limits,
+                                         (options->num_ipu_limits + 1) * sizeof *limits);
     if (limits == NULL)
         return pl_fail_memory(a->error, "the limits of IPUs");
-    t->own.lists[PL_LIST_IPU_LIMITS] = limits;
     t->own.options.ipu_limits = limits;
     return POPLINER_OK;
 }
@@ -131,7 +130,7 @@ static uint64_t raised(uint64_t limit_bytes, uint64_t bytes) {
 static void set_limits(const advice *a, trial *t, const raise *r, uint64_t number) {
     const popliner_solver_options *options = a->problem->options;
     popliner_solver_options *own = &t->own.options;
-    popliner_ipu_value *limits = t->own.lists[PL_LIST_IPU_LIMITS];
+    popliner_ipu_value *limits = (popliner_ipu_value *)own->ipu_limits;
     size_t i = 0;
     if (!r->of_every_ipu) {
         while (i < options->num_ipu_limits && options->ipu_limits[i].ipu != r->ipu)
@@ -496,7 +495,6 @@ static popliner_status try_without_map(advice *a) {
     popliner_status status = begin_trial(a, &t);
     if (status != POPLINER_OK)
         goto done;
-    t.own.options.device_map = NULL;
     t.own.options.num_mapped_stages = 0;
     t.own.options.num_ipus = known > 1 && known < p->num_units ? known : p->num_units;
     status = begin_search(a, &t);

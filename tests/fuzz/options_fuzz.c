@@ -102,7 +102,8 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->slack_percent >= 0 && o->slack_percent <= 100);
     FUZZ_CHECK(o->fail_on.unexplained_percent >= 0 && o->fail_on.unexplained_percent <= 100);
     FUZZ_CHECK(o->time_limit_seconds >= 0);
-    FUZZ_CHECK(o->mem_per_tile.all.bytes <= INT64_MAX && o->effects.mask <= POPLINER_EFFECTS_ALL);
+    FUZZ_CHECK(o->lists[LIST_LIMITS].all.bytes <= INT64_MAX &&
+               o->effects.mask <= POPLINER_EFFECTS_ALL);
     FUZZ_CHECK(o->reserve.amount <=
                (o->reserve.kind == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
@@ -112,9 +113,9 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
     FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
     check_texts(&o->reports);
-    check_values(&o->mem_per_tile);
-    check_values(&o->ipu_speed);
-    check_values(&o->bandwidth);
+    check_values(&o->lists[LIST_LIMITS]);
+    check_values(&o->lists[LIST_SPEEDS]);
+    check_values(&o->lists[LIST_LINKS]);
 }
 
 static void check_request(const request *r) {
@@ -155,14 +156,15 @@ static void check_meaning(session *s, size_t num_units) {
     if (status != POPLINER_OK)
         return;
     /* what else would be asked of the profile */
-    o->mem_per_tile.all.bytes = o->mem_per_tile.all.bytes == 0 ? 638976 : o->mem_per_tile.all.bytes;
+    o->lists[LIST_LIMITS].all.bytes =
+        o->lists[LIST_LIMITS].all.bytes == 0 ? 638976 : o->lists[LIST_LIMITS].all.bytes;
     o->reserve.kind = o->reserve.kind == RESERVE_GAPS ? RESERVE_NOTHING : o->reserve.kind;
     if (o->solve) {
         status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
         if (status == POPLINER_OK)
             status = request_name_list(&r, &units, &error);
         if (status == POPLINER_OK)
-            status = request_complete(&r, s, o->mem_per_tile.all.bytes, NULL, &error);
+            status = request_complete(&r, s, o->lists[LIST_LIMITS].all.bytes, NULL, &error);
         fuzz_check_status(status, &error, usage, NULL);
         if (status == POPLINER_OK)
             check_request(&r);

@@ -336,10 +336,6 @@ def _scaled(value: Any, factor: int, what: str) -> int:
     return round(parts)
 
 
-def _speed(value: Any) -> int:
-    return _scaled(value, 1000000, "a speed")
-
-
 class Units:
     """The units of a chain, to find them by name."""
 
@@ -448,15 +444,15 @@ class Asked:
         memory = memory_of(r.mem_per_tile)
         if None in memory:
             o.mem_per_tile = bytes_of(memory.pop(None), "mem_per_tile")
-        limits = [c.popliner_ipu_value(size(ipu, "an IPU of mem_per_tile"),
-                                       bytes_of(limit, "bytes of mem_per_tile"))
-                  for ipu, limit in memory.items()]
-        o.ipu_limits = _array(c.popliner_ipu_value, limits)
-        o.num_ipu_limits = len(limits)
-        speeds = [c.popliner_ipu_value(size(ipu, "an IPU of ipu_speeds"), _speed(speed))
-                  for ipu, speed in pairs_of(r.ipu_speeds, "ipu_speeds")]
-        o.ipu_speeds = _array(c.popliner_ipu_value, speeds)
-        o.num_ipu_speeds = len(speeds)
+        for name, what, pairs, number_of in (
+                ("ipu_limits", "mem_per_tile", memory.items(),
+                 lambda limit: bytes_of(limit, "bytes of mem_per_tile")),
+                ("ipu_speeds", "ipu_speeds", pairs_of(r.ipu_speeds, "ipu_speeds"),
+                 lambda speed: _scaled(speed, 1000000, "a speed"))):
+            values = [c.popliner_ipu_value(size(ipu, f"an IPU of {what}"), number_of(value))
+                      for ipu, value in pairs]
+            setattr(o, name, _array(c.popliner_ipu_value, values))
+            setattr(o, f"num_{name}", len(values))
 
     def set_constraints(self, o: Any, r: Request, units: Units) -> None:
         cuts = [int(CutRule.FREE)] * len(units.names)
