@@ -19,9 +19,9 @@ enum {
     PL_NUM_CODE_GROUPS = POPLINER_PART_UNEXPLAINED - PL_FIRST_CODE,
 };
 
-/* The parts that compiling it separately adds, but the layout: no number of copies changes them. */
+/* The parts that compiling it separately adds at all steps, but the layout: sums over variables. */
 enum {
-    PL_FIRST_ADDED = POPLINER_PART_BUFFERS,
+    PL_FIRST_ADDED = POPLINER_PART_ACCUMULATORS,
     PL_NUM_ADDED = POPLINER_PART_LAYOUT - PL_FIRST_ADDED,
 };
 
@@ -74,7 +74,7 @@ typedef struct pl_tile_part {
     size_t place;     /* of the bytes in popliner_stage_detail */
 } pl_tile_part;
 
-enum { PL_NUM_TILE_PARTS = 6 + PL_NUM_ADDED };
+enum { PL_NUM_TILE_PARTS = 7 + PL_NUM_ADDED };
 extern const pl_tile_part pl_tile_parts[PL_NUM_TILE_PARTS];
 
 /* Returns the bytes at a place of a part. */

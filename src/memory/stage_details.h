@@ -29,6 +29,7 @@ typedef struct pl_peak_piece {
     uint64_t freed_bytes;       /* no longer in `bytes` if there are copies */
     uint64_t always_live_bytes; /* parts of bytes: of variables that operations touch */
     uint64_t code_bytes;        /* of all groups */
+    uint64_t buffer_bytes;
     uint64_t added_bytes[PL_NUM_ADDED];
     uint32_t tile;
     uint32_t step;        /* of the peak */

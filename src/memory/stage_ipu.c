@@ -278,10 +278,9 @@ static pl_placed_bytes find_placed(const pl_stage_meter *meter, const popliner_s
     for (size_t i = 0; i < num_apart; i++)
         if (meter->variable_seen[apart[i]] == meter->variable_mark)
             apart_bytes = pl_larger(apart_bytes, meter->profile->variable_size_bytes[apart[i]]);
-    uint64_t sum_bytes[PL_NUM_SUMS] = {
-        [PL_SUM_DATA] = memory->always_live_bytes[tile],
-        [PL_SUM_ACCUMULATORS] = memory->part_bytes[POPLINER_PART_ACCUMULATORS][tile],
-    };
+    uint64_t sum_bytes[PL_NUM_SUMS] = {[PL_SUM_DATA] = memory->always_live_bytes[tile]};
+    for (int i = 0; i < PL_NUM_ADDED; i++)
+        sum_bytes[PL_SUM_ADDED + i] = memory->part_bytes[PL_FIRST_ADDED + i][tile];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         sum_bytes[group] = memory->part_bytes[PL_FIRST_CODE + group][tile];
     return pl_steady_bytes_of(&meter->account, tile, sum_bytes, apart_bytes).placed;

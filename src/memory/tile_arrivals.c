@@ -198,9 +198,10 @@ static bool sort_variables(pl_tile_meter *meter, size_t tile) {
             if (!pl_account_is_code(meter->inputs->account, i))
                 memory = add_arrivals(meter, PL_SUM_DATA, &meter->inputs->passing.sets, set, bytes);
             if (memory && meter->inputs->accumulator_factor > 0)
-                memory = add_arrivals(meter, PL_SUM_ACCUMULATORS, &usage->usage.sets,
-                                      pl_parameter_units(usage, p, meter->inputs->account, i),
-                                      bytes * meter->inputs->accumulator_factor);
+                memory = add_arrivals(
+                    meter, PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED,
+                    &usage->usage.sets, pl_parameter_units(usage, p, meter->inputs->account, i),
+                    bytes * meter->inputs->accumulator_factor);
         }
         if (!memory)
             return false;
@@ -309,8 +310,7 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
     size_t num_sets = meter->inputs->pass_usage->usage.sets.count;
     size_t num_tiles = p->target.num_tiles;
     size_t num_units = meter->inputs->chain->num_units;
-    size_t num_sums = pl_tile_count_sums(meter->inputs);
-    for (size_t sum = 0; sum < num_sums; sum++)
+    for (size_t sum = 0; sum < PL_NUM_SUMS; sum++)
         memset(meter->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
     bool memory = true;
     pl_live_parts_empty(&meter->set_sums);

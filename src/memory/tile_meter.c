@@ -67,7 +67,7 @@ bool pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
         meter->sent_forward = pl_arrays_new(own, num_units + 1, sizeof *meter->sent_forward);
         meter->sent_backward = pl_arrays_new(own, num_units + 1, sizeof *meter->sent_backward);
     }
-    for (size_t sum = 0; sum < pl_tile_count_sums(inputs); sum++)
+    for (size_t sum = 0; sum < PL_NUM_SUMS; sum++)
         meter->arriving_bytes[sum] =
             pl_arrays_new(own, (num_units + 1) * num_units, sizeof(uint64_t));
     meter->stash_work.passes = pl_arrays_new(own, num_units, 1);
@@ -221,8 +221,7 @@ static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *s
  * call it for every start in order. */
 static void begin_start(pl_tile_meter *meter, size_t start) {
     size_t num_units = meter->inputs->chain->num_units;
-    size_t num_sums = pl_tile_count_sums(meter->inputs);
-    for (size_t sum = 0; start > 0 && sum < num_sums; sum++) {
+    for (size_t sum = 0; start > 0 && sum < PL_NUM_SUMS; sum++) {
         uint64_t *arriving = meter->arriving_bytes[sum] + start * num_units;
         const uint64_t *before = arriving - num_units;
         for (size_t unit = 0; unit < num_units; unit++)
@@ -235,12 +234,13 @@ pl_steady_bytes pl_steady_bytes_of(const pl_account *account, size_t tile,
     pl_steady_bytes s = {
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = pl_account_fixed(account, tile),
-        .added_bytes[POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] = sum_bytes[PL_SUM_ACCUMULATORS],
         .placed.apart = apart_bytes,
     };
     s.placed.always = s.data_bytes + s.fixed_bytes;
-    for (int i = 0; i < PL_NUM_ADDED; i++)
+    for (int i = 0; i < PL_NUM_ADDED; i++) {
+        s.added_bytes[i] = sum_bytes[PL_SUM_ADDED + i];
         s.placed.always += s.added_bytes[i];
+    }
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         const uint64_t fixed_code_bytes = pl_account_fixed_code(account, group, tile);
         s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
@@ -292,11 +292,11 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak 
         .freed_bytes = line->freed_bytes,
         .always_live_bytes = s->steady.data_bytes,
         .code_bytes = s->steady.all_code_bytes,
+        .buffer_bytes = peak->buffer_bytes,
         .tile = (uint32_t)s->tile,
         .step = peak->step,
     };
     memcpy(piece.added_bytes, s->steady.added_bytes, sizeof piece.added_bytes);
-    piece.added_bytes[POPLINER_PART_BUFFERS - PL_FIRST_ADDED] = peak->buffer_bytes;
     pl_peak_piece level = piece;
     level.bytes = line->level_bytes;
     level.layout_bytes = line->level_bytes - line->level_live_bytes;
@@ -332,6 +332,7 @@ static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const stage_t
         [POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + s->steady.fixed_bytes,
         [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = s->steady.fixed_bytes,
         [POPLINER_PART_STASH] = s->stash_bytes,
+        [POPLINER_PART_BUFFERS] = peak->buffer_bytes,
         [POPLINER_PART_LAYOUT] = layout_bytes,
         [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
         [PL_SUM_FREED] = line->freed_bytes,
@@ -339,7 +340,6 @@ static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const stage_t
     }};
     memcpy(own.bytes + PL_FIRST_CODE, s->steady.code_bytes, sizeof s->steady.code_bytes);
     memcpy(own.bytes + PL_FIRST_ADDED, s->steady.added_bytes, sizeof s->steady.added_bytes);
-    own.bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
     pl_detail_sums_add(&meter->sums[s->interval], &own, 1);
 }
 
@@ -414,7 +414,6 @@ static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *s
 /* Adds a tile to the stages that begin at `start`. */
 static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     size_t num_units = meter->inputs->chain->num_units;
-    size_t num_sums = pl_tile_count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
     uint64_t unit_stash_bytes = 0; /* the largest one of its units, as is the next */
@@ -427,7 +426,7 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     for (size_t unit = start; unit < meter->allowed_end[start]; unit++) {
         add_unit(meter, start, unit);
         add_unit_steps(&steps, meter->inputs->chain, unit);
-        for (size_t sum = 0; sum < num_sums; sum++)
+        for (size_t sum = 0; sum < PL_NUM_SUMS; sum++)
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
         if (meter->unit_stash_bytes != NULL && meter->unit_stash_bytes[unit] > unit_stash_bytes)
             unit_stash_bytes = meter->unit_stash_bytes[unit];

@@ -11,17 +11,22 @@
 #include "memory/stage_details.h"
 
 /* Separate sums over arrivals: the groups of code, always-live data, the stash of a pipeline, which
- * is no part of the peak of a plain stage, and accumulators. */
-enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_SUM_ACCUMULATORS, PL_NUM_SUMS };
+ * is no part of the peak of a plain stage, and each added part. */
+enum {
+    PL_SUM_DATA = PL_NUM_CODE_GROUPS,
+    PL_SUM_STASH,
+    PL_SUM_ADDED,
+    PL_NUM_SUMS = PL_SUM_ADDED + PL_NUM_ADDED,
+};
 
 /* The bytes of stages on a tile that do not depend on steps. */
 typedef struct pl_steady_bytes {
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
-    uint64_t data_bytes;                /* always live */
-    uint64_t fixed_bytes;               /* unattributed */
-    uint64_t added_bytes[PL_NUM_ADDED]; /* none of buffers, which depend on the step */
-    pl_placed_bytes placed;             /* including unattributed code and data */
+    uint64_t data_bytes;  /* always live */
+    uint64_t fixed_bytes; /* unattributed */
+    uint64_t added_bytes[PL_NUM_ADDED];
+    pl_placed_bytes placed; /* including unattributed code and data */
 } pl_steady_bytes;
 
 /* Returns the bytes by their sums, where apart_bytes are of the largest variable that lies
@@ -122,13 +127,6 @@ typedef struct pl_tile_meter {
     pl_peak_tree base_tree;  /* the base over the segments */
     pl_peak_tree tree;       /* the base, and what has arrived in one stage */
 } pl_tile_meter;
-
-/* Returns the number of sums. */
-static inline size_t pl_tile_count_sums(const pl_interval_inputs *inputs) {
-    return inputs->accumulator_factor > 0 ? PL_NUM_SUMS
-           : inputs->keeps                ? PL_SUM_ACCUMULATORS
-                                          : PL_SUM_STASH;
-}
 
 /* Returns the position of the sets that arrive at `unit` in stages that may begin at `first_start`:
  * by unit, then by first_start, so that those of one stage are adjacent. */

@@ -73,7 +73,7 @@ static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelo
         PIECE(stash_bytes, false),  PIECE(unexplained_bytes, false),
         PIECE(layout_bytes, false), PIECE(copy_layout_bytes, false),
         PIECE(freed_bytes, false),  PIECE(always_live_bytes, false),
-        PIECE(code_bytes, false),
+        PIECE(code_bytes, false),   PIECE(buffer_bytes, false),
     };
     static const column last_columns[] = {PIECE(tile, true), PIECE(step, true)};
     const bool is_expected = need == POPLINER_NEED_EXPECTED;
