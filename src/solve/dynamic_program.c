@@ -466,6 +466,7 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
     *is_stopped = false;
     return problem->max_stages < problem->min_stages
                ? POPLINER_OK
-               : pl_windows_find(problem, filter, goal, solve_within, &asked, split, is_stopped,
-                                 error);
+               : pl_windows_find(
+                     &(pl_windows_question){problem, filter, goal, solve_within, &asked}, split,
+                     is_stopped, error);
 }

@@ -143,31 +143,30 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
 }
 
 /* Finds the best split with at most the spread of the filter. */
-static popliner_status find_within_spread(const pl_problem *problem, const pl_filter *filter,
-                                          pl_goal goal, pl_windows_function *find, void *user,
-                                          pl_split *best, bool *is_over, popliner_error *error) {
-    const uint64_t width = filter->max_spread;
-    const bool of_cycles = filter->spread_is_of_cycles;
+static popliner_status find_within_spread(const pl_windows_question *q, pl_split *best,
+                                          bool *is_over, popliner_error *error) {
+    const uint64_t width = q->filter->max_spread;
+    const bool of_cycles = q->filter->spread_is_of_cycles;
     pl_windows windows = PL_WINDOWS_INIT;
     pl_split split = {0};
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && !windows.is_over && !*is_over) {
-        const pl_limits window = pl_windows_limits(&windows, width, filter);
+        const pl_limits window = pl_windows_limits(&windows, width, q->filter);
         pl_objective_values values = {0};
         pl_split_clear(&split);
-        status = find(user, &window, &split, is_over, error);
+        status = q->find(q->user, &window, &split, is_over, error);
         if (status == POPLINER_OK && split.num_stages > 0)
-            status = pl_split_evaluate(problem, &split, &values, NULL, error);
+            status = pl_split_evaluate(q->problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || *is_over)
             break;
-        const bool is_better = pl_split_is_better(problem, goal, &split, best);
+        const bool is_better = pl_split_is_better(q->problem, q->goal, &split, best);
         if (is_better && pl_objective_values_spread(&values, of_cycles) > width) {
             pl_windows_narrow(&windows, width, of_cycles ? values.cycles : values.peak_bytes);
             continue;
         }
         if (is_better)
             pl_split_move(best, &split);
-        if (goal == PL_GOAL_ANY && best->num_stages > 0)
+        if (q->goal == PL_GOAL_ANY && best->num_stages > 0)
             break;
         pl_windows_skip(&windows, width);
     }
@@ -175,13 +174,12 @@ static popliner_status find_within_spread(const pl_problem *problem, const pl_fi
     return status;
 }
 
-popliner_status pl_windows_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                pl_windows_function *find, void *user, pl_split *split,
-                                bool *is_over, popliner_error *error) {
-    const pl_limits *only = pl_filter_only_limits(filter);
-    popliner_status status =
-        only != NULL ? find(user, only, split, is_over, error)
-                     : find_within_spread(problem, filter, goal, find, user, split, is_over, error);
+popliner_status pl_windows_find(const pl_windows_question *question, pl_split *split, bool *is_over,
+                                popliner_error *error) {
+    const pl_limits *only = pl_filter_only_limits(question->filter);
+    popliner_status status = only != NULL
+                                 ? question->find(question->user, only, split, is_over, error)
+                                 : find_within_spread(question, split, is_over, error);
     if (status != POPLINER_OK || *is_over)
         pl_split_clear(split);
     return status;

@@ -87,12 +87,20 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
 typedef popliner_status pl_windows_function(void *user, const pl_limits *limits, pl_split *split,
                                             bool *is_over, popliner_error *error);
 
-/* Finds the best split within the filter by a function for limits: with a max_spread it asks for
- * one block of smallest values after another (see pl_windows). *split must be empty, and stays empty
- * if there is none, or if *is_over. Errors: MEMORY, those of `find` and of pl_split_evaluate. */
-popliner_status pl_windows_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                pl_windows_function *find, void *user, pl_split *split,
-                                bool *is_over, popliner_error *error);
+/* The best split within a filter, which `find` finds within limits. */
+typedef struct pl_windows_question {
+    const pl_problem *problem;
+    const pl_filter *filter;
+    pl_goal goal;
+    pl_windows_function *find;
+    void *user;
+} pl_windows_question;
+
+/* Answers the question: with a max_spread it asks for one block of smallest values after another
+ * (see pl_windows). *split must be empty, and stays empty if there is none, or if *is_over. Errors:
+ * MEMORY, those of `find` and of pl_split_evaluate. */
+popliner_status pl_windows_find(const pl_windows_question *question, pl_split *split, bool *is_over,
+                                popliner_error *error);
 
 /* Fills the stages and totals of an empty plan; not status, values and infeasibility. Errors: those
  * of pl_split_evaluate. */

@@ -361,12 +361,11 @@ popliner_status pl_replicas_refine(pl_replicas_search *s, popliner_replicas_cand
 }
 
 /* Gives a candidate the best that is within the slack for pipelines of first ... last IPUs, if
- * there is some; *candidates are all. Sets *at to its index. */
-static popliner_status settle(pl_replicas_search *s, popliner_replicas *all,
-                              const popliner_replicas_candidate *best, bool is_proven, size_t first,
-                              size_t last, size_t *at, popliner_error *error) {
-    contest c = begin_contest(s, is_proven);
-    c.slack_percent = s->solver.slack_percent;
+ * there is some, in a new contest; `all` are the candidates. Sets *at to its index. */
+static popliner_status settle(contest c, popliner_replicas *all,
+                              const popliner_replicas_candidate *best, size_t first, size_t last,
+                              size_t *at, popliner_error *error) {
+    c.slack_percent = c.s->solver.slack_percent;
     if (first < last)
         c.work = PL_REPLICAS_MAX_WORK;
     entry *found = NULL;
@@ -383,7 +382,7 @@ static popliner_status settle(pl_replicas_search *s, popliner_replicas *all,
         free((uint64_t *)own->stage_parameter_bytes);
         *own = found->found;
         found->found.plan = NULL;
-        status = pl_replicas_set_parameters(s, own, error);
+        status = pl_replicas_set_parameters(c.s, own, error);
     }
     for (size_t k = 0; k < c.count; ++k)
         popliner_plan_free((popliner_plan *)c.entries[k].found.plan);
@@ -402,13 +401,13 @@ popliner_status pl_replicas_settle(pl_replicas_search *s, popliner_replicas *ans
         is_proven = is_proven && (own->is_proven ||
                                   (own->num_replicas > 0 && pl_replicas_gap(own, &best) < 1e-9));
     }
-    popliner_status status =
-        settle(s, answer, &best, is_proven, 1, answer->num_candidates, &winner, error);
+    const contest c = begin_contest(s, is_proven);
+    popliner_status status = settle(c, answer, &best, 1, answer->num_candidates, &winner, error);
     if (status == POPLINER_OK && winner < SIZE_MAX)
         answer->best = winner;
     for (size_t i = 0; status == POPLINER_OK && i < answer->num_candidates; ++i)
         if (i != winner && answer->candidates[i].num_replicas > 0 && !s->is_stopped)
-            status = settle(s, answer, &best, is_proven, i + 1, i + 1, &at, error);
+            status = settle(c, answer, &best, i + 1, i + 1, &at, error);
     answer->is_stopped = answer->is_stopped || s->is_stopped;
     answer->is_proven = !answer->is_stopped;
     for (size_t i = 0; i < answer->num_candidates; ++i)

@@ -31,8 +31,9 @@ popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *
                                 popliner_error *error) {
     spread_sweep s = {asked, result, gave_up};
     bool is_over = false;
-    popliner_status status = pl_windows_find(asked->problem, filter, asked->goal, sweep_window, &s,
-                                             split, &is_over, error);
+    popliner_status status = pl_windows_find(
+        &(pl_windows_question){asked->problem, filter, asked->goal, sweep_window, &s}, split,
+        &is_over, error);
     if (pl_filter_only_limits(filter) == NULL)
         result->bound_bytes = pl_split_cut_bytes(asked->problem, split);
     return status;
