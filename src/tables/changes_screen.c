@@ -18,6 +18,16 @@ static void add_signed(pl_text *text, int64_t number, bool has_plus) {
     pl_text_add_grouped(text, size_of(number));
 }
 
+/* Adds by how much a quantity grew, "+13.4 %"; nothing if that is no percentage. */
+static void add_percent(pl_text *text, const popliner_change *d) {
+    double percent = 0;
+    if (!pl_change_percent(d, &percent))
+        return;
+    pl_text_add(text, percent > 0 ? "+" : "");
+    pl_text_add_significant(text, percent);
+    pl_text_add(text, " %");
+}
+
 /* ---- the verdict ---- */
 
 /* Adds that another number of IPUs is in use. With a device map both sides have as many stages, so
@@ -134,17 +144,12 @@ static pl_text name_text(const pl_changes *c, const popliner_change *d) {
 
 static void add_row(const pl_changes *c, const popliner_change *d, pl_grid *grid) {
     pl_text numbers[4] = {{0}, {0}, {0}, {0}};
-    double percent = 0;
     if (d->has_before)
         add_signed(&numbers[0], d->before, false);
     if (d->has_now)
         add_signed(&numbers[1], d->now, false);
     add_signed(&numbers[2], pl_change_of(d), true);
-    if (pl_change_percent(d, &percent)) {
-        pl_text_add(&numbers[3], percent > 0 ? "+" : "");
-        pl_text_add_significant(&numbers[3], percent);
-        pl_text_add(&numbers[3], " %");
-    }
+    add_percent(&numbers[3], d);
     for (size_t i = 0; i < 4; i++)
         pl_grid_made(grid, numbers[i]);
     pl_grid_made(grid, name_text(c, d));
@@ -212,7 +217,6 @@ static void write_device(const pl_changes *c, pl_layout *layout) {
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
         for (size_t i = 0; i < c->count && strcmp(c->items[i].what, "device") == 0; i++) {
             const popliner_change *d = &c->items[i];
-            double percent = 0;
             pl_text text = {0};
             if (strcmp(d->quantity, rows[row][0]) != 0 || !pl_change_is_one(d) || !d->has_before ||
                 !d->has_now)
@@ -220,10 +224,10 @@ static void write_device(const pl_changes *c, pl_layout *layout) {
             add_signed(&text, d->now, false);
             pl_text_format(&text, " %s, before ", rows[row][1]);
             add_signed(&text, d->before, false);
-            if (pl_change_percent(d, &percent)) {
-                pl_text_add(&text, percent > 0 ? " (+" : " (");
-                pl_text_add_significant(&text, percent);
-                pl_text_add(&text, " %)");
+            if (d->before > 0) {
+                pl_text_add(&text, " (");
+                add_percent(&text, d);
+                pl_text_add(&text, ")");
             }
             pl_layout_made_entry(layout, label, &text);
             label = "";
