@@ -54,8 +54,8 @@ enum {
 #define POPLINER_LINK_BYTES_PER_SECOND UINT64_C(64000000000)
 
 /* The bandwidth of the link between two different IPUs, in any order: `bytes` (at least 1) in
- * `cycles` (at least 1). Where it is that of all other links, the IPUs are ignored, and both numbers
- * may be 0: transfers take no time. */
+ * `cycles` (at least 1). Where it is that of all other links, the IPUs are ignored, and both
+ * numbers may be 0: transfers take no time. */
 typedef struct popliner_ipu_link {
     size_t first_ipu;
     size_t second_ipu;

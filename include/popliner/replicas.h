@@ -138,10 +138,10 @@ typedef struct popliner_replicas {
     popliner_plan *reason;
     /* That of the options. If true and something fits, the candidates are the points of the front,
      * from the best on: each has the largest throughput of all pipelines with less memory
-     * than those before it, the least memory for that, then the fewest IPUs, then the fewest stages,
-     * and is the best of these in the other objectives. is_proven and gap of each are those of
-     * pipelines of any number of IPUs; one that is not proven may have too little throughput, or too
-     * much memory. is_proven of the answer is true if the front is complete, and all are. */
+     * than those before it, the least memory for that, then the fewest IPUs, then the fewest
+     * stages, and is the best of these in the other objectives. is_proven and gap of each are those
+     * of pipelines of any number of IPUs; one that is not proven may have too little throughput, or
+     * too much memory. is_proven of the answer is true if the front is complete, and all are. */
     bool is_front;
 } popliner_replicas;
 

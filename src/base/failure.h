@@ -29,8 +29,8 @@ popliner_status pl_fail_memory(popliner_error *error, const char *what);
 #define pl_fail_memory(error, what) ((void)pl_fail_memory(error, what), POPLINER_ERROR_MEMORY)
 #endif
 
-/* The first failure of several steps, so that a step need not check those before it. Zero-initialise
- * except for `error`, which may be NULL. */
+/* The first failure of several steps, so that a step need not check those before it.
+ * Zero-initialise except for `error`, which may be NULL. */
 typedef struct pl_outcome {
     popliner_status status;
     popliner_error *error;

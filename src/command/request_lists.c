@@ -248,8 +248,8 @@ bool request_has_ipu(const request *r, const options *asked, size_t ipu) {
     return is_used;
 }
 
-/* Whether a cut can be between the two IPUs. The last of any number of IPUs may be next to the first
- * if each has several stages. */
+/* Whether a cut can be between the two IPUs. The last of any number of IPUs may be next to the
+ * first if each has several stages. */
 static bool has_link(const request *r, const options *asked, const ipu_value *link) {
     const popliner_solver_options *o = &r->solver;
     const bool is_any_number =

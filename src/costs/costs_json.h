@@ -90,8 +90,8 @@ void pl_costs_json_read_shared(pl_costs_json *r);
 
 /* ---- Variants, for POPLINER_RECOMPUTE_AUTO ---- */
 
-/* Adds a listed interval unchanged and its variants. Its bytes are in interval_bytes; `place` is its
- * index in the triangle. */
+/* Adds a listed interval unchanged and its variants. Its bytes are in interval_bytes; `place` is
+ * its index in the triangle. */
 void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value *interval,
                                           size_t place, uint64_t cycles);
 

@@ -414,8 +414,8 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
     }
 }
 
-/* Finds the points of a stage: those that may be the best within the limits of *r, by cycles or else
- * by bytes; or all. */
+/* Finds the points of a stage: those that may be the best within the limits of *r, by cycles or
+ * else by bytes; or all. */
 static popliner_status fill_row(row *r, bool are_all, bool by_cycles, popliner_error *error) {
     relaxation x = {0};
     const size_t end = r->end;
@@ -508,8 +508,8 @@ static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
     return is_so;
 }
 
-/* Returns a lower bound of the smallest peak of the units of a frame, which take at least the cycles
- * and bytes of `fast`; POPLINER_PEAK_FORBIDDEN if they are not within the limits. */
+/* Returns a lower bound of the smallest peak of the units of a frame, which take at least the
+ * cycles and bytes of `fast`; POPLINER_PEAK_FORBIDDEN if they are not within the limits. */
 static uint64_t bound_of(const relaxation *x, const frame *f, const amount *fast,
                          uint64_t most_cycles, uint64_t max_bytes) {
     const uint64_t most = pl_smaller(max_bytes, f->variants->capacity_bytes);

@@ -78,8 +78,8 @@ typedef struct pl_variant_limits {
 } pl_variant_limits;
 
 /* Makes the table of stages that recompute all their units, for places up to max_stages, with the
- * cuts and passes of `like`. *costs is NULL if stages cannot, or if the variants are listed. Errors:
- * MEMORY. O(n^2 * places). */
+ * cuts and passes of `like`. *costs is NULL if stages cannot, or if the variants are listed.
+ * Errors: MEMORY. O(n^2 * places). */
 popliner_status pl_variants_full(const pl_variants *variants, const popliner_costs *like,
                                  size_t max_stages, popliner_costs **costs, popliner_error *error);
 

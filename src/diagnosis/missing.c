@@ -310,8 +310,8 @@ static int compare_parts(const void *left, const void *right) {
 /* Finds the owners of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all (SIZE_MAX),
  * from the profile's vertex types, compute sets and programs. In their order in the profile, each
  * owner gets as much as is still missing on a tile; with the rest, the parts sum to all of it.
- * *named must be 0; the caller frees it, also without memory for it, which gives false. Cost: a few passes
- * over the vertices of compute sets; O(tiles) for each part. */
+ * *named must be 0; the caller frees it, also without memory for it, which gives false. Cost: a few
+ * passes over the vertices of compute sets; O(tiles) for each part. */
 static bool name_code(const pl_explained *explained, int code, size_t tile, named_code *named) {
     bool is_of_all = tile == SIZE_MAX;
     naming n = {.explained = explained,

@@ -15,8 +15,8 @@ typedef struct pl_vertex_kinds {
     uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
 } pl_vertex_kinds;
 
-/* Finds the kinds. False if memory is short. O(types log types). Free with pl_vertex_kinds_free, also after
- * a failure. */
+/* Finds the kinds. False if memory is short. O(types log types). Free with pl_vertex_kinds_free,
+ * also after a failure. */
 bool pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
                           const popliner_profile *profile);
 void pl_vertex_kinds_free(pl_vertex_kinds *kinds);
@@ -52,7 +52,8 @@ typedef struct pl_code_counter {
     uint64_t *code_bytes;       /* [num_tiles], for one type */
 } pl_code_counter;
 
-/* Initialises the counter. False if memory is short. Free with pl_code_counter_free, also after a failure. */
+/* Initialises the counter. False if memory is short. Free with pl_code_counter_free, also after a
+ * failure. */
 bool pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
                            const popliner_profile *profile);
 void pl_code_counter_free(pl_code_counter *counter);

@@ -167,9 +167,9 @@ static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint6
 
 /* Fills the inputs for a pipeline of at most max_stages stages, and for all needs or that of the
  * options. The caller has set the chain and options, to which the inputs refer, and everything else
- * to 0; free with pl_interval_inputs_free, also after a failure. False if memory is short. Cost: two
- * passes over the variables that programs touch, unless the options have a meter that made them, and
- * O((vertex types + sets) * tiles). */
+ * to 0; free with pl_interval_inputs_free, also after a failure. False if memory is short. Cost:
+ * two passes over the variables that programs touch, unless the options have a meter that made
+ * them, and O((vertex types + sets) * tiles). */
 bool pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages, bool with_all_needs);
 void pl_interval_inputs_free(pl_interval_inputs *inputs);
 

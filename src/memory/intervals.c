@@ -364,9 +364,9 @@ static bool fill_peaks(const pl_tile_meter *meter, popliner_costs *costs) {
     return true;
 }
 
-/* Moves what was measured into details; NULL if memory is short. The parameters and the variables of
- * the fullest tiles cost O(variables + sets of units * units + units^2), and for each tile that is
- * some stage's fullest one sorting its variables, and a pass over them for each step of such a
+/* Moves what was measured into details; NULL if memory is short. The parameters and the variables
+ * of the fullest tiles cost O(variables + sets of units * units + units^2), and for each tile that
+ * is some stage's fullest one sorting its variables, and a pass over them for each step of such a
  * stage's peak. */
 static pl_stage_details *make_details(pl_tile_meter *meter, const popliner_costs *costs) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)

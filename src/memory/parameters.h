@@ -55,8 +55,8 @@ typedef struct pl_gradients {
 } pl_gradients;
 
 /* Finds them in a profile that trains. Zero-initialise before, free with pl_gradients_free, also
- * after an error; refers to `usage`. False if memory is short. O(steps + variables), and for each set of
- * operations that touches one O(operations in it), some times. */
+ * after an error; refers to `usage`. False if memory is short. O(steps + variables), and for each
+ * set of operations that touches one O(operations in it), some times. */
 bool pl_gradients_find(pl_gradients *gradients, const pl_chain *chain, const pl_pass_usage *usage,
                        const pl_account *account);
 void pl_gradients_free(pl_gradients *gradients);

@@ -44,8 +44,8 @@ typedef struct pl_passes {
     size_t *backward_step;
 } pl_passes;
 
-/* Finds the passes. Zero-initialise before, free with pl_passes_free, also after a failure. False if
- * memory is short. O(steps + operations). */
+/* Finds the passes. Zero-initialise before, free with pl_passes_free, also after a failure. False
+ * if memory is short. O(steps + operations). */
 bool pl_passes_find(pl_passes *passes, const pl_chain *chain);
 void pl_passes_free(pl_passes *passes);
 
@@ -145,8 +145,8 @@ typedef struct pl_waits {
 } pl_waits;
 
 /* Finds the steps of all classes; copies from and to the host use nothing. Zero-initialise before,
- * free with pl_waits_free, also after a failure. False if memory is short. Cost: one pass over the variables
- * that programs touch. */
+ * free with pl_waits_free, also after a failure. False if memory is short. Cost: one pass over the
+ * variables that programs touch. */
 bool pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *profile);
 void pl_waits_free(pl_waits *waits);
 

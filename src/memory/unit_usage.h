@@ -77,8 +77,8 @@ typedef struct pl_operation_usage {
     pl_arrays arrays;          /* own the arrays above */
 } pl_operation_usage;
 
-/* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. False if memory is short.
- * O(touches). */
+/* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. False if memory is
+ * short. O(touches). */
 bool pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
                              const pl_operations *operations);
 void pl_operation_usage_free(pl_operation_usage *usage);

@@ -56,8 +56,8 @@ typedef struct pl_file_state {
 
 enum { PL_DATABASE_HEADER = 100 };
 
-/* An open file. All of its connections see one state of it, each in one read transaction. What reads
- * from it fails in `outcome`, and does nothing if something failed before. */
+/* An open file. All of its connections see one state of it, each in one read transaction. What
+ * reads from it fails in `outcome`, and does nothing if something failed before. */
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
@@ -85,10 +85,11 @@ typedef struct pl_database {
     bool is_helper; /* used by a thread other than the one that called the library */
 } pl_database;
 
-/* Opens `path` read-only, also for reading with `error` from then on, and locks it against writers like SQLite's readers; creates no files
- * unless there is a write-ahead log already. `expected` is for error messages, for example "a
- * Poplar profile (profile.pop)". Errors: INPUT if the file is no database, cannot be read, needs a
- * rollback first, or is being written (after half a second); MEMORY. */
+/* Opens `path` read-only, also for reading with `error` from then on, and locks it against writers
+ * like SQLite's readers; creates no files unless there is a write-ahead log already. `expected` is
+ * for error messages, for example "a Poplar profile (profile.pop)". Errors: INPUT if the file is no
+ * database, cannot be read, needs a rollback first, or is being written (after half a second);
+ * MEMORY. */
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error);
 void pl_database_close(pl_database *database);
@@ -168,8 +169,8 @@ typedef struct pl_rows {
     size_t row;              /* number of the current row, from 1, for messages */
 } pl_rows;
 
-/* Begins an iteration over a table. The rows refer to its name and columns, not to `table`. Close it
- * unless pl_rows_next has returned false. */
+/* Begins an iteration over a table. The rows refer to its name and columns, not to `table`. Close
+ * it unless pl_rows_next has returned false. */
 pl_rows pl_rows_open(pl_database *database, const pl_table *table);
 void pl_rows_close(pl_rows *rows);
 
@@ -183,9 +184,10 @@ typedef void (*pl_take_row)(void *user, pl_rows *rows);
  * whether the table exists. Free sql->data. */
 bool pl_list_columns(pl_database *database, const pl_table *table, pl_text *sql);
 
-/* Calls `take` for every row of a query whose columns are those of `rows`. Increments rows->row; the
- * functions below read the current row. For tables of millions of rows: saves a call of SQLite for
- * each row, and most of a call for each value. No other iteration may be open on the connection. */
+/* Calls `take` for every row of a query whose columns are those of `rows`. Increments rows->row;
+ * the functions below read the current row. For tables of millions of rows: saves a call of SQLite
+ * for each row, and most of a call for each value. No other iteration may be open on the
+ * connection. */
 void pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
                   void *user);
 

@@ -219,8 +219,8 @@ static pl_rows open_pairs(pl_database *database, const char *name, const pl_colu
     return pl_rows_open(database, &table);
 }
 
-/* Reads the cycles of the slowest tile in each row of compilation_cycles_by_tile. As far as known, a
- * row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
+/* Reads the cycles of the slowest tile in each row of compilation_cycles_by_tile. As far as known,
+ * a row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
 static void read_slowest_tiles(pl_reading *r, numbers *slowest) {
     static const pl_column columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
     const pl_part *part = &r->part;
@@ -253,8 +253,8 @@ static void read_slowest_tiles(pl_reading *r, numbers *slowest) {
 }
 
 /* Reads the estimates of a table whose rows refer to compilation_cycles_by_tile, by one id per IPU:
- * the slowest IPU of the part counts. `numbering` leads from ids of rows to the numbers to use; NULL:
- * the ids. */
+ * the slowest IPU of the part counts. `numbering` leads from ids of rows to the numbers to use;
+ * NULL: the ids. */
 static void read_estimates(pl_reading *r, pl_rows rows, const pl_id_map *numbering,
                            const numbers *slowest, numbers *estimates) {
     while (pl_rows_next(&rows)) {

@@ -383,7 +383,8 @@ static bool join_pieces(const lowered *l, pl_id_map *ids) {
 }
 
 /* Decides whether the keys are dense enough to be array indices: a row takes more than 4 bytes of
- * the file. If not, the table is one piece and its rows are counted. Returns the number of indices. */
+ * the file. If not, the table is one piece and its rows are counted. Returns the number of indices.
+ */
 static size_t find_places(pl_scan *scan) {
     pl_outcome *outcome = &scan->database->outcome;
     const char *path = scan->database->path;

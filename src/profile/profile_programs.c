@@ -158,8 +158,8 @@ static void read_types(pl_database *database, reader *r) {
     pl_id_map_sort(&r->type_names);
 }
 
-/* Reads references, from the id of a row to the number of the item that it refers to. `must_have` is
- * the table that must have the ids of the items; NULL: skips rows with other ids. */
+/* Reads references, from the id of a row to the number of the item that it refers to. `must_have`
+ * is the table that must have the ids of the items; NULL: skips rows with other ids. */
 static void read_references(pl_database *database, const pl_table *table,
                             const pl_id_map *numbering, const char *must_have,
                             pl_id_map *references) {

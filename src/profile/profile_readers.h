@@ -211,8 +211,8 @@ pl_reader pl_profile_read_tiles;
 pl_reader pl_schema_find_absences;
 
 /* Runs the consistency checks. Skips a relation if the file lacks a table or column of it. A breach
- * is not an error. Cost: a few passes over the lowered variables, on as many threads as the database
- * has connections, and one over the compiler's account of vertices. */
+ * is not an error. Cost: a few passes over the lowered variables, on as many threads as the
+ * database has connections, and one over the compiler's account of vertices. */
 pl_reader pl_profile_find_checks;
 
 /* ---- After the steps ---- */

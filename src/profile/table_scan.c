@@ -14,8 +14,8 @@
  * finding the start of a piece is negligible. */
 enum { MAX_PIECES = 256 };
 
-/* Sets the bounds and returns true if all keys are numbers, which SQLite finds without reading every
- * row if the key is the rowid or has an index. */
+/* Sets the bounds and returns true if all keys are numbers, which SQLite finds without reading
+ * every row if the key is the rowid or has an index. */
 static bool find_bounds(pl_scan *scan) {
     sqlite3 *sqlite = scan->database->sqlite;
     sqlite3_stmt *statement = NULL;

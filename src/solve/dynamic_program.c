@@ -105,8 +105,8 @@ static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_erro
     return POPLINER_OK;
 }
 
-/* Finds the ends that some place allows, once for all rows, unless each place has windows, which are
- * narrower. Ranges ignore limits that may be met by longer intervals only. */
+/* Finds the ends that some place allows, once for all rows, unless each place has windows, which
+ * are narrower. Ranges ignore limits that may be met by longer intervals only. */
 static popliner_status find_widest(program *p, popliner_error *error) {
     const pl_stage_rule widest = widest_rule(p, 1);
     const pl_stage_rule outer = pl_stage_rule_outer(&widest);

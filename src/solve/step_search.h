@@ -42,8 +42,9 @@ typedef struct pl_step_answer {
     bool is_proven;
 } pl_step_answer;
 
-/* Stages may choose (costs->choices): their passes are those of the fewest cycles within the limits,
- * of which the backward ones are longer. Without a filter the objectives then do not matter.
+/* Stages may choose (costs->choices): their passes are those of the fewest cycles within the
+ * limits, of which the backward ones are longer. Without a filter the objectives then do not
+ * matter.
  *
  * Simulates splits in the order of a branch and bound. It ends after *work units of work (about ten
  * nanoseconds each), which it decreases, or when it is stopped. A step has these lower bounds, for
@@ -77,7 +78,8 @@ typedef struct pl_step_bound {
     size_t num_stages;
     const pl_unit_passes *passes; /* NULL: unknown */
     /* [units + 1]: cycles of stages that end before the unit, at least, if cycles add up and have
-     * no passes, or if stages choose; or NULL. Without both nothing is known, and every step is possible. */
+     * no passes, or if stages choose; or NULL. Without both nothing is known, and every step is
+     * possible. */
     uint64_t *before;
 } pl_step_bound;
 
@@ -91,7 +93,8 @@ popliner_status pl_step_bound_create(pl_step_bound *bound, const pl_problem *pro
 
 /* Lets the bound know the costs of stages that choose, with sums of the fewest cycles of earlier
  * units: least[units + 1]. Nothing is known where a unit may take less than its forward pass. Call
- * it after pl_step_bound_create for costs without cycles and IPUs without speeds. Errors: MEMORY. */
+ * it after pl_step_bound_create for costs without cycles and IPUs without speeds. Errors: MEMORY.
+ */
 popliner_status pl_step_bound_choices(pl_step_bound *bound, const popliner_costs *costs,
                                       const uint64_t *least, popliner_error *error);
 
@@ -151,8 +154,8 @@ popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
                               const popliner_interval *units, uint64_t max_bytes,
                               pl_variant_choice *choice, popliner_error *error);
 
-/* Sets what all stages of a plan choose within the limits and most_bytes, and its values. Sets *fits
- * to false if one cannot. Errors: those of pl_choices_choose. */
+/* Sets what all stages of a plan choose within the limits and most_bytes, and its values. Sets
+ * *fits to false if one cannot. Errors: those of pl_choices_choose. */
 popliner_status pl_step_choose_all(const pl_step_choices *choices, const pl_limits *limits,
                                    uint64_t most_bytes, popliner_plan *plan,
                                    pl_objective_values *values, bool *fits, popliner_error *error);

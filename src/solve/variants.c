@@ -393,8 +393,8 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
     return status;
 }
 
-/* Solves like pl_solve_within, with any of equally good splits: where stages share IPUs, finding the
- * earliest cuts may take longer than the rest. */
+/* Solves like pl_solve_within, with any of equally good splits: where stages share IPUs, finding
+ * the earliest cuts may take longer than the rest. */
 static popliner_status solve_for_now(search *s, const popliner_costs *costs,
                                      const popliner_solver_options *o, popliner_plan *plan,
                                      popliner_error *error) {
@@ -539,8 +539,8 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
 }
 
 /* Chooses for all stages of the IPU of a stage of the plan, which is its first: `ipu` becomes the
- * choice of the IPU. `texts` is NULL, or has room for all stages of the plan, whose cycles and peaks
- * are then set. */
+ * choice of the IPU. `texts` is NULL, or has room for all stages of the plan, whose cycles and
+ * peaks are then set. */
 static popliner_status choose_on_ipu(const search *s, popliner_plan *plan, size_t first,
                                      pl_variant_choice *ipu, pl_text *texts,
                                      popliner_error *error) {

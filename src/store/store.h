@@ -57,8 +57,8 @@ bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_fi
 bool pl_array_writer_commit(pl_array_writer *writer);
 bool pl_array_writer_close(pl_array_writer *writer);
 
-/* A file that is being read. Zero-initialise; close with pl_array_reader_close. What fails, fails in
- * the outcome of the database. */
+/* A file that is being read. Zero-initialise; close with pl_array_reader_close. What fails, fails
+ * in the outcome of the database. */
 typedef struct pl_array_reader {
     pl_database database;
     sqlite3_stmt *select;

@@ -206,8 +206,8 @@ static void load_contents(pl_stored_analysis *analysis, const char *group, recor
         pl_array_reader_fail(reader, "its stages");
 }
 
-/* Loads the stages of this number if they are wanted; else *stages stays zero. False if the file has
- * no stages of this number. */
+/* Loads the stages of this number if they are wanted; else *stages stays zero. False if the file
+ * has no stages of this number. */
 static bool load_stages(pl_stored_analysis *analysis, size_t number, const pl_wanted_stages *wanted,
                         pl_measured_stages *stages) {
     pl_array_reader *reader = &analysis->reader;

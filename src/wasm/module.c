@@ -43,8 +43,8 @@ PL_EXPORTED(popliner_module_fill)
 popliner_status popliner_module_fill(popliner_module *module, popliner_costs_of kind,
                                      size_t stages_to_end, const uint64_t *values);
 
-/* Divides the cycles of the table into passes: as in `pl_unit_passes`, of which `cycles` has `count`
- * numbers. Errors: USAGE, MEMORY. */
+/* Divides the cycles of the table into passes: as in `pl_unit_passes`, of which `cycles` has
+ * `count` numbers. Errors: USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_divide)
 popliner_status popliner_module_divide(popliner_module *module, size_t num_samples, bool has_cuts,
                                        bool are_thirds, const uint64_t *cycles, size_t count);

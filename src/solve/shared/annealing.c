@@ -143,7 +143,8 @@ static bool are_ok(const annealing *a, size_t first, size_t last) {
     return is_ok;
 }
 
-/* Adds up the loads of the IPUs that a move changed. Returns by how much the sum of powers grows. */
+/* Adds up the loads of the IPUs that a move changed. Returns by how much the sum of powers grows.
+ */
 static double measure(annealing *a, size_t first, size_t last) {
     const size_t *first_on_ipu = a->problem->first_on_ipu;
     double more = 0.0;

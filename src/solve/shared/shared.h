@@ -321,8 +321,8 @@ typedef struct pl_annealing_wish {
 bool pl_anneal_can(const pl_problem *problem, bool is_of_cycles);
 
 /* Improves cuts[stages + 1], of allowed stages, by random moves. Ignores the limits of IPUs and all
- * memory but that of pl_costs_peak_parts and shared items, so the result has to be measured. Errors:
- * MEMORY. O(stages * units^2 + steps). */
+ * memory but that of pl_costs_peak_parts and shared items, so the result has to be measured.
+ * Errors: MEMORY. O(stages * units^2 + steps). */
 popliner_status pl_anneal(const pl_problem *problem, const pl_annealing_wish *wish, size_t *cuts,
                           popliner_error *error);
 
