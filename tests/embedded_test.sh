@@ -79,6 +79,6 @@ grep -q 'only the solver is installed' "$scratch/log"
 [ "$cases" = nightly ] || exit 0
 build_in here -DPOPLINER_TOOLS=ON
 build_in a/folder/elsewhere -DPOPLINER_TOOLS=ON
-for file in libpopliner.a libpopliner.so popliner popliner-mkprofile; do
+for file in libpopliner.a libpopliner.so popliner; do
     cmp "$scratch/here/build/popliner/$file" "$scratch/a/folder/elsewhere/build/popliner/$file"
 done

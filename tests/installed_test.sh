@@ -18,6 +18,7 @@ project=$(dirname "$0")/embedding
 
 quietly "$cmake" --install "$build" --prefix "$scratch/before"
 mv "$scratch/before" "$scratch/popliner"
+[ "$(ls "$scratch/popliner/bin")" = popliner ] # what makes profiles to try is for the source tree
 library_folder=$(dirname "$(find "$scratch/popliner" -name libpopliner.a)")
 
 documents=$scratch/popliner/share/doc/popliner

@@ -1,13 +1,15 @@
 #!/bin/sh
 # The Debian packages: lintian finds no error in them, and unpacked they serve the command's users
 # and programs. Built twice in different folders they are the same, byte for byte. They are also
-# installed in a minimal Debian. Arguments: the source folder, cmake, the compiler.
+# installed in a minimal Debian. Arguments: the source folder, cmake, the compiler,
+# popliner-mkprofile, which is in no package.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 source=$1
 cmake=$2
 compiler=$3
+mkprofile=$4
 for tool in dpkg-buildpackage dh lintian; do
     if ! command -v "$tool" >/dev/null; then
         echo "Skipped: $tool is not there; tools/packages packages installs it"
@@ -66,7 +68,8 @@ expect "libraries of the command" 1 \
     "$(readelf -d "$root/usr/bin/popliner" | grep -c 'NEEDED.*libpopliner.so')"
 [ -e "$root/usr/share/man/man1/popliner.1.gz" ]
 python3 "$tests/guide_test.py" "$documents/docs/guide.md" "$root/usr/bin/popliner" \
-    "$root/usr/bin/popliner-mkprofile" >/dev/null
+    "$7" >/dev/null
+[ ! -e "$root/usr/bin/popliner-mkprofile" ]
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/usr/lib/python3/dist-packages" \
     python3 -c 'import popliner; costs = popliner.Costs(4)
 costs.fill_peaks(lambda first, last: last - first + 1)
@@ -104,14 +107,15 @@ for package in "$scratch"/here/*.deb; do
 done
 version=$(sed -n 's/^project(popliner VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
 mkdir "$scratch/used"
-sh "$scratch/use.sh" "$scratch/root" "$source/tests" "$cmake" "$compiler" "$scratch/used" "$version"
+sh "$scratch/use.sh" "$scratch/root" "$source/tests" "$cmake" "$compiler" "$scratch/used" \
+    "$version" "$mkprofile"
 echo "unpacked they serve the command and programs"
 
 clean=$scratch/clean
 mkdir -p "$clean/packages" "$clean/used"
 cp "$scratch"/here/*.deb "$clean/packages"
 rm -f "$clean"/packages/*-dbgsym_*
-cp -R "$scratch/use.sh" "$source/tests" "$clean"
+cp -R "$scratch/use.sh" "$source/tests" "$mkprofile" "$clean"
 # the command alone first: what it needs has to come with it
 cat >"$clean/install.sh" <<'END'
 set -eu
@@ -122,7 +126,7 @@ apt-get update -q
 install ./packages/popliner_*.deb ./packages/libpopliner0.1_*.deb
 popliner /usr/share/doc/popliner/data/sample --solve --num-ipus 2
 install ./packages/*.deb gcc libc6-dev cmake make pkg-config
-sh use.sh "" /copy/tests cmake cc /copy/used "$1"
+sh use.sh "" /copy/tests cmake cc /copy/used "$1" /copy/popliner-mkprofile
 apt-get purge -y popliner libpopliner0.1 libpopliner-solver0.1 libpopliner-dev
 END
 sh "$source/tests/minimal_debian.sh" bookworm "$clean" "sh install.sh $version"

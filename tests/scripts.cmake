@@ -223,7 +223,8 @@ endif()
 
 # The Debian packages, which it builds twice.
 popliner_script(packages packages_test.sh FROM nightly
-  ARGUMENTS ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
+  ARGUMENTS ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER}
+    $<TARGET_FILE:popliner-mkprofile>)
 
 # The commands of the README on a machine that has nothing yet; and the guide, by what tools/demo
 # built there.

@@ -264,7 +264,7 @@ static uint64_t most_of(const pl_tile_spread *spread, size_t num_tiles) {
     const double count = (double)num_tiles;
     const double units = (double)spread->units / count;
     const double variance = (double)spread->squares / count - units * units;
-    const double deviation = variance > 0 ? sqrt(variance) * SQUARE_UNIT : 0;
+    const double deviation = variance > 0 ? sqrt(variance) * (double)SQUARE_UNIT : 0;
     return (uint64_t)ceil(((double)spread->bytes / count + deviation * (double)DEVIATIONS / 1000) *
                           (double)MEAN / 1000);
 }
