@@ -338,6 +338,47 @@ static void hands_over_every_row(void **state) {
     free(path);
 }
 
+/* Appends all that the functions of a row say of its two columns. */
+static void describe_row(void *user, pl_rows *rows) {
+    char *text = user;
+    for (int column = 0; column < 2; column++) {
+        const size_t length = strlen(text);
+        uint64_t told = 99;
+        size_t size;
+        const bool is_told = pl_rows_told(rows, column, &told);
+        const char first = (char)pl_rows_blob(rows, column, &size)[0];
+        snprintf(text + length, 1000 - length, "%d,%d,%llu,%lld,%g,%llu,%zu,%c,%s;",
+                 pl_rows_is_null(rows, column), is_told, (unsigned long long)told,
+                 (long long)pl_rows_integer(rows, column), pl_rows_real(rows, column),
+                 (unsigned long long)pl_rows_number_or(rows, 0, 9, 7), size, size > 0 ? first : '-',
+                 pl_rows_text(rows, column));
+    }
+}
+
+/* A row is that of a statement or of an aggregate function: no function may know one alone. */
+static void both_sources_of_rows_agree(void **state) {
+    char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), "
+                                       "(NULL, -5), (4, 6.5), (9, NULL), (1, x'4142')");
+    static const pl_column columns[] = {{"a", true}, {"b", true}};
+    static const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, ""};
+    popliner_error error = {0};
+    pl_database database;
+    char stepped[1000] = "";
+    char taken[1000] = "";
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    pl_rows rows = pl_rows_open(&database, &table);
+    while (pl_rows_next(&rows))
+        describe_row(stepped, &rows);
+    rows = (pl_rows){.database = &database, .table = "t", .columns = columns};
+    pl_rows_each(&rows, "SELECT a, b FROM t", 2, describe_row, taken);
+    assert_int_equal(database.outcome.status, POPLINER_OK);
+    assert_string_equal(taken, stepped);
+    assert_non_null(strstr(stepped, "0,1,3,3,3,3,1,3,3;0,0,99,0,0,3,1,x,x;"));
+    assert_non_null(strstr(stepped, "1,0,99,0,0,7,0,-,;0,0,99,-5,-5,7,2,-,-5;"));
+    pl_database_close(&database);
+    free(path);
+}
+
 static void opens_helpers(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a)");
     popliner_error error = {0};
@@ -373,6 +414,7 @@ int main(void) {
         IN_DIRECTORY(reads_whole_numbers_in_range_alone),
         IN_DIRECTORY(reads_text_and_blobs),
         IN_DIRECTORY(hands_over_every_row),
+        IN_DIRECTORY(both_sources_of_rows_agree),
         IN_DIRECTORY(opens_helpers),
         IN_DIRECTORY(fails_without_an_error_to_fill),
         IN_DIRECTORY(reads_what_is_stored_alone),

@@ -215,6 +215,17 @@ def look_at_missed(report, table, column, rows, types, usual):
         check(not any("is inconsistent" in line for line in log), what, "contradicts", log)
 
 
+def look_at_addresses(report):
+    """Rows that lack a category have all the rest."""
+    rows = []
+    for statements in ((), ("DROP TABLE var_categories; DROP TABLE memory_by_category",)):
+        report.alter(*statements)
+        table = [line.split("\t") for line in report.ask("--output", "addresses")[1].splitlines()]
+        rows.append([row[:3] + row[4:] for row in table])
+        check(table[0][3] == "category" and len(table) > 8000, "addresses", table[:1])
+    check(rows[0] == rows[1], "without categories, addresses differ")
+
+
 def look_at_all_harmless(report, harmless, usual):
     report.alter(*(removal(table, column) for table, column in harmless))
     for question, (status, out, log) in zip(QUESTIONS, usual):
@@ -251,6 +262,7 @@ def main():
             is_absent = of_type.get(table) is not None and of_type[table] not in types
             look_at_missed(report, table, column, tables[table][1],
                            "absent" if is_absent else "", usual)
+        look_at_addresses(report)
         harmless = sorted(everything - needed - missed, key=key)
         columns = [(t, c) for t, c in harmless if c is not None]
         look_at_all_harmless(report, columns, usual)

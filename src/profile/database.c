@@ -252,16 +252,23 @@ static int type_of(const pl_rows *rows, int column) {
                                 : sqlite3_column_type(rows->statement, column);
 }
 
+int64_t pl_rows_integer(const pl_rows *rows, int column) {
+    return rows->values != NULL ? sqlite3_value_int64(rows->values[column])
+                                : sqlite3_column_int64(rows->statement, column);
+}
+
+double pl_rows_real(const pl_rows *rows, int column) {
+    return rows->values != NULL ? sqlite3_value_double(rows->values[column])
+                                : sqlite3_column_double(rows->statement, column);
+}
+
 uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise) {
     return pl_rows_is_null(rows, column) ? otherwise : pl_rows_number(rows, column, max);
 }
 
 uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
-    int type = type_of(rows, column);
-    sqlite3_int64 number = 0;
-    if (type == SQLITE_INTEGER)
-        number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
-                                      : sqlite3_column_int64(rows->statement, column);
+    const int type = type_of(rows, column);
+    const long long number = pl_rows_integer(rows, column);
     if (type == SQLITE_NULL)
         pl_rows_fail(rows, column, "is NULL, expected a number");
     else if (type != SQLITE_INTEGER)
@@ -274,10 +281,8 @@ uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
 }
 
 bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value) {
-    if (sqlite3_column_type(rows->statement, column) != SQLITE_INTEGER)
-        return false;
-    sqlite3_int64 number = sqlite3_column_int64(rows->statement, column);
-    if (number < 0)
+    const int64_t number = pl_rows_integer(rows, column);
+    if (type_of(rows, column) != SQLITE_INTEGER || number < 0)
         return false;
     *value = (uint64_t)number;
     return true;

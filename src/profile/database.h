@@ -159,7 +159,8 @@ typedef struct pl_table {
     const char *tail;
 } pl_table;
 
-/* An iteration over the rows of one table. */
+/* An iteration over the rows of one table. Only database.c uses `statement` and `values`: one of
+ * them is NULL. */
 typedef struct pl_rows {
     pl_database *database;
     const char *table;
@@ -204,6 +205,10 @@ uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t oth
 /* True if a column holds a whole number that is not negative, which goes to *value; else leaves
  * *value unchanged. For values that nothing depends on. */
 bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value);
+
+/* Reads a value as SQLite converts it: 0 for NULL. */
+int64_t pl_rows_integer(const pl_rows *rows, int column);
+double pl_rows_real(const pl_rows *rows, int column);
 
 bool pl_rows_is_null(const pl_rows *rows, int column);
 

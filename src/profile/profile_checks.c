@@ -158,8 +158,8 @@ static void read_steps(checker *c) {
     pl_rows rows = pl_rows_open(c->database, &table);
     while (pl_rows_next(&rows)) {
         int is_of_ipu = !pl_rows_is_null(&rows, 2);
-        int64_t step = sqlite3_column_int64(rows.statement, 0);
-        int64_t change = sqlite3_column_int64(rows.statement, 1);
+        int64_t step = pl_rows_integer(&rows, 0);
+        int64_t change = pl_rows_integer(&rows, 1);
         c->step_is_told[is_of_ipu] = true;
         if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
             c->step_change[is_of_ipu][step] =

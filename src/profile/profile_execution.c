@@ -90,7 +90,7 @@ static void put_ipu(pl_rows *rows, execution *x, uint64_t cycles) {
     p->execution_cycles[i] = cycles;
     p->execution_ipu[i] = ipu < UINT32_MAX ? (uint32_t)ipu : UINT32_MAX;
     p->execution_active_tiles[i] = num_tiles < UINT32_MAX ? (uint32_t)num_tiles : UINT32_MAX;
-    p->execution_tile_balance[i] = sqlite3_column_double(rows->statement, TILE_BALANCE);
+    p->execution_tile_balance[i] = pl_rows_real(rows, TILE_BALANCE);
     if (!pl_is_balance(p->execution_tile_balance[i])) {
         p->execution_tile_balance[i] = 0; /* for example infinity, which JSON cannot represent */
         x->num_senseless++;

@@ -412,7 +412,7 @@ static void load_target(pl_array_reader *reader, popliner_profile *profile,
                         "%s: was stored with another byte order; store it again on this machine",
                         reader->database.path);
     snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
-    if ((uint64_t)sqlite3_column_int64(rows.statement, 7) != target_checksum(target, operations))
+    if ((uint64_t)pl_rows_integer(&rows, 7) != target_checksum(target, operations))
         pl_array_reader_fail(reader, "the target");
     pl_rows_close(&rows);
 }
