@@ -372,6 +372,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     if (status != POPLINER_OK)
         return status;
     const bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
+    const bool is_unknown = answer_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
     if (is_infeasible)
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
@@ -382,10 +383,10 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
     else
-        log_unbroken(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: ", line);
+        log_unbroken(&s->log, POPLINER_LEVEL_INFO,
+                     is_unknown ? "NOT KNOWN TO FIT: " : "SUCCESS: ", line);
     free(line);
-    s->failed_softly = s->failed_softly || is_infeasible ||
-                       answer_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
+    s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
     log_messages(s, certificate);
     status = say_warnings(s, certificate, error);
     if (status == POPLINER_OK && !is_infeasible)
