@@ -389,8 +389,9 @@ static void inputs_are_checked(void **state) {
     input.max_percents[POPLINER_GROWTH_STAGES] = 5;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "stages"));
-    for (size_t i = 0; i < 2; i++) {
-        input.max_percents[POPLINER_GROWTH_LAYERS] = i == 0 ? -2 : NAN;
+    const double wrong[] = {-2, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        input.max_percents[POPLINER_GROWTH_LAYERS] = wrong[i];
         assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
         assert_non_null(strstr(error.message, "a bound of growth: "));
     }

@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,9 @@ static void numbers_have_as_few_digits_as_tell_them_apart(void **state) {
     assert_real(0, "0.0");
     assert_real(5e-324, "4.94065645841247e-324");
     assert_real(1.7976931348623157e308, "1.7976931348623157e+308");
+    assert_real(INFINITY, "null"); /* JSON has no such numbers */
+    assert_real(-INFINITY, "null");
+    assert_real(NAN, "null");
     begin(&json, &text);
     pl_put_number(&json, NULL, INT64_MAX);
     assert_written(&json, "9223372036854775807");

@@ -1,6 +1,7 @@
 /* Compares two analyses: prepares their tables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,9 +48,11 @@ static popliner_status keep_all(const popliner_changes_input *input, tables *t,
 static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
     const double *percents = input->max_percents;
     for (size_t of = 0; of < POPLINER_NUM_GROWTHS; of++)
-        if (percents[of] != POPLINER_ANY_GROWTH && !(percents[of] >= 0)) /* also NaN */
+        if (percents[of] != POPLINER_ANY_GROWTH &&
+            (!(percents[of] >= 0) || isinf(percents[of]))) /* also NaN */
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "a bound of growth: %g %%; expected at least 0", percents[of]);
+                           "a bound of growth: %g %%; expected a percentage, at least 0",
+                           percents[of]);
     if (percents[POPLINER_GROWTH_STAGES] >= 0 && input->now_certificate == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a bound of the growth of stages needs two certificates");

@@ -122,7 +122,7 @@ void pl_put_signed(pl_json *json, const char *key, int64_t value) {
 void pl_put_real(pl_json *json, const char *key, double value) {
     enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
     char digits[32];
-    if (isnan(value)) {
+    if (!isfinite(value)) {
         pl_put_null(json, key);
         return;
     }

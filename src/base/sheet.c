@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,7 @@ void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
 }
 
 void pl_sheet_real(pl_sheet *sheet, double value) {
-    put_cell(sheet, (pl_cell){PL_CELL_REAL, {.real = value}});
+    pl_sheet_share(sheet, true, value);
 }
 
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
@@ -240,7 +241,8 @@ void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
 }
 
 void pl_sheet_share(pl_sheet *sheet, bool is_known, double value) {
-    put_cell(sheet, (pl_cell){is_known ? PL_CELL_REAL : PL_CELL_NONE, {.real = value}});
+    put_cell(sheet,
+             (pl_cell){is_known && isfinite(value) ? PL_CELL_REAL : PL_CELL_NONE, {.real = value}});
 }
 
 void pl_sheet_flag(pl_sheet *sheet, bool value) {

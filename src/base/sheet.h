@@ -104,7 +104,7 @@ void pl_sheet_none(pl_sheet *sheet);
 void pl_sheet_text(pl_sheet *sheet, const char *value); /* NULL: none */
 void pl_sheet_number(pl_sheet *sheet, uint64_t value);
 void pl_sheet_signed(pl_sheet *sheet, int64_t value);
-void pl_sheet_real(pl_sheet *sheet, double value); /* finite; six digits */
+void pl_sheet_real(pl_sheet *sheet, double value); /* six digits; unknown if not finite */
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value);
 /* Like pl_sheet_change, but writes values of at least 0 as numbers, which can be packed. */
 void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value);

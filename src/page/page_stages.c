@@ -399,8 +399,7 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     for (size_t i = 0; i < num_objectives; i++)
         pl_put_text(json, NULL, pl_objective_name(objectives[i]));
     pl_put_close(json);
-    pl_put_value(json, "slack_percent");
-    pl_text_format(json->text, "%.17g", options->slack_percent);
+    pl_put_real(json, "slack_percent", options->slack_percent);
     pl_put_number(json, "min_units", options->min_units);
     pl_put_number(json, "max_units", options->max_units);
     pl_put_open(json, "counted", '[');

@@ -640,6 +640,31 @@ class Requests(unittest.TestCase):
                     costs.solve(**members)
                 self.assertIn(repr(wrong), str(caught.exception))
 
+    def test_no_json_has_a_number_that_is_none(self):
+        """Whatever number is no number: the answer is JSON, or an error."""
+        def strict(text):
+            return json.loads(text, parse_constant=lambda word: self.fail(f"JSON has {word}"))
+
+        costs = popliner.Costs(2)
+        costs.set_cycles(0, 1, 10)
+        costs.defaults["num_ipus"] = 2
+        analysis = popliner.read(common.SAMPLE)
+        self.addCleanup(analysis.close)
+        for wrong in (float("nan"), float("inf"), -float("inf")):
+            for name in ("slack_percent", "time_limit_seconds"):
+                for source in (costs, analysis):
+                    with self.subTest(name, wrong=wrong, source=source):
+                        try:
+                            answer = source.solve(**{name: wrong})
+                        except popliner.UsageError as error:
+                            self.assertIn(name, str(error))
+                            continue
+                        self.assertIsNone(strict(answer.json_text())["options"][name])
+                        page = costs.page(**{name: wrong})
+                        strict(page.split('id="data">')[1].split("</script>")[0])
+            with self.assertRaises(popliner.UsageError):
+                popliner.compare(analysis, analysis, bounds=[("layers", wrong)])
+
     def test_short_pipelines_are_not_taken_for_long_ones(self):
         """A table for one stage says the same for every place: 10 + 3 * 100 bytes, not 10."""
         units = [{"name": name, "memory": 10, "stash": 100, "inputs": 10, "cycles": 1,
