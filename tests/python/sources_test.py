@@ -8,6 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -578,6 +579,225 @@ for path in sys.argv[1:]:
                                (b",20,0\n", b",20\n", "line 2")):
             with self.assertRaisesRegex(popliner.InputError, told):
                 read_source(write("stats.csv", STATISTICS.replace(old, new)))
+
+
+def gguf_of(**pairs):
+    """A GGUF file of one layer; a pair is a number, or (type, bytes)."""
+    pairs = {"block_count": 1, "embedding_length": 8, "attention.head_count": 2, **pairs}
+    out = b"GGUF" + struct.pack("<IQQ", 3, 1, 1 + len(pairs))
+    out += text("general.architecture") + struct.pack("<I", 8) + text("llama")
+    for key, value in pairs.items():
+        kind, data = value if isinstance(value, tuple) else gguf_value(value)
+        out += text("llama." + key) + struct.pack("<I", kind) + data
+    out += text("blk.0.w") + struct.pack("<IQIQ", 1, 8, 0, 0)
+    return out + bytes(-len(out) % 32) + bytes(32)
+
+
+def onnx_chain(*nodes, given=("x",), made=()):
+    """A model of nodes (inputs, outputs, name), with initialisers `given`."""
+    graph = b"".join(pb(1, onnx_node(*it)) for it in nodes)
+    graph += b"".join(pb(5, onnx_tensor(name, [1], 1, bytes(4))) for name in made)
+    return pb(1, 8) + pb(7, graph + b"".join(pb(11, onnx_value(name, [4])) for name in given))
+
+
+class Robust(unittest.TestCase):
+    """Files that lie, and outputs that must not destroy what is read."""
+
+    def run_command(self, *arguments, **options):
+        return subprocess.run([sys.executable, "-m", "popliner.costs", *arguments], check=False,
+                              stderr=subprocess.PIPE,
+                              **{"env": common.PYTHON_ENVIRONMENT, **options})
+
+    @staticmethod
+    def locale(name):
+        """An environment whose texts are in this locale, whatever Python would rather have."""
+        return {**common.PYTHON_ENVIRONMENT, "LC_ALL": name, "PYTHONUTF8": "0",
+                "PYTHONCOERCECLOCALE": "0"}
+
+    def test_nothing_that_is_read_is_replaced(self):
+        """Whatever it is called: itself, links, config.json, shards, the profile."""
+        folder = os.path.dirname(write("own/config.json", LLAMA))
+        layer = safetensors([("model.layers.0.w", "F32", [1], 4)])
+        write("own/a.safetensors", layer)
+        write("own/model.safetensors.index.json",
+              {"weight_map": {"model.layers.0.w": "a.safetensors"}})
+        write("own/config.json", dict(LLAMA, num_hidden_layers=1))
+        write("own/m.onnx", onnx_chain((["x"], ["y"], "/layers.0/a")))
+        write("own/p.json", profile([5], names=["/layers.0/a"]))
+        os.symlink("a.safetensors", os.path.join(folder, "soft"))
+        os.symlink("soft", os.path.join(folder, "softer"))
+        os.link(os.path.join(folder, "a.safetensors"), os.path.join(folder, "hard"))
+        def contents():
+            result = {}
+            for name in before or os.listdir(folder):
+                with open(os.path.join(folder, name), "rb") as file:
+                    result[name] = file.read()
+            return result
+
+        before = {}
+        before = contents()
+        for source, output in (("", "a.safetensors"), ("", "soft"), ("", "softer"), ("", "hard"),
+                               ("", "config.json"), ("", "model.safetensors.index.json"),
+                               ("a.safetensors", "config.json"), ("m.onnx", "m.onnx"),
+                               ("m.onnx", "p.json"), ("", "../own/hard")):
+            more = ["--profile", os.path.join(folder, "p.json")] if source == "m.onnx" else []
+            with self.subTest(output):
+                done = self.run_command(os.path.join(folder, source), *more, "--output",
+                                        os.path.join(folder, output))
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(b"would overwrite a file that is read", done.stderr)
+        with open(os.path.join(folder, "hard"), "ab") as output:
+            self.assertEqual(self.run_command(folder, stdout=output).returncode, 2)
+        self.assertEqual(contents(), before)
+        self.assertEqual(self.run_command(folder, "--output", os.path.join(folder, "new.csv"))
+                         .returncode, 0)
+
+    def test_numbers_of_gguf(self):
+        for name, value in (("block_count", (6, struct.pack("<f", 1))),
+                            ("block_count", (7, b"\1")), ("embedding_length", "8"),
+                            ("attention.kv_lora_rank", (5, struct.pack("<i", -1000))),
+                            ("attention.head_count", (10, struct.pack("<Q", 1 << 63))),
+                            ("attention.head_count_kv", (9, struct.pack("<IQi", 5, 1, -1))),
+                            ("rope.dimension_count", (12, struct.pack("<d", float("nan")))),
+                            ("feed_forward_length", []), ("expert_used_count", ["a"]),
+                            ("attention.sliding_window", (11, struct.pack("<q", -5))),
+                            ("attention.key_length", [[1]]), ("block_count", 2)):
+            with self.subTest(name), self.assertRaisesRegex(popliner.InputError, name):
+                read_source(write("n.gguf", gguf_of(**{name: value})))
+
+    def test_graphs_of_onnx(self):
+        first, second = "/layers.0/a", "/layers.1/a"
+        for nodes, told in (
+                ([(["z"], ["y"], first), (["y"], ["z"], second)], "'z' is used before it is made"),
+                ([(["x", "y"], ["y"], first)], "'y' is used before it is made"),
+                ([(["q"], ["y"], first), (["x"], ["q"], first)], "'q' is used before it is made"),
+                ([(["x"], ["y"], first), (["x"], ["y"], second)], "'y' is made twice"),
+                ([(["x"], ["y", "y"], first)], "'y' is made twice"),
+                ([(["y"], ["x"], first)], "'x' is made twice"),
+                ([(["x"], ["w"], first)], "'w' is made twice")):
+            with self.subTest(told), self.assertRaisesRegex(popliner.InputError, told):
+                read_source(write("g.onnx", onnx_chain(*nodes, made=["w"])))
+        read_source(write("g.onnx", onnx_chain((["x", "w", ""], ["y", ""], first),
+                                               (["y", "outside"], ["", "z"], second), made=["w"])))
+
+    def test_kinds_of_files(self):
+        """A ninth byte or a first one that happens to be a brace."""
+        node = onnx_chain((["x"], ["y"], "/layers.0/a"))
+        braced = pb(1, 8) + pb(2, "wri" + "{" + "er") + node[2:]
+        for shift in range(4):
+            braced = pb(1, 8) + pb(2, "p" * (4 - shift) + "{" * (1 + shift)) + node[2:]
+            self.assertEqual(braced[8:9], b"{")
+            self.assertEqual([unit.name for unit in read_source(write("b.onnx", braced)).units],
+                             ["0"])
+        one = [("layers.0.w", "F32", [1], 4)]
+        for length in (123, 123 * 256 + 32, 10 + 123 * 256):  # which begin with {, " {" and "\n{"
+            content = safetensors(one, padding=length - len(safetensors(one)) + 12)
+            self.assertEqual(struct.unpack("<Q", content[:8]), (length,))
+            self.assertEqual(read_source(write("c", content)).units[1].memory, 4)
+
+    def test_names(self):
+        """What a terminal obeys, and what is no text, in names of files, tensors and nodes."""
+        bad = "\x1b[2J\u202e\u2028\x9b\r\n\t"
+        shown = "\\u001b[2J\\u202e\\u2028\\u009b\\r\\n\\t"
+        nodes = [(["x"], ["y"], bad), (["y"], ["z"], bad + "\0"), (["z"], ["a"], bad),
+                 (["a"], ["b"], shown)]
+        table = read_source(write("n.onnx", onnx_chain(*nodes)))
+        names = [shown, shown + "\\u0000", shown + "#2", shown + "#3"]
+        self.assertEqual([unit.name for unit in table.units], names)
+        self.assertEqual(popliner.Costs.read(write("n.csv", table.csv().encode())).unit_names,
+                         tuple(names))
+        content = pb(1, 8) + pb(7, pb(1, onnx_node(["x"], ["y"], "a")) +
+                                pb(11, onnx_value("x", [bad])))
+        self.assertIn(shown, read_source(write("d.onnx", content)).csv())
+        lone = b'{"\\ud800.layers.0.w":{"dtype":"F3","shape":[1],"data_offsets":[0,4]}}'
+        write("l.safetensors", struct.pack("<Q", len(lone)) + lone + bytes(4))
+        two = safetensors([(bad + ".a.layers.0.w", "F32", [1], 4), ("b.layers.0.w", "F32", [1], 4)])
+        write("t\x1b.safetensors", two)
+        for path, *more in (["l.safetensors"], ["t\x1b.safetensors"], ["none\x1b\udcff"],
+                            ["x", "--x\x1b"], ["x", "--group", "(\x1b"]):
+            for locale in ("C", "C.UTF-8"):
+                done = self.run_command(os.path.join(common.scratch(), path), *more, env=self.locale(
+                    locale))
+                self.assertIn(done.returncode, (2, 3), done.stderr)
+                self.assertNotRegex(done.stderr.decode(), r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+                self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_streams(self):
+        """A full disk, a closed stream, a reader that ends: like the command."""
+        path = write("config/config.json", LLAMA)
+        with open("/dev/full", "wb") as full:
+            done = self.run_command(path, stdout=full)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"standard output cannot be written: No space left", done.stderr)
+        closed = self.run_command(path, preexec_fn=lambda: os.close(1))
+        self.assertEqual(closed.returncode, 3, closed.stderr)
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = self.run_command(path, stdout=writing)
+        os.close(writing)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
+        node = write("é.onnx", onnx_chain((["x"], ["y"], "é→")))
+        done = self.run_command(node, stdout=subprocess.PIPE, env=self.locale("C"))
+        self.assertIn("\né→,".encode(), done.stdout)
+
+    PROGRAM = """
+import resource, sys, time
+import popliner
+from popliner.costs import read_source
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+try:
+    read_source(sys.argv[1])
+except popliner.InputError as error:
+    print(str(error)[:200])
+print(round(time.process_time() - start, 2), "s",
+      (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, "MiB")
+"""
+
+    def test_limits(self):
+        """Refused within a second and 200 MB; the bound on time is lax, as machines are loaded."""
+        count = 10 ** 6 if common.takes_all() else 200_000
+        entry = '"layers.0.%07d":{"dtype":"U8","shape":[1],"data_offsets":[%d,%d]},'
+        header = ("{" + "".join(entry % (i, i, i + 1) for i in range(count))[:-1] + "}").encode()
+        tensor = struct.pack("<Q", 7) + b"%07d" + struct.pack("<IQIQ", 1, 1, 24, 0)
+        tensors = b"".join(tensor.replace(b"%07d", b"%07d" % i) for i in range(count))
+        short = safetensors([("layers.0.a", "U8", [4], 4), ("layers.0.b", "U8", [4], 4)])
+        sparse = write("limits/sparse.gguf", b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a")
+                       + struct.pack("<IIQ", 9, 8, 1 << 30))
+        os.truncate(sparse, 1 << 34)
+        wide = write("limits/wide.gguf", b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a")
+                     + struct.pack("<IQ", 8, 1 << 33))
+        os.truncate(wide, 1 << 34)
+        empty = pb(1, b"")
+        hostile = {
+            "tensors.safetensors": (struct.pack("<Q", len(header)) + header, "expected at most"),
+            "tensors.gguf": (b"GGUF" + struct.pack("<IQQ", 3, count, 0) + tensors, "at most"),
+            "lists.json": (b"[" + b"[]," * 10 ** 7 + b"[]]", "expected"),
+            "keys.json": (b"{" + b",".join(b'"%d":0' % i for i in range(10 ** 6)) + b"}",
+                          "expected at most"),
+            "overlap.safetensors": (short.replace(b"[4, 8]", b"[3, 7]"), "two tensors"),
+            "length.safetensors": (struct.pack("<Q", 1 << 63) + b"{}", "at most"),
+            "shape.safetensors": (short.replace(b'"shape": [4]', b'"shape": [%d]' % (1 << 62)),
+                                  "has 4 bytes|cut off|no valid"),
+            "nodes.onnx": (pb(7, empty * 10 ** 6), "more than 262144"),
+            "sparse.gguf": (None, "texts"), "wide.gguf": (None, "no tensors"),
+            "names.onnx": (onnx_chain(*(([f"x{i}"], [f"x{i + 1}"], f"n{i}")
+                                        for i in range(10 ** 5))), "100000 units"),
+            "long.safetensors": (safetensors([("embed" * 10 ** 6, "U8", [1], 1)]), "no tensor"),
+            "long.onnx": (onnx_chain((["x"], ["y"], "h.1" * 10 ** 6), (["y"], ["z"], "b")), None)}
+        for name, (content, told) in hostile.items():
+            path = os.path.join(common.scratch(), "limits", name)
+            if content is not None:
+                write(path, content)
+            done = common.python("-c", self.PROGRAM, path)
+            with self.subTest(name):
+                lines = done.stdout.splitlines()
+                self.assertEqual((done.returncode, len(lines)), (0, 1 + (told is not None)), done)
+                self.assertRegex(lines[0], told or " s ")
+                seconds, _, size, _ = lines[-1].split()
+                self.assertLess(float(seconds), 5)
+                if not common.PRELOAD:
+                    self.assertLess(int(size), 200)
 
 
 def with_torch():

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import List, Union
 
 from . import _declared as c
@@ -26,12 +27,15 @@ def write_file(path: Path, content: Union[str, bytes]) -> None:
 def printable(name: Union[str, bytes]) -> str:
     """A name that comes from a file, as the library shows it in messages: what a terminal may
     obey is escaped."""
-    rest = text(name, "the name")
     room = ctypes.create_string_buffer(c.CONSTANTS["POPLINER_PRINTABLE_SIZE"])
     shown: List[str] = []
-    while rest:
-        rest = library.popliner_printable_take(rest, room)
-        shown.append(decoded(room.value))
+    # a character at a time: the library returns the rest of a text as a copy
+    for part in re.findall(rb"[ -~]+|[\xc2-\xf4][\x80-\xbf]*|.", text(name, "the name"), re.DOTALL):
+        rest = b"" if part[0] in range(32, 127) else part
+        shown.append("" if rest else part.decode())
+        while rest:
+            rest = library.popliner_printable_take(rest, room)
+            shown.append(decoded(room.value))
     return "".join(shown)
 
 

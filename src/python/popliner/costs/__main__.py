@@ -7,13 +7,16 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import argparse
+import contextvars
+import os
+import signal
 import sys
-from typing import Dict, List, Optional
+from typing import Dict, List, NoReturn, Optional
 
-from ..errors import Error, UsageError
+from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from . import read_source
-from .table import DTYPE_BYTES, OPTIMIZERS, Assumed
+from .table import DTYPE_BYTES, OPTIMIZERS, READ, Assumed, clean
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -26,9 +29,14 @@ def _dims(texts: List[str]) -> Dict[str, int]:
     return result
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; --help describes the options")
+
+
 def parser() -> argparse.ArgumentParser:
     """The options: those of Assumed."""
-    p = argparse.ArgumentParser(
+    p = _Parser(
         prog="python -m popliner.costs", allow_abbrev=False,
         description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
         "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or the "
@@ -72,27 +80,48 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+def _write(output: Optional[str], text: str) -> None:
+    """Writes to a file that this run has not read, or to standard output: UTF-8 in any locale."""
+    name = "standard output" if output is None else f"--output {output}"
+    try:
+        info = os.stat(1 if output is None else output)
+    except OSError:  # a new file, or what the writing says
+        info = None
+    if info is not None and (info.st_dev, info.st_ino) in (READ.get() or ()):
+        raise UsageError(f"{name}: would overwrite a file that is read; give another file")
+    if output is not None:
+        write_file(output, text)
+        return
+    try:
+        with open(1, "wb", closefd=False) as out:
+            out.write(text.encode())
+    except OSError as error:
+        raise OutputError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def _run(a: argparse.Namespace) -> None:
+    READ.set(set())
+    assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
+                      a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
+                      a.logits, a.embedding)
+    table = read_source(a.source, assumed, config=a.config)
+    _write(a.output, table.json() if a.format == "json" else table.csv())
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command; the result is its exit status."""
-    a = parser().parse_args(arguments)
     try:
-        assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
-                          a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
-                          a.logits, a.embedding)
-        table = read_source(a.source, assumed, config=a.config)
-        text = table.json() if a.format == "json" else table.csv()
-        if a.output is not None:
-            write_file(a.output, text)
-        else:
-            sys.stdout.write(text)
-    except UsageError as error:
-        print(f"python -m popliner.costs: {error}", file=sys.stderr)
-        return 2
-    except Error as error:
-        print(f"python -m popliner.costs: {error}", file=sys.stderr)
-        return 3
+        contextvars.copy_context().run(_run, parser().parse_args(arguments))
+    except (Error, MemoryError) as error:
+        message = clean(str(error) or "not enough memory")
+        try:
+            os.write(2, f"python -m popliner.costs: {message}\n".encode())
+        except OSError:  # nobody reads it
+            pass
+        return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
     return 0
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # it ends with its reader, like the command
     sys.exit(main())

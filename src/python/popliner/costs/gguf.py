@@ -37,24 +37,43 @@ _VALUES = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?
            11: "<q", 12: "<d"}
 MAX_DEPTH = 4
 _STRING, _ARRAY = 8, 9
-#: Longer arrays (of tokens) are not kept.
-_MAX_KEPT = 1 << 16
+#: Longer arrays (of tokens) are not kept, and neither are arrays of texts.
+_MAX_KEPT = 1 << 14
+#: The most pairs and tensors of a file, bytes of a name, and values in its arrays of arrays.
+MAX_ENTRIES, MAX_NAME, MAX_VALUES = 1 << 16, 1 << 10, 1 << 20
+#: The most texts of a file, such as tokens.
+MAX_TEXTS = 1 << 22
 
 
 class _Reader:
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.left = {"values": MAX_VALUES, "texts": MAX_TEXTS}
 
     def number(self, kind: str, what: str) -> Any:
         return struct.unpack(kind, self.source.take(struct.calcsize(kind), what))[0]
 
-    def string(self, what: str) -> str:
-        return self.source.take(self.number("<Q", what), what).decode("utf-8", "replace")
+    def name(self, what: str) -> str:
+        length = self.number("<Q", what)
+        self.source.need(length, what)
+        if length > MAX_NAME:
+            raise self.source.refuse(f"{what} has {length} bytes; expected at most {MAX_NAME}")
+        return self.source.take(length, what).decode("utf-8", "replace")
+
+    def spend(self, kind: str, count: int) -> None:
+        self.left[kind] -= count
+        if self.left[kind] < 0:
+            raise self.source.refuse(f"more than {MAX_VALUES if kind == 'values' else MAX_TEXTS} "
+                                     f"{kind} in arrays")
 
     def value(self, kind: int, what: str, depth: int = 0) -> Any:
-        """A value; an array that is too long to matter is None."""
+        """A value; of one that is too long to matter, and of texts in a list, an empty one."""
         if kind == _STRING:
-            return self.string(what)
+            length = self.number("<Q", what)
+            if length <= MAX_NAME:
+                return self.source.take(length, what).decode("utf-8", "replace")
+            self.source.skip(length, what)
+            return ""
         if kind in _VALUES:
             return self.number(_VALUES[kind], what)
         if kind != _ARRAY:
@@ -66,12 +85,16 @@ class _Reader:
             size = struct.calcsize(_VALUES[inner])
             if count > _MAX_KEPT:
                 self.source.skip(count * size, what)
-                return None
+                return []
+            self.spend("values", count)
             data = self.source.take(count * size, what)
             return [value for (value,) in struct.iter_unpack(_VALUES[inner], data)]
         self.source.need(count * (8 if inner == _STRING else 12), what)
-        values = [self.value(inner, what, depth + 1) for _ in range(count)]
-        return values if count <= _MAX_KEPT else None
+        self.spend("texts" if inner == _STRING else "values", count)
+        if inner == _STRING:
+            self.source.skip_texts(count, what)
+            return []
+        return [self.value(inner, what, depth + 1) for _ in range(count)]
 
 
 def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
@@ -84,11 +107,13 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
         if version not in (2, 3):
             raise source.refuse(f"version {version}; expected 2 or 3, little-endian")
         num_tensors, num_pairs = reader.number("<Q", "counts"), reader.number("<Q", "counts")
-        source.need(num_tensors * 32 + num_pairs * 13, f"{num_tensors} tensors and {num_pairs} "
-                    "pairs")
+        what = f"{num_tensors} tensors and {num_pairs} pairs"
+        source.need(num_tensors * 32 + num_pairs * 13, what)
+        if max(num_tensors, num_pairs) > MAX_ENTRIES:
+            raise source.refuse(f"{what}; expected at most {MAX_ENTRIES} of each")
         pairs: Dict[str, Any] = {}
         for _ in range(num_pairs):
-            key = reader.string("a key")
+            key = reader.name("a key")
             if key in pairs:
                 raise source.refuse(f"the key {key!r:.100} appears twice")
             pairs[key] = reader.value(reader.number("<I", "a type"), f"{key!r:.100}")
@@ -107,7 +132,7 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
 
 
 def _tensor(source: Source, reader: _Reader) -> Tuple[str, int, int, int, int]:
-    name = reader.string("a tensor's name")
+    name = reader.name("a tensor's name")
     count = reader.number("<I", "a tensor's dimensions")
     if count > 4:
         raise source.refuse(f"{name!r:.100} has {count} dimensions; expected at most 4")
@@ -161,63 +186,73 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
             for i in range(1, int(found[2]) + 1)]
 
 
-def _integers(pairs: Dict[str, Any], key: str, count: int, default: Optional[int]) -> Any:
-    """A number of each layer: a list may give them, or one number all."""
-    value = pairs.get(key, default)
-    values = value if isinstance(value, list) else [value] * count
-    if len(values) < count or not all(type(it) is int and 0 <= it < 1 << 32 for it in values):
-        return None
-    return values[:count]
+class _Keys:
+    """The hyperparameters of a file, checked."""
+
+    def __init__(self, name: str, pairs: Dict[str, Any]) -> None:
+        self.name, self.pairs = name, pairs
+        self.base = pairs.get("general.architecture")
+
+    def whole(self, key: str, default: Optional[int] = None) -> Optional[int]:
+        """A number, or the default."""
+        values = self.each(key, 1, default)
+        return None if values is None else values[0]
+
+    def each(self, key: str, count: int, default: Optional[int]) -> Optional[List[int]]:
+        """A number of each layer: a list may give them, or one number all."""
+        value = self.pairs.get(f"{self.base}.{key}", default)
+        if value is None:
+            return None
+        values = value if isinstance(value, list) else [value] * count
+        if len(values) < count or not all(type(it) is int and 0 <= it < 1 << 32 for it in values):
+            raise InputError(f"{self.name}: {self.base}.{key} is {value!r:.60}; expected a whole "
+                             "number from 0 to 4294967295, or one for each layer")
+        return values[:count]
 
 
 def shape_of(pairs: Dict[str, Any], places: Any, name: str) -> Optional[Shape]:
     """The hyperparameters; None if the file lacks some, or its layers are not those of a
     transformer."""
-    base = pairs.get("general.architecture")
-    if not isinstance(base, str):
+    keys = _Keys(name, pairs)
+    if not isinstance(keys.base, str):
         return None
-    count = pairs.get(base + ".block_count")
-    hidden = pairs.get(base + ".embedding_length")
+    count, hidden = keys.whole("block_count"), keys.whole("embedding_length")
     num_layers = sum(isinstance(place, int) for place in places)
     if count is not None and count != num_layers:
-        raise InputError(f"{name}: block_count is {count!r:.40}, but {num_layers} blocks have "
-                         "tensors")
-    if count is None or type(hidden) is not int or not 0 < hidden < 1 << 32 or \
-            base + ".ssm.state_size" in pairs:
+        raise InputError(f"{name}: block_count is {count}, but {num_layers} blocks have tensors")
+    if not count or not hidden or keys.whole("ssm.state_size") is not None:
         return None
-    heads = _integers(pairs, base + ".attention.head_count", count, None)
+    heads = keys.each("attention.head_count", count, None)
     if heads is None or not all(heads):
         return None
-    kv_heads = _integers(pairs, base + ".attention.head_count_kv", count, None) or heads
-    keys = _integers(pairs, base + ".attention.key_length", 1, hidden // heads[0])
-    values = _integers(pairs, base + ".attention.value_length", 1, hidden // heads[0])
-    latent = pairs.get(base + ".attention.kv_lora_rank")
-    rope = pairs.get(base + ".rope.dimension_count")
-    window = pairs.get(base + ".attention.sliding_window")
-    widths = _integers(pairs, base + ".feed_forward_length", count, 0)
-    experts = pairs.get(base + ".expert_count", 0)
-    used = pairs.get(base + ".expert_used_count", 0)
-    if not keys or not values or widths is None:
+    kv_heads = keys.each("attention.head_count_kv", count, None) or heads
+    key_size = keys.whole("attention.key_length", hidden // heads[0])
+    value_size = keys.whole("attention.value_length", hidden // heads[0])
+    latent, rope = keys.whole("attention.kv_lora_rank"), keys.whole("rope.dimension_count")
+    window = keys.whole("attention.sliding_window")
+    widths = keys.each("feed_forward_length", count, 0)
+    experts, used = keys.whole("expert_count", 0), keys.whole("expert_used_count", 0)
+    if not key_size or not value_size or widths is None:
         return None
     layers = []
     for i in range(count):
         weights = places[i]
         layer = LayerShape(parameters=weights.elements)
         layer.active = weights.elements - weights.expert_elements
-        if weights.expert_elements and type(experts) is int and experts > 0 and type(used) is int:
+        if weights.expert_elements and experts and used:
             layer.active += weights.expert_elements * min(used, experts) // experts
-        layer.kv = kv_heads[i] * (keys[0] + values[0])
+        layer.kv = kv_heads[i] * (key_size + value_size)
         layer.kv_heads = max(kv_heads[i], 1)
-        if type(latent) is int and type(rope) is int:
+        if latent is not None and rope is not None:
             layer.kv = latent + rope
             layer.kv_heads = 1
-        layer.score_width = heads[i] * (keys[0] + values[0])
+        layer.score_width = heads[i] * (key_size + value_size)
         layer.intermediate = widths[i]
         layers.append(layer)
     vocabulary = places["embedding"].elements // hidden if "embedding" in places else 0
     shape = Shape(hidden, vocabulary, heads[0], layers, is_tied="head" not in places)
     shape.notes.append("FLOPs of a layer count all its weights, of experts those that are used.")
-    if type(window) is int and window > 0:
+    if window:
         shape.notes.append(f"A window of {window} tokens is not counted: the file does not say for "
                            "which layers.")
     return shape

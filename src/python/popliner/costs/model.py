@@ -99,8 +99,9 @@ def place_of(name: str) -> Place:
         return int(layer[1])
     if _HEAD.search(name):
         return "head"
+    start = name.find("embed")
     if "norm" not in name and not re.search(r"(?:^|\.)ln_f(?:\.|$)", name) or \
-            re.search(r"embed\w*_?(?:layer)?norm|embd_norm|embeddings\.", name):
+            start >= 0 and "norm" in name[start:] or "embd_norm" in name or "embeddings." in name:
         return "embedding" if _EMBEDDING.search(name) else "other"
     return "norm"
 
@@ -126,8 +127,8 @@ def _stacks(source: str, tensors: "Dict[str, tuple[int, int]]") -> Dict[str, str
              if re.search(r"vision|visual|audio|image|speech|mtp", prefix)}
     main = sorted(set(sizes) - set(aside))
     if len(main) > 1:
-        raise InputError(f"{source}: layers of {' and of '.join(main)} have the same numbers; "
-                         "expected one stack of layers")
+        raise InputError(f"{source}: layers of {' and of '.join(main[:4]):.400} have the same "
+                         "numbers; expected one stack of layers")
     return aside if main else {}
 
 

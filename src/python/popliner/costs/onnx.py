@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import bisect
 import csv
+import itertools
+import mmap
 import os
 import re
 from typing import Dict, Iterator, List, Optional, Pattern, Sequence, Tuple, Union
 
 from ..errors import InputError, UsageError
-from .table import MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, read_json
+from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, clean,
+                    read_json)
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
@@ -23,8 +26,11 @@ ENDS = {"embedding": "embedding", "head": "loss"}
 #: The bits of an element, by the number of TensorProto.DataType; strings have none.
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
         14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8}
-#: A model is read as a whole; weights beyond this are external data.
+#: Protobuf allows no longer model; weights beyond this are external data.
 MAX_MODEL = 1 << 31
+#: The most nodes, initialisers and values of a graph, together.
+MAX_ENTRIES = 1 << 18
+MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
 Field = Tuple[int, Union[int, memoryview]]
@@ -213,27 +219,32 @@ def group(names: Sequence[str], assumed: Assumed) -> Tuple[List[str], List[int]]
     one unit; a node that does not match joins the one before it. Those before the first match are
     the embedding. Without any match each node is a unit."""
     pattern = _pattern(assumed)
-    units: List[str] = []
-    places: List[int] = []
     found = [pattern.search(name) for name in names]
-    for name, match in zip(names, found):
-        key = match[1] if match is not None else None
-        if not any(found):
-            units.append(f"{name}#{len(units)}" if name in units[-1:] else name)
-        elif key is None and not units:
-            units.append("embedding")
-        elif key is not None and (not units or units[-1].split("#")[0] != key):
-            units.append(key)
-        places.append(len(units) - 1)
     last = max((i for i, match in enumerate(found) if match is not None), default=None)
-    if last is not None and last + 1 < len(names):
-        units.append("head")
-        places[last + 1:] = [len(units) - 1] * (len(names) - last - 1)
+    keys: List[str] = []
+    places: List[int] = []
+    for i, (name, match) in enumerate(zip(names, found)):
+        key = None
+        if last is None:
+            key = name
+        elif i > last:
+            key = "head" if i == last + 1 else None
+        elif match is not None and keys[-1:] != [match[1] or ""]:
+            key = match[1] or ""
+        elif match is None and not keys:
+            key = "embedding"
+        if key is not None:
+            keys.append(key)
+        places.append(len(keys) - 1)
     seen: Dict[str, int] = {}
-    for i, name in enumerate(units):
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] > 1:
-            units[i] = f"{name}#{seen[name]}"
+    units = []
+    for key in keys:
+        name = base = clean(key).strip() or "_"
+        while name in seen:
+            seen[base] += 1
+            name = f"{base}#{seen[base]}"
+        seen[name] = 1
+        units.append(name)
     return units, places
 
 
@@ -244,17 +255,22 @@ def read(path: str, assumed: Assumed) -> Table:
             raise source.refuse(f"{source.size} bytes; expected at most 2 GiB, the most that "
                                 "protobuf allows")
         walk = _Walk(source.name)
-        data = memoryview(source.take(source.size, "the model"))
+        if source.size == 0:
+            raise source.refuse("no ONNX model: it has no graph")
+        data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
     graphs = [value for number, value in walk.fields(data) if number == 7]
     if len(graphs) != 1:
         raise walk.refuse("no ONNX model: it has no graph" if not graphs else "has two graphs")
+    entries = list(itertools.islice(walk.fields(graphs[0]), MAX_ENTRIES + 1))
+    if len(entries) > MAX_ENTRIES:
+        raise walk.refuse(f"the graph has more than {MAX_ENTRIES} nodes and tensors")
     nodes: List[_Node] = []
     weights: Dict[str, int] = {}
     values: Dict[str, int] = {}
     unknown: Dict[str, str] = {}
     graph_inputs: List[str] = []
     outputs: List[str] = []
-    for number, value in walk.fields(graphs[0]):
+    for number, value in entries:
         if number == 1:
             nodes.append(_Node(walk, value, len(nodes)))
         elif number == 5:
@@ -278,6 +294,20 @@ def read(path: str, assumed: Assumed) -> Table:
     return _table(walk, nodes, weights, values, made, set(outputs), unknown, assumed)
 
 
+def _check_order(walk: _Walk, nodes: List[_Node], given: "set[str]") -> None:
+    """Each value has one maker, before all of its users (onnx: IR.md, "Graphs")."""
+    maker = dict.fromkeys(given, -1)
+    for i, node in enumerate(nodes):
+        for name in filter(None, node.outputs):
+            if name in maker:
+                raise walk.refuse(f"{name!r:.100} is made twice")
+            maker[name] = i
+    for i, node in enumerate(nodes):
+        for name in node.inputs:
+            if maker.get(name, -1) >= i:
+                raise walk.refuse(f"{name!r:.100} is used before it is made")
+
+
 def _table(walk: _Walk, nodes: List[_Node], weights: Dict[str, int], values: Dict[str, int],
            inputs: "set[str]", outputs: "set[str]", unknown: Dict[str, str],
            assumed: Assumed) -> Table:
@@ -287,13 +317,12 @@ def _table(walk: _Walk, nodes: List[_Node], weights: Dict[str, int], values: Dic
                           "--group")
     table = Table([Unit(name, kind=ENDS.get(name.split("#")[0], "layer"))
                    for name in names])
+    _check_order(walk, nodes, {*weights, *inputs})
     users: Dict[str, List[int]] = {}
     maker: Dict[str, int] = {name: -1 for name in inputs}
     live = [0] * len(names)
     for node, place in zip(nodes, places):
         for name in node.inputs:
-            if name and name not in weights and maker.get(name, place) > place:
-                raise walk.refuse(f"{name!r:.100} is used before it is made")
             if name:
                 users.setdefault(name, []).append(place)
         for name in node.outputs:
@@ -338,7 +367,7 @@ def _runs(path: str) -> List[Dict[str, float]]:
     """The ms of each node in each run, from a profile that ONNX Runtime wrote
     (session options: enable_profiling). Nodes belong to the model_run around them."""
     profile = os.path.basename(path)
-    events = read_json(path)
+    events = read_json(path, MAX_PROFILE)
     spans: List[Tuple[int, int]] = []
     nodes: List[Tuple[int, int, str]] = []
     for event in events if isinstance(events, list) else [None]:
@@ -403,6 +432,8 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
     """The costs of nodes as ONNX Runtime measured them
     (session.collect_node_memory_stats_to_file)."""
     with Source(path) as source:
+        if source.size > MAX_STATISTICS:
+            raise source.refuse(f"{source.size} bytes; expected at most {MAX_STATISTICS}")
         data = source.take(source.size, "the table")
     name = os.path.basename(path)
     try:

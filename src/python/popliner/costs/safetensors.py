@@ -17,7 +17,7 @@ from . import config
 from .model import chain, gather, require_whole
 from .table import DTYPE_BITS, Assumed, Source, Table, parse_json, read_json
 
-MAX_HEADER = 100_000_000
+MAX_HEADER = 1 << 25
 #: Stored in fewer bits than a computation has, with scales as tensors of their own.
 _QUANTISED = {"F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "U8", "I8", "I32", "U32"}
 

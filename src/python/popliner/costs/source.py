@@ -6,7 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from ..errors import InputError, UsageError
 from . import config as configuration
@@ -34,6 +34,18 @@ def _in_folder(path: str) -> str:
     raise InputError(f"{path}: holds no safetensors, GGUF or ONNX file and no config.json")
 
 
+def _kind(path: str, beginning: bytes) -> Optional[Callable[..., Table]]:
+    """The reader of a file, by its beginning, and by its name where several fit."""
+    length = int.from_bytes(beginning[:8], "little")
+    fits = {onnx.read_statistics: beginning.startswith(b"#name,"),
+            gguf.read: beginning.startswith(b"GGUF"),
+            onnx.read: path.endswith(".onnx"),
+            safetensors.read: beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
+            configuration.read: beginning.lstrip().startswith(b"{")}
+    named = safetensors.read if path.endswith(".safetensors") else None
+    return next((reader for reader, does in fits.items() if does), named)
+
+
 def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
                 **options: Any) -> Table:
     """The costs of a model file or its folder, recognised by its content: safetensors or their
@@ -52,21 +64,16 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     with Source(path) as source:
-        beginning = source.take(min(source.size, 16), "the beginning")
-    if beginning.startswith(b"#name,"):
-        return onnx.read_statistics(path, assumed)
-    if assumed.profile is not None and not path.endswith(".onnx"):
+        beginning = source.take(min(source.size, 4096), "the beginning")
+    kind = _kind(path, beginning)
+    if assumed.profile is not None and kind not in (onnx.read, onnx.read_statistics):
         raise UsageError(f"profile {assumed.profile}: is for ONNX models and statistics alone")
-    if beginning.startswith(b"GGUF"):
-        return gguf.read(path, assumed)
-    if beginning.lstrip().startswith(b"{"):
-        keys = read_json(path)
-        if isinstance(keys, dict) and "weight_map" in keys:
-            return safetensors.read(path, assumed, config)
-        return configuration.read(path, assumed)
-    if beginning[8:9] == b"{":
+    if kind is None:
+        raise InputError(f"{os.path.basename(path)}: expected safetensors, GGUF, a config.json, an "
+                         "ONNX model called *.onnx, or statistics of ONNX Runtime")
+    if kind is not configuration.read:
+        return kind(path, assumed, config) if kind is safetensors.read else kind(path, assumed)
+    keys = read_json(path)
+    if isinstance(keys, dict) and "weight_map" in keys:
         return safetensors.read(path, assumed, config)
-    if path.endswith(".onnx"):
-        return onnx.read(path, assumed)
-    raise InputError(f"{os.path.basename(path)}: expected safetensors, GGUF, a config.json, an "
-                     "ONNX model called *.onnx, or statistics of ONNX Runtime")
+    return configuration.read(path, assumed)

@@ -6,14 +6,19 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import contextvars
 import csv
 import io
 import json
+import mmap
 import os
+import stat
+import struct
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Tuple
+from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
 from ..errors import InputError, UsageError
+from ..files import printable
 
 #: The bits of an element.
 DTYPE_BITS: Dict[str, int] = {
@@ -47,6 +52,15 @@ MAX_TIME = (1 << 52) - 1
 
 #: The columns that have a unit of time.
 TIMES = ("time", "forward", "backward")
+
+
+def clean(text: str) -> str:
+    """A text without characters that a terminal may obey, and without those that are no UTF-8."""
+    try:
+        data = text.encode("utf-8", "surrogateescape")  # bytes of a file's name
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "surrogatepass")
+    return printable(data.replace(b"\0", b"\\u0000"))
 
 
 @dataclass
@@ -157,9 +171,12 @@ class Table:
             raise InputError(f"{source}: holds nothing that has a cost")
         if len(self.units) > MAX_UNITS:
             raise InputError(f"{source}: {len(self.units)} units; expected at most {MAX_UNITS}")
-        total = sum(u.memory + u.stash + u.inputs + u.parameters + u.cut for u in self.units)
+        total = sum(u.memory + u.stash + u.inputs + u.parameters + u.kv + u.cut
+                    for u in self.units) + sum(size for _, size in self.shared)
         if total > MAX_BYTES:
             raise InputError(f"{source}: the units total {total} bytes; expected at most 2^48")
+        if sum(u.time for u in self.units) > MAX_TIME:
+            raise InputError(f"{source}: the times total more than 2^52 {self.time_unit}")
         return self
 
     def _columns(self) -> List[str]:
@@ -172,7 +189,7 @@ class Table:
         """The table of layers of docs/costs.md. It has no data that units share: each has a copy,
         which a comment reports."""
         out = io.StringIO()
-        notes = list(self.notes)
+        notes = list(map(clean, self.notes))
         extra: Dict[str, int] = {}
         for names, size in self.shared:
             notes.append(f"{' and '.join(names)} share {size} bytes; this table has them in each; "
@@ -204,7 +221,7 @@ class Table:
                 row["kind"] = unit.kind
             units.append(row)
         result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
-                                  "description": " ".join(self.notes), "units": units}
+                                  "description": clean(" ".join(self.notes)), "units": units}
         if self.time_unit is not None and any(unit.time for unit in self.units):
             result["time_unit"] = self.time_unit
         if any(unit.cut for unit in self.units):
@@ -223,6 +240,16 @@ class Table:
         return Costs.parse(self.document(), "the table", **pipeline)
 
 
+#: The (device, inode) of every file that a run reads, if the run collects them.
+READ: "contextvars.ContextVar[Optional[Set[Tuple[int, int]]]]" = contextvars.ContextVar(
+    "READ", default=None)
+#: The most values of a JSON document, which take many times its bytes. A profile has more.
+MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
+
+
+_LENGTH = struct.Struct("<Q")
+
+
 class Source:
     """A file that is read from its beginning, never past its end."""
 
@@ -231,9 +258,13 @@ class Source:
         self.name = os.path.basename(path) or path
         try:
             self.file: BinaryIO = open(path, "rb")
-            self.size = os.fstat(self.file.fileno()).st_size
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from None
+            info = os.fstat(self.file.fileno())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        self.size = info.st_size
+        read = READ.get()
+        if read is not None and stat.S_ISREG(info.st_mode):
+            read.add((info.st_dev, info.st_ino))
 
     def __enter__(self) -> "Source":
         return self
@@ -272,6 +303,16 @@ class Source:
         self.need(count, what)
         self.file.seek(count, os.SEEK_CUR)
 
+    def skip_texts(self, count: int, what: str) -> None:
+        """Leaves out texts, each after its length in 8 bytes."""
+        at, last = self.position, self.size - 8
+        with mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for _ in range(count):
+                if at > last:
+                    raise self.refuse(f"{what}: a text is cut off or damaged")
+                at += 8 + _LENGTH.unpack_from(data, at)[0]
+        self.skip(at - self.position, what)
+
 
 def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     result = dict(pairs)
@@ -280,8 +321,11 @@ def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return result
 
 
-def parse_json(text: bytes, name: str) -> Any:
+def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     """A JSON text; whatever is wrong with it is an InputError."""
+    count = sum(map(text.count, (b",", b"[", b"{")))
+    if count > most:
+        raise InputError(f"{name}: JSON of {count} values; expected at most {most}")
     try:
         return json.loads(text.decode(), object_pairs_hook=_no_twice)
     except RecursionError:
@@ -290,12 +334,12 @@ def parse_json(text: bytes, name: str) -> Any:
         raise InputError(f"{name}: no valid JSON: {error}") from None
 
 
-def read_json(path: str) -> Any:
+def read_json(path: str, most: int = MAX_VALUES) -> Any:
     """A JSON file of at most 64 MB."""
     with Source(path) as source:
         if source.size > 1 << 26:
             raise source.refuse(f"{source.size} bytes of JSON; expected at most 64 MB")
-        return parse_json(source.take(source.size, "the JSON"), source.name)
+        return parse_json(source.take(source.size, "the JSON"), source.name, most)
 
 
 def ceil_div(value: float, divisor: int) -> int:
