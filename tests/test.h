@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 /* Many tests are in one program: there "main" is defined as another name (tests/CMakeLists.txt). */
+#ifdef main
 int main(void);
+#endif
 
 /* The next number of a 64-bit linear congruential sequence (Knuth's MMIX constants); use the upper
  * bits. */
