@@ -3,6 +3,7 @@
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import collections
 import gc
 import os
 import random
@@ -413,6 +414,151 @@ class Interrupting:
         self.thread.join()
         sys.unraisablehook = self.hook
         signal.signal(signal.SIGINT, self.before)
+
+
+class Signals(unittest.TestCase):
+    """An exception of a handler comes out of what it interrupted, once; no other one does."""
+
+    def setUp(self):
+        self.handled = 0
+        self.lost = []
+        self.hook, sys.unraisablehook = sys.unraisablehook, self.lost.append
+        self.before = {it: signal.signal(it, self.handle)
+                       for it in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1)}
+        self.addCleanup(self.clean_up)
+
+    def clean_up(self):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for it, handler in self.before.items():
+            signal.signal(it, handler)
+        sys.unraisablehook = self.hook
+
+    def handle(self, number, _frame):
+        self.handled += 1
+        raise Oops(number)
+
+    def test_at_any_moment(self):
+        chance = random.Random(9)
+        caught = collections.Counter()
+        heard = {"progress": lambda *_: None, "should_stop": lambda: False}
+        for turn in range(400 if common.takes_all() else 60):
+            self.handled, where = 0, "before"
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.02 + 1e-5)
+                where = "at work"
+                for _ in range(3):  # each frees the one before it
+                    analysis = popliner.read(SAMPLE, **(heard if turn % 2 else {}))
+                    analysis.solve(num_ipus=2)
+                where = "after"
+                while self.handled == 0:
+                    time.sleep(0.001)
+                where = "lost"
+            except Oops:
+                caught[where] += 1
+                where = "caught"
+            self.assertEqual((where, self.handled), ("caught", 1))
+            for it in self.before:  # none of the library's is left
+                self.assertEqual(signal.getsignal(it), self.handle)
+        self.assertEqual(self.lost, [])
+        self.assertGreater(caught["at work"], 10)
+
+    def test_two_at_once(self):
+        """One comes out, in the context of the other one."""
+        both = {signal.SIGTERM, signal.SIGUSR1}
+
+        def peak(*_):
+            signal.pthread_sigmask(signal.SIG_BLOCK, both)
+            for it in both:
+                os.kill(os.getpid(), it)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+
+        with self.assertRaises(Oops) as caught:
+            popliner.Costs(3).fill_peaks(peak)
+        self.assertEqual(self.handled, 2)
+        self.assertEqual({*caught.exception.args, *caught.exception.__context__.args}, both)
+
+    def test_in_a_callback(self):
+        """It ends what the callback does, which may catch it: then the call goes on."""
+        costs = table()
+        seen = []
+
+        def peak(first, last):
+            if (first, last) == (1, 2):
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
+                start = time.monotonic()
+                try:
+                    time.sleep(20)
+                except Oops as exception:
+                    seen.append(exception)
+                self.assertLess(time.monotonic() - start, 10)
+            return last - first + 1
+
+        costs.fill_peaks(peak)
+        self.assertEqual([it.args for it in seen], [(signal.SIGALRM,)])
+        self.assertEqual(costs.peak(4, 5), 2)
+
+    def test_in_a_call_within_a_call(self):
+        """What catches it in the callback has it: it does not come out of the outer call, too."""
+        inner, question = hard()
+        seen = []
+
+        def peak(first, last):
+            if not seen:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                try:
+                    inner.solve(**question)
+                except Oops as exception:
+                    seen.append(exception)
+            return last - first + 1
+
+        outer = table()
+        outer.fill_peaks(peak)
+        self.assertEqual((len(seen), self.handled), (1, 1))
+        self.assertEqual(outer.peak(0, 5), 6)
+        seen.clear()
+        with self.assertRaises(Oops):  # and nobody catches it
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            outer.fill_peaks(lambda *_: inner.solve(**question).peak_bytes)
+        self.assertEqual(self.handled, 2)
+
+    def test_a_call_in_a_handler(self):
+        costs, question = hard()
+        found = []
+
+        def solves(*_):
+            found.append(table().solve(num_ipus=2).peak_bytes)
+
+        signal.signal(signal.SIGALRM, solves)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        costs.solve(time_limit_seconds=0.3, **question)
+        self.assertEqual(found, [300])
+
+    def test_while_another_thread_works(self):
+        """It comes out of what the main thread does, and the other thread ends its work."""
+        costs, question = hard()
+        done, inside = [], threading.Event()
+        thread = threading.Thread(target=lambda: done.append(costs.solve(
+            time_limit_seconds=0.5, should_stop=inside.set, **question).is_stopped))
+        thread.start()
+        inside.wait()
+        with self.assertRaises(Oops):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            costs.peak(0, 0)  # waits for its turn
+            self.fail("it did not wait")
+        self.assertEqual(self.handled, 1)
+        thread.join(30)
+        self.assertEqual(done, [True])
+
+    def test_while_something_is_freed(self):
+        """The handler is called after it, as what it raises there would be lost."""
+        raised = []
+        handle = table()._handle
+        free, handle.free = handle.free, lambda pointer: (
+            signal.raise_signal(signal.SIGUSR1), raised.append(self.handled), free(pointer))
+        with self.assertRaises(Oops):
+            del handle
+            time.sleep(10)
+        self.assertEqual((raised, self.handled, self.lost), ([0], 1, []))
 
 
 class CtrlC(unittest.TestCase):

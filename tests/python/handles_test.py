@@ -9,7 +9,11 @@ import ctypes
 import gc
 import os
 import pickle
+import random
 import resource
+import sys
+import threading
+import time
 import unittest
 import weakref
 
@@ -225,6 +229,85 @@ class Freeing(unittest.TestCase):
         self.assertIsNone(turn.call)
         self.assertTrue(turn.lock.acquire(blocking=False))
         turn.lock.release()
+
+
+class Closing(unittest.TestCase):
+    """An object may be closed while another thread reads what belongs to it: that gets what it
+    reads, or UsageError, and nothing that was freed (which a library with sanitizers notices)."""
+
+    READERS = {
+        "compute sets": lambda it: [s.name for s in it.profile.compute_sets[:20]],
+        "children": lambda it: [it.profile.children(i) for i in range(20)],
+        "vertices": lambda it: [v.name for i in range(5) for v in it.profile.vertices(i)],
+        "info": lambda it: it.profile.info.poplar_version,
+        "columns": lambda it: it.profile.variables.columns(),
+        "walk": lambda it: list(it.profile.walk()),
+        "operations": lambda it: [o.programs for o in it.operations[:20]],
+        "layers": lambda it: [o.name for o in it.layers[:20]],
+        "chain": lambda it: (it.chain().labels, it.chain().operation_at(50)),
+        "measure": lambda it: it.measure([(0, 2)]).detail.variables,
+        "section": lambda it: it.section("summary"),
+        "diagnose": lambda it: it.diagnose().json(),
+        "costs": lambda it: it.costs(num_ipus=2).solve(num_ipus=2).text(),
+    }
+    RESULTS = {
+        "plot": lambda it, answer: it.plot("plan", answer=answer),
+        "page": lambda it, answer: it.page(answer=answer, num_ipus=2),
+        "section": lambda it, answer: it.section("plan", answer=answer),
+        "compare": lambda it, answer: popliner.compare(it, it, before_answer=answer,
+                                                       now_answer=answer).report(),
+        "emit": lambda it, answer: answer.emit("poptorch"),
+        "verdict": lambda it, answer: answer.verdict(0, 1000),
+        "line": lambda it, answer: answer.line(),
+    }
+    TABLES = {
+        "page": lambda costs, answer, sweep: costs.page(answer=answer),
+        "write": lambda costs, answer, sweep: answer.write(os.path.join(common.scratch(), "a.lp")),
+        "sweep": lambda costs, answer, sweep: sweep.report(),
+        "peaks": lambda costs, answer, sweep: costs.peaks(),
+    }
+
+    def race(self, name, read, closes, chance):
+        ready, failures = threading.Event(), []
+
+        def reads():
+            ready.set()
+            try:
+                while True:
+                    read()
+            except popliner.UsageError:
+                pass
+            except BaseException as exception:
+                failures.append(exception)
+
+        thread = threading.Thread(target=reads)
+        thread.start()
+        ready.wait()
+        time.sleep(chance.random() * 0.004)
+        for close in closes:
+            close()
+        thread.join(60)
+        self.assertFalse(thread.is_alive(), name)
+        self.assertEqual(failures, [], name)
+
+    def test_at_any_moment(self):
+        chance = random.Random(3)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        self.addCleanup(sys.setswitchinterval, before)
+        for _ in range(40 if common.takes_all() else 2):
+            for name, read in self.READERS.items():
+                it = popliner.read(SAMPLE)
+                self.race(name, lambda: read(it), [it.close], chance)
+            for name, read in self.RESULTS.items():
+                it = popliner.read(SAMPLE)
+                answer = it.solve(num_ipus=2, require="layers:1..")
+                self.race(name, lambda: read(it, answer), [answer.close, it.close], chance)
+            for name, read in self.TABLES.items():
+                it = popliner.Costs(5, unit_names=list("abcde"))
+                answer, sweep = it.solve(num_ipus=2), it.sweep("num_ipus", [1, 2])
+                self.race(name, lambda: read(it, answer, sweep),
+                          [sweep[0].close, answer.close, it.close], chance)
 
 
 class Forks(unittest.TestCase):

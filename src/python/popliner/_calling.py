@@ -10,9 +10,10 @@ import ctypes
 import logging
 import operator
 import os
+import _signal  # whose functions, unlike those of signal, convert nothing
 import signal
 import threading
-from typing import Any, Callable, List, Optional, Tuple, Type, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, Union
 
 from . import _declared as c
 from ._library import begin, libc
@@ -135,32 +136,104 @@ class Call:
     __slots__ = ("raised", "listening")
 
     def __init__(self, listening: Optional["Listening"] = None) -> None:
-        self.raised: Optional[BaseException] = None
+        self.raised: List[BaseException] = []
         self.listening = listening
 
-    def keep(self, exception: BaseException) -> None:
-        if self.raised is None:
-            self.raised = exception
+    def end(self) -> None:
+        """Raises what was raised: each exception once, and in the context of the one before it."""
+        if self.raised:
+            try:
+                raise self.raised.pop(0)
+            finally:
+                self.end()
+
+
+def called_back(turn: "Turn", function: Callable[..., Any], failed: Any = None) -> Any:
+    """A function for the library that calls `function`, keeps what that raises with the call of
+    `turn`, and then returns `failed`, as it does from then on."""
+
+    def callback(*arguments: Any) -> Any:
+        it = turn.call
+        if it is None or it.raised:
+            return failed
+        try:
+            return function(*arguments)
+        except BaseException as exception:
+            it.raised.append(exception)
+            return failed
+
+    return callback
 
 
 class Interrupts:
-    """What takes the place of the handler of Ctrl-C during a call. It calls that handler at once,
-    and what it raises comes out of the call: raised inside a callback of ctypes it would be lost.
-    """
+    """What takes the place of all handlers of signals while the library works. It calls them at
+    once. What they raise goes on where Python can pass it on, in what a callback calls, and
+    otherwise comes out of the call: raised by a callback of ctypes it would be lost. A handler
+    that is called while something is freed is called after it."""
 
-    __slots__ = ("calls", "original")
+    __slots__ = ("before", "raised", "delayed", "is_over")
 
-    def __init__(self, call: Call, before: Any) -> None:
-        is_nested = isinstance(before, Interrupts)
-        self.calls: List[Call] = [*before.calls, call] if is_nested else [call]
-        self.original = before.original if is_nested else before
+    def __init__(self, raised: Optional[List[BaseException]] = None) -> None:
+        self.before: Dict[int, Any] = {}
+        self.raised = raised
+        self.delayed: List[int] = []
+        self.is_over = False
 
-    def __call__(self, signal_number: int, frame: Any) -> None:
+    def __call__(self, number: int, frame: Any) -> None:
+        handler: Any = self
+        while isinstance(handler, Interrupts):  # calls within callbacks
+            handler = handler.before[number]
+        if self.is_over or self.is_within_callback(frame):
+            handler(number, frame)
+        elif self.raised is None:
+            self.delayed.append(number)
+        else:
+            try:
+                handler(number, frame)
+            except BaseException as exception:
+                self.raised.append(exception)
+
+    @staticmethod
+    def is_within_callback(frame: Any) -> bool:
+        """Whether an exception gets to a callback, which keeps it."""
+        codes = [it.__code__ for it in (call, Interrupts.__call__, Handle.__del__)]
+        while frame is not None and frame.f_code not in codes:
+            frame, code = frame.f_back, frame.f_code
+            if code is not CALLBACK and frame is not None and frame.f_code is CALLBACK:
+                return True
+        return False
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
         try:
-            self.original(signal_number, frame)
-        except BaseException as exception:
-            for call in self.calls:
-                call.keep(exception)
+            for number in SIGNALS:
+                handler = _signal.getsignal(number)
+                if isinstance(handler, Interrupts) and handler.is_over:
+                    handler = handler.before[number]  # one that an exception has left behind
+                if callable(handler):
+                    self.before[number] = handler
+                    _signal.signal(number, self)
+        except ValueError:  # not in the main interpreter
+            return
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: Any) -> None:
+        try:
+            for number, handler in self.before.items():
+                if _signal.getsignal(number) is self:  # no callback has set another one
+                    _signal.signal(number, handler)
+        except BaseException:  # of a handler that is back: so have to be the others
+            self.__exit__()
+            raise
+        self.is_over = True
+        for number in self.delayed:
+            threading.Timer(0.001, signal.pthread_kill, (threading.get_ident(), number)).start()
+
+
+SIGNALS = sorted(map(int, signal.valid_signals()))
 
 
 class Turn:
@@ -185,81 +258,72 @@ class Turn:
         self.lock.release()
         return False
 
-    def take(self, timeout: float = -1) -> bool:
-        """Waits for the lock. False if the time is up."""
+    def check(self) -> None:
+        """Raises if this process, or the call that has the lock, cannot use it."""
         if self.is_lost:
             raise UsageError("this object was in use when this process was forked; make another "
                              "one here, or fork while no thread uses it")
-        if not self.lock.acquire(timeout=timeout):
-            return False
+
+    def check_call(self) -> None:
+        """Raises if the thread that has the lock is in a call."""
         if self.call is not None:
-            self.lock.release()
             raise UsageError("this object is busy with the call that the callback is part of: use "
                              "it after the call, or another object")
-        return True
+
+    def take(self, call: Call) -> None:
+        """Waits for the lock, for a call."""
+        self.check()
+        while not self.lock.acquire(timeout=0.1):
+            call.end()
+        try:
+            self.check_call()
+            self.call = call
+        except UsageError:
+            self.lock.release()
+            raise
 
     def leave(self) -> None:
         """Gives the lock back."""
         self.call = None
         self.lock.release()
 
-    def __enter__(self) -> None:
-        self.take()
 
-    def __exit__(self, *_: Any) -> None:
-        self.leave()
+#: What a call works with: what keeps it alive, and whose turn it has to be.
+Used = Union["Handle", Turn]
 
 
 class Calling:
-    """Takes turns, and catches Ctrl-C, for as long as the library works. Its own methods call
-    deeper than callbacks begin, so whoever comes so far has room for them."""
+    """Takes turns, and catches what handlers of signals raise, for as long as the library works.
+    Its own methods call deeper than callbacks begin, so whoever comes so far has room for them."""
 
-    __slots__ = ("turns", "taken", "call", "interrupts", "before")
+    __slots__ = ("turns", "taken", "call", "interrupts")
 
-    def __init__(self, turns: Tuple[Turn, ...], listening: Optional["Listening"] = None) -> None:
+    def __init__(self, used: Iterable[Used], listening: Optional["Listening"] = None) -> None:
         # in one order everywhere, so that no two threads wait for each other
-        self.turns = sorted(set(turns), key=id)
+        turns = {it if isinstance(it, Turn) else it.turn for it in used}
+        self.turns = sorted(turns, key=id)
         self.taken: List[Turn] = []
         self.call = Call(listening)
-        self.interrupts: Optional[Interrupts] = None
-        self.before: Any = None
+        self.interrupts = Interrupts(self.call.raised)
 
-    def __enter__(self) -> Call:
+    def __enter__(self) -> None:
         try:
-            self.catch()  # first: from here on Ctrl-C interrupts nothing halfway
+            self.interrupts.__enter__()  # first: from here on no signal interrupts halfway
             for turn in self.turns:
-                self.take(turn)
+                turn.take(self.call)
+                self.taken.append(turn)
         except BaseException:
             self.__exit__()
             raise
-        return self.call
-
-    def take(self, turn: Turn) -> None:
-        while not turn.take(timeout=0.1):
-            if self.call.raised is not None:
-                raise self.call.raised
-        turn.call = self.call
-        self.taken.append(turn)
-
-    def catch(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        before = signal.getsignal(signal.SIGINT)
-        if not callable(before):
-            return
-        self.before = before
-        self.interrupts = Interrupts(self.call, before)
-        try:
-            signal.signal(signal.SIGINT, self.interrupts)
-        except ValueError:  # not in the main interpreter
-            self.interrupts = None
 
     def __exit__(self, *_: Any) -> None:
         while self.taken:
             self.taken.pop().leave()
-        # unless a callback has set another handler
-        if self.interrupts is not None and signal.getsignal(signal.SIGINT) is self.interrupts:
-            signal.signal(signal.SIGINT, self.before)
+        try:
+            self.interrupts.is_over = True  # before what came is raised, so that nothing comes after
+            self.call.end()
+        finally:
+            self.interrupts.__exit__()
 
 
 def failure(status: int, error: Any) -> BaseException:
@@ -267,44 +331,51 @@ def failure(status: int, error: Any) -> BaseException:
     return kind(decoded(error.message), Reason(error.reason))
 
 
-def call(function: Any, *arguments: Any, turns: Tuple[Turn, ...] = (),
-         listening: Optional["Listening"] = None) -> None:
-    """Calls what returns a status and takes an error last."""
+def call(function: Any, *arguments: Any, using: Tuple[Used, ...] = (),
+         listening: Optional["Listening"] = None, then: Optional[Callable[[], Any]] = None) -> Any:
+    """Calls what returns a status and takes an error last, with the turns of all handles among the
+    arguments and those in `using`. `then` reads what was made, before anybody else's turn."""
     error = c.popliner_error()
-    with Calling(turns, listening) as it:
+    result = None
+    with Calling([*using, *(it for it in arguments if isinstance(it, Handle))], listening):
         status = function(*arguments, ctypes.byref(error))
-    raised, it.raised = it.raised, None
-    if raised is not None:
-        try:
-            raise raised
-        finally:
-            del raised  # it refers to this frame
-    if status != 0:
-        raise failure(status, error)
-
-
-def ask(turn: Turn, function: Any, *arguments: Any) -> Any:
-    """Calls what cannot fail and calls nothing back."""
-    with turn:
-        return function(*arguments)
-
-
-def fill(turn: Turn, structure: Type, function: Any, *arguments: Any) -> Any:
-    """Calls what fills a structure; O(1), and calls nothing back."""
-    error = c.popliner_error()
-    result = begin(structure)
-    with turn:
-        status = function(*arguments, ctypes.byref(result), ctypes.byref(error))
+        if status == 0 and then is not None:
+            result = then()
     if status != 0:
         raise failure(status, error)
     return result
 
 
-def make_text(function: Any, *arguments: Any, turns: Tuple[Turn, ...] = ()) -> str:
+def ask(handle: "Handle", function: Any, *arguments: Any) -> Any:
+    """Calls what cannot fail and calls nothing back, or reads what the handle owns."""
+    turn = handle.turn
+    turn.check()
+    with turn.lock:  # of C: no signal gets between it and the release
+        turn.check_call()
+        return function(*arguments)
+
+
+def fill(structure: Type, function: Any, handle: "Handle", *arguments: Any,
+         then: Optional[Callable[[Any], Any]] = None) -> Any:
+    """Calls what fills a structure; O(1), and calls nothing back. `then` reads it: its texts and
+    arrays are good for as long as the handle."""
+    error = c.popliner_error()
+    result = begin(structure)
+
+    def filled() -> Any:
+        status = function(*arguments, ctypes.byref(result), ctypes.byref(error))
+        if status != 0:
+            raise failure(status, error)
+        return result if then is None else then(result)
+
+    return ask(handle, filled)
+
+
+def make_text(function: Any, *arguments: Any, using: Tuple[Used, ...] = ()) -> str:
     """Calls what makes a text."""
     result = ctypes.c_void_p()
     try:
-        call(function, *arguments, ctypes.byref(result), turns=turns)
+        call(function, *arguments, ctypes.byref(result), using=using)
         return decoded(ctypes.string_at(result.value))
     finally:
         libc.free(result)
@@ -334,18 +405,26 @@ class Handle:
         """What the library made, as a structure."""
         return structure_at(self.pointer, structure)
 
+    @property
+    def _as_parameter_(self) -> Any:
+        return self.pointer
+
     def __del__(self) -> None:
         # taken away first: other threads go on while it is freed
         pointer, self.pointer = self.pointer, ctypes.c_void_p()
         if pointer and not self.turn.is_lost:  # what is half changed cannot be freed
-            self.free(pointer)
+            with Interrupts():  # what is raised here is lost
+                self.free(pointer)
 
 
-def make(function: Any, *arguments: Any, free: Any, turn: Turn, turns: Tuple[Turn, ...] = (),
+CALLBACK = called_back(Turn(), int).__code__
+
+
+def make(function: Any, *arguments: Any, free: Any, turn: Turn, using: Tuple[Used, ...] = (),
          kept: Any = None, listening: Optional["Listening"] = None) -> Handle:
     """Calls what makes something."""
     handle = Handle(free, turn, kept)
-    call(function, *arguments, ctypes.byref(handle.pointer), turns=(turn, *turns),
+    call(function, *arguments, ctypes.byref(handle.pointer), using=(turn, *using),
          listening=listening)
     return handle
 
@@ -415,53 +494,40 @@ def listener_of(listening: Listening, turn: Turn) -> Any:
     """A structure for the library whose functions call those of `listening`, or of the call of
     `turn`, and keep with that what they raise."""
 
-    def tell(what: str, arguments: Callable[[], Tuple[Any, ...]]) -> None:
+    def hears(what: str) -> Any:
         it = turn.call
-        if it is None or it.raised is not None:
-            return
-        try:
-            heard = listening if it.listening is None else it.listening
-            function = getattr(heard, what)
-            if function is not None:
-                function(*arguments())
-            elif what == "message":
-                level, words = arguments()
-                logger.log(LEVELS[level], "%s", words)
-        except BaseException as exception:
-            it.keep(exception)
+        return getattr(it.listening if it and it.listening else listening, what)
 
     def message(_user: Any, level: int, words: bytes) -> None:
-        tell("message", lambda: (Level(level), decoded(words)))
+        function = hears("message")
+        if function is None:
+            logger.log(LEVELS[Level(level)], "%s", decoded(words))
+        else:
+            function(Level(level), decoded(words))
 
     def progress(_user: Any, task: bytes, done: int, total: int) -> None:
-        tell("progress", lambda: (decoded(task), done, total))
+        (hears("progress") or ignored)(decoded(task), done, total)
 
     def step(_user: Any, task: bytes, seconds: float) -> None:
-        tell("step", lambda: (decoded(task), seconds))
+        (hears("step") or ignored)(decoded(task), seconds)
 
     result = begin(c.popliner_listener)
-    result.message = c.popliner_listener_message(message)
-    result.progress = c.popliner_listener_progress(progress)
-    result.step = c.popliner_listener_step(step)
+    result.message = c.popliner_listener_message(called_back(turn, message))
+    result.progress = c.popliner_listener_progress(called_back(turn, progress))
+    result.step = c.popliner_listener_step(called_back(turn, step))
     return result
+
+
+def ignored(*_: Any) -> None:
+    """What nobody hears."""
 
 
 def stop_of(function: Any, kind: Type, turn: Turn) -> Any:
     """What the library asks whether to stop: `function`, which may be None, and whether the call of
     `turn` has to end, because something was raised in it."""
     should_stop = callback(function, "should_stop")
-
-    def stop(_user: Any) -> bool:
-        it = turn.call
-        try:
-            if it is None or it.raised is not None:
-                return True
-            return should_stop is not None and bool(should_stop())
-        except BaseException as exception:
-            it.keep(exception)
-            return True
-
-    return kind(stop)
+    return kind(called_back(turn, lambda _user: should_stop is not None and bool(should_stop()),
+                            True))
 
 
 # ---- arrays ----

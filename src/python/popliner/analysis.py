@@ -49,13 +49,14 @@ class Chain(Sequence[r.Unit]):
     def __init__(self, handle: Handle, pointer: Any) -> None:
         self._handle = weakref.ref(handle)  # the analysis keeps its chains
         self._pointer = pointer
-        with handle.turn:
-            them = pointer.contents
-            kinds = [UnitKind(it) for it in r.first(them.unit_kinds, them.num_units)]
-            labels = [decoded(it) for it in r.first(them.unit_labels, them.num_units)]
-            self._units = tuple(
-                r.Unit(kind, label if kind == UnitKind.LAYER else None, label)
-                for kind, label in zip(kinds, labels))
+        self._units: Tuple[r.Unit, ...] = ask(handle, self._take)
+
+    def _take(self) -> Tuple[r.Unit, ...]:
+        them = self._pointer.contents
+        kinds = [UnitKind(it) for it in r.first(them.unit_kinds, them.num_units)]
+        labels = [decoded(it) for it in r.first(them.unit_labels, them.num_units)]
+        return tuple(r.Unit(kind, label if kind == UnitKind.LAYER else None, label)
+                     for kind, label in zip(kinds, labels))
 
     def unit_of(self, operation: int) -> Optional[int]:
         """The unit that an operation belongs to; None beyond the last."""
@@ -70,11 +71,9 @@ class Chain(Sequence[r.Unit]):
         handle = self._handle()
         if handle is None or not handle.pointer:
             raise UsageError("this Chain is of an Analysis that is closed")
-        with handle.turn:
-            them = self._pointer.contents
-            if number >= getattr(them, count):
-                return None
-            result = getattr(them, array)[number]
+        them = self._pointer.contents
+        result = ask(handle, lambda: getattr(them, array)[number]
+                     if number < getattr(them, count) else 2**32 - 1)
         return None if result == 2**32 - 1 else result
 
     def __len__(self) -> int:
@@ -119,18 +118,16 @@ class Analysis(Owner):
     # ---- parts ----
 
     def _call(self, function: Any, *arguments: Any) -> None:
-        handle = self._held()
-        call(function, handle.pointer, *arguments, turns=(handle.turn,))
+        call(function, self._held(), *arguments)
 
     def add_message(self, message: str, level: Level = Level.WARNING) -> None:
         """Adds what you told your users of the profile to the messages of later answers and
         pages."""
-        self._call(library.popliner_analysis_add_message, int(Level(level)),
+        self._call(library.popliner_analysis_add_message, member(Level, level, "level"),
                    text(message, "message"))
 
-    def _text(self, function: Any, *arguments: Any, turns: Tuple[Turn, ...] = ()) -> str:
-        handle = self._held()
-        return make_text(function, handle.pointer, *arguments, turns=(handle.turn, *turns))
+    def _text(self, function: Any, *arguments: Any, using: Tuple[Handle, ...] = ()) -> str:
+        return make_text(function, self._held(), *arguments, using=using)
 
     @property
     def profile(self) -> Profile:
@@ -156,11 +153,8 @@ class Analysis(Owner):
         found, count = ctypes.POINTER(structure)(), ctypes.c_size_t()
         self._call(function, ctypes.byref(found), ctypes.byref(count))
 
-        def at(i: int) -> Any:
-            with self._held().turn:
-                return record_of(found[i])
-
-        return Items(name, count.value, at)
+        return Items(name, count.value,
+                     lambda i: ask(self._held(), lambda: record_of(found[i])))
 
     @property
     def operations_are_of_framework(self) -> bool:
@@ -199,8 +193,7 @@ class Analysis(Owner):
         room = 256
         while True:
             path = ctypes.create_string_buffer(room)
-            if not ask(handle.turn, library.popliner_analysis_debug_path, handle.pointer, context,
-                       path, room):
+            if not ask(handle, library.popliner_analysis_debug_path, handle, context, path, room):
                 return None
             if len(path.value) < room - 1:
                 return decoded(path.value)
@@ -252,10 +245,10 @@ class Analysis(Owner):
         result = ctypes.c_void_p()
         detail = c.popliner_stage_detail()
         try:
-            call(library.popliner_analysis_measure_stages, handle.pointer,
-                 ctypes.byref(asked.request), intervals, len(given),
-                 ctypes.byref(detail), ctypes.byref(result),
-                 turns=(handle.turn,), listening=asked.listening)
+            found = call(library.popliner_analysis_measure_stages, handle,
+                         ctypes.byref(asked.request), intervals, len(given),
+                         ctypes.byref(detail), ctypes.byref(result),
+                         listening=asked.listening, then=lambda: r.detail_of(detail))
             memory = structure_at(result, c.popliner_stage_memory)
             columns = {**r.parts_of(memory.part_bytes), "total_bytes": memory.need_bytes[0],
                        "peak_step": memory.peak_step, "correction_bytes": memory.correction_bytes,
@@ -264,7 +257,7 @@ class Analysis(Owner):
             by_tile = {"kept_bytes" if name == "stash_bytes" else name:
                        array_of(values, memory.num_tiles)
                        for name, values in columns.items() if values}
-            return r.Measurement(r.detail_of(detail), by_tile)
+            return r.Measurement(found, by_tile)
         finally:
             library.popliner_stage_memory_free(result)
 
@@ -277,7 +270,7 @@ class Analysis(Owner):
         handle = self._held()
         chain = self.chain(request.memory_model)
         info = self.profile.info
-        costs = make(library.popliner_analysis_costs, handle.pointer, ctypes.byref(asked.request),
+        costs = make(library.popliner_analysis_costs, handle, ctypes.byref(asked.request),
                      free=library.popliner_costs_free, turn=handle.turn, kept=handle,
                      listening=asked.listening)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
@@ -304,7 +297,7 @@ class Analysis(Owner):
         """
         asked = self._ask(request, members)
         handle = self._held()
-        certificate = make(library.popliner_analysis_solve, handle.pointer,
+        certificate = make(library.popliner_analysis_solve, handle,
                            ctypes.byref(asked.request), free=library.popliner_certificate_free,
                            turn=handle.turn, kept=handle, listening=asked.listening)
         return Answer(certificate, self.chain(asked.request.memory_model).labels, asked)
@@ -319,7 +312,7 @@ class Analysis(Owner):
         handle = self._held()
         cuts = self._cuts(split, request, members)
         first_units = (ctypes.c_size_t * max(len(cuts), 1))(*cuts)
-        certificate = make(library.popliner_analysis_evaluate, handle.pointer,
+        certificate = make(library.popliner_analysis_evaluate, handle,
                            ctypes.byref(asked.request), first_units, len(cuts),
                            free=library.popliner_certificate_free, turn=handle.turn, kept=handle,
                            listening=asked.listening)
@@ -362,7 +355,7 @@ class Analysis(Owner):
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth, front)
-        replicas = make(library.popliner_analysis_solve_replicas, handle.pointer,
+        replicas = make(library.popliner_analysis_solve_replicas, handle,
                         ctypes.byref(asked.request), ctypes.byref(o),
                         free=library.popliner_replicas_free, turn=handle.turn,
                         kept=(handle, asked), listening=asked.listening)
@@ -373,7 +366,7 @@ class Analysis(Owner):
                  last_unit: Optional[int] = None) -> Diagnosis:
         """Takes the operations as one stage and compares it with the compiler's own account."""
         handle = self._held()
-        return Diagnosis(make(library.popliner_analysis_diagnose, handle.pointer,
+        return Diagnosis(make(library.popliner_analysis_diagnose, handle,
                               member(MemoryModel, memory_model, "memory_model"),
                               bool(layer_operations_only), size(first_unit, "first_unit"),
                               r.SIZE_MAX if last_unit is None else size(last_unit, "last_unit"),
@@ -395,10 +388,10 @@ class Analysis(Owner):
         held = [other._held() for other in others]
         pointers = (ctypes.c_void_p * len(held))(*[it.pointer for it in held])
         first_units = (ctypes.c_size_t * max(len(cuts), 1))(*cuts)
-        return Comparison(make(library.popliner_analysis_compare, handle.pointer,
+        return Comparison(make(library.popliner_analysis_compare, handle,
                                ctypes.byref(asked.request), first_units, len(cuts), pointers,
                                free=library.popliner_comparison_free, turn=handle.turn,
-                               turns=tuple(it.turn for it in held), listening=asked.listening))
+                               using=tuple(held), listening=asked.listening))
 
     def layer_pairs(self) -> r.LayerPairs:
         """Which layers use the same memory, and what one hands to another, in bytes."""
@@ -454,7 +447,7 @@ class Analysis(Owner):
         held = answer._held()
         if held.kept is not self._held():
             raise UsageError("the answer is of another analysis")
-        return held.pointer
+        return held
 
     def overview(self, *, width: int = 100, is_ascii: bool = False,
                  has_colour: bool = False) -> str:
@@ -492,16 +485,16 @@ class Analysis(Owner):
         o = page_options(title, words)
         o.request = ctypes.pointer(asked.request)
         certificate = self._certificate(answer)
-        o.certificate = None if certificate is None else certificate.value
+        o.certificate = None if certificate is None else certificate.pointer.value
         o.has_paths = bool(paths)
-        turns: Tuple[Turn, ...] = ()
+        using: Tuple[Handle, ...] = () if certificate is None else (certificate,)
         if changes is not None:
             if not isinstance(changes, Changes):
                 raise TypeError(f"the changes are {changes!r}, and no Changes")
             held = changes._held()
             o.changes = held.pointer.value
-            turns = (held.turn,)
-        return self._text(library.popliner_page_text, ctypes.byref(o), turns=turns)
+            using += (held,)
+        return self._text(library.popliner_page_text, ctypes.byref(o), using=using)
 
     def prepare_page(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
         """Measures what solving for a request and its page both need: before solving, where a page
@@ -667,13 +660,13 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
     i.has_paths = bool(paths)
     i.memory_model = member(MemoryModel, memory_model, "memory_model")
     certificates = before._certificate(before_answer), now._certificate(now_answer)
-    i.before_certificate, i.now_certificate = (None if it is None else it.value
+    i.before_certificate, i.now_certificate = (None if it is None else it.pointer.value
                                                for it in certificates)
     for of, percent in pairs_of(bounds, "bounds"):
         i.max_percents[member(Growth, of, "of a bound")] = real(percent, "a bound")
     return Changes(make(library.popliner_changes_create, ctypes.byref(i),
                         free=library.popliner_changes_free, turn=Turn(),
-                        turns=tuple(it.turn for it in held)))
+                        using=tuple(it for it in (*held, *certificates) if it is not None)))
 
 
 __all__ = ["Analysis", "Chain", "FIRST_LAYER_REGEX", "LAYER_NAME_REGEX", "Words", "check_options",

@@ -71,14 +71,13 @@ class Changes(Owner, Sequence[r.Change]):
 
     def _written(self, format: Format) -> str:
         handle = self._held()
-        return make_text(library.popliner_changes_text, handle.pointer, int(format),
-                         turns=(handle.turn,))
+        return make_text(library.popliner_changes_text, handle, int(format))
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it: what changed most."""
         handle = self._held()
-        return make_text(library.popliner_screen_changes, handle.pointer, b"",
-                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
+        return make_text(library.popliner_screen_changes, handle, b"",
+                         screen(width, is_ascii, has_colour))
 
     def tsv(self) -> str:
         return self._written(Format.TSV)
@@ -123,13 +122,13 @@ class Comparison(Owner, Sequence[Dict[str, Any]]):
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it."""
         handle = self._held()
-        return make_text(library.popliner_screen_comparison, handle.pointer, b"",
-                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
+        return make_text(library.popliner_screen_comparison, handle, b"",
+                         screen(width, is_ascii, has_colour))
 
     def json_text(self) -> str:
         """What read_calibration takes: docs/calibration.schema.json."""
         handle = self._held()
-        return make_text(library.popliner_report_comparison, handle.pointer, turns=(handle.turn,))
+        return make_text(library.popliner_report_comparison, handle)
 
     def json(self) -> Dict[str, Any]:
         return json.loads(self.json_text())

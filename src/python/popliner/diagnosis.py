@@ -11,7 +11,7 @@ from typing import Any, Dict, Optional, Tuple
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, make_text, real, screen, size
+from ._calling import Handle, Owner, ask, make_text, real, screen, size
 from ._library import library
 from .enums import MemoryModel
 
@@ -21,7 +21,9 @@ class Diagnosis(Owner):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        s = handle.read(c.popliner_diagnosis)
+        ask(handle, self._take, handle.read(c.popliner_diagnosis))
+
+    def _take(self, s: Any) -> None:
         self.memory_model = MemoryModel(s.model)
         self.layer_operations_only: bool = s.layer_operations_only
         self.num_operations: int = s.num_operations
@@ -52,14 +54,13 @@ class Diagnosis(Owner):
                has_colour: bool = False) -> str:
         """For people, as the command shows it: whether it may be trusted."""
         handle = self._held()
-        return make_text(library.popliner_screen_diagnosis, handle.pointer,
+        return make_text(library.popliner_screen_diagnosis, handle,
                          real(allowed_percent, "allowed_percent"), b"",
-                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
+                         screen(width, is_ascii, has_colour))
 
     def json_text(self, max_rows: int = r.SIZE_MAX) -> str:
         handle = self._held()
-        return make_text(library.popliner_report_diagnosis, handle.pointer,
-                         size(max_rows, "max_rows"), turns=(handle.turn,))
+        return make_text(library.popliner_report_diagnosis, handle, size(max_rows, "max_rows"))
 
     def json(self, max_rows: int = r.SIZE_MAX) -> Dict[str, Any]:
         """By docs/reports.schema.json."""

@@ -43,7 +43,7 @@ def check_emit(format: Format, *, layer_path: Optional[str] = None,
     turn = Turn()
     emitting = Emitting(turn, layer_path, head_modules, tail_modules, None)
     call(library.popliner_emit, ctypes.byref(emitting.options), format_of(format), None,
-         turns=(turn,))
+         using=(turn,))
 
 
 __all__ = ["check_emit"]

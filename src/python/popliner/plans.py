@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 
 from . import _declared as c
 from . import _html
-from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, call, decoded, file_name,
-                       make_text, member, number, screen, size, structure_at, text)
+from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, ask, call, called_back, decoded,
+                       file_name, make_text, member, number, screen, size, structure_at, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Named, Need, Objective, PageWord, PlanStatus,
                     ProgramFormat, Proof, Verdict)
@@ -141,7 +141,12 @@ class Answer(Plan, Owner):
         self._handle = handle
         self._asked = asked
         self._costs = costs
-        info = handle.read(c.popliner_certificate)
+        ask(handle, self._take, handle.read(c.popliner_certificate), unit_names)
+        #: all that is to be said of it: warnings, what is proven, why nothing fits, what would be
+        #: enough
+        self.messages: Tuple[Message, ...] = self._messages(handle)
+
+    def _take(self, info: Any, unit_names: Sequence[str]) -> None:
         Plan.__init__(self, info.plan, unit_names)
         #: the greatest share of the fullest tile that no operation explains, from 0 to 1
         self.unexplained_share: float = info.unexplained_share
@@ -155,9 +160,6 @@ class Answer(Plan, Owner):
         self.details: Tuple[StageDetail, ...] = tuple(
             map(detail_of, first(info.details, len(self.stages) if info.details else 0)))
         self._verdicts = tuple(map(Verdict, first(info.verdicts, len(self.details))))
-        #: all that is to be said of it: warnings, what is proven, why nothing fits, what would be
-        #: enough
-        self.messages: Tuple[Message, ...] = self._messages(handle)
 
     @staticmethod
     def _messages(handle: Handle) -> Tuple[Message, ...]:
@@ -167,9 +169,8 @@ class Answer(Plan, Owner):
             found.append(Message(Level(level), decoded(message)))
 
         listener = begin(c.popliner_listener)
-        listener.message = c.popliner_listener_message(note)
-        call(library.popliner_certificate_tell, handle.pointer, True, ctypes.byref(listener),
-             turns=(handle.turn,))
+        listener.message = c.popliner_listener_message(called_back(handle.turn, note))
+        call(library.popliner_certificate_tell, handle, True, ctypes.byref(listener))
         return tuple(found)
 
     def close(self) -> None:
@@ -178,9 +179,7 @@ class Answer(Plan, Owner):
         super().close()
 
     def _form(self, form: CertificateForm) -> str:
-        handle = self._held()
-        return make_text(library.popliner_certificate_text, handle.pointer, int(form),
-                         turns=(handle.turn,))
+        return make_text(library.popliner_certificate_text, self._held(), int(form))
 
     def text(self) -> str:
         """For reading, a fact a line: the proof, the bottleneck, why nothing fits. Of a given split
@@ -190,9 +189,8 @@ class Answer(Plan, Owner):
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it on a terminal: the verdict, the stages with bars, and
         where the bottleneck is."""
-        handle = self._held()
-        return make_text(library.popliner_screen_answer, handle.pointer, None, 0, False,
-                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
+        return make_text(library.popliner_screen_answer, self._held(), None, 0, False,
+                         screen(width, is_ascii, has_colour))
 
     def line(self) -> str:
         """The stages on one line."""
@@ -232,24 +230,22 @@ class Answer(Plan, Owner):
         return json.loads(self._evaluation(Format.JSON))
 
     def _evaluation(self, format: Format) -> str:
-        handle = self._held()
-        return make_text(library.popliner_report_evaluation, handle.pointer, int(format),
-                         turns=(handle.turn,))
+        return make_text(library.popliner_report_evaluation, self._held(), int(format))
 
     def add_message(self, message: str, level: Level = Level.WARNING) -> None:
         """Adds what you have to say of the answer to its messages, and so to its JSON and pages."""
         handle = self._held()
-        call(library.popliner_certificate_add_message, handle.pointer, int(Level(level)),
-             text(message, "message"), turns=(handle.turn,))
+        call(library.popliner_certificate_add_message, handle, member(Level, level, "level"),
+             text(message, "message"))
         self.messages = self._messages(handle)
 
     def verdict(self, stage: int, limit_bytes: Optional[int] = None) -> Verdict:
         """Whether a stage fits in so many bytes on its fullest tile; None: within the limit that it
         was made for. Only of a profile."""
-        handle, detail = self._detail(stage)
         if limit_bytes is None:
+            self._detail(stage)
             return self._verdicts[stage]
-        return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes"), None))
+        return Verdict(self._verdict_of(stage, limit_bytes, None))
 
     def verdict_record(self, stage: int, limit_bytes: Optional[int] = None) -> Optional[str]:
         """How many of the random cases with the verdict of this stage did fit, of limits near what
@@ -259,11 +255,14 @@ class Answer(Plan, Owner):
 
     def margin_spreads(self, stage: int, limit_bytes: int) -> float:
         """How far what is expected is below so many bytes, in spreads of 3.4 %."""
-        handle, detail = self._detail(stage)
         margin = ctypes.c_double()
-        library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes"),
-                                    ctypes.byref(margin))
+        self._verdict_of(stage, limit_bytes, ctypes.byref(margin))
         return margin.value
+
+    def _verdict_of(self, stage: int, limit_bytes: int, margin: Any) -> int:
+        handle, detail = self._detail(stage)
+        return ask(handle, library.popliner_verdict_of, detail, number(limit_bytes, "limit_bytes"),
+                   margin)
 
     def _detail(self, stage: int) -> Tuple[Handle, Any]:
         handle = self._held()
@@ -276,16 +275,13 @@ class Answer(Plan, Owner):
         """Writes the integer program of the first objective into a file, as CPLEX LP or free
         MPS."""
         handle = self._held()
-        costs = handle.read(c.popliner_certificate)
-        if self._costs is not None:
-            pointer = self._costs._held().pointer
-        else:
-            pointer = costs.costs
-        if pointer is None or self._asked is None:
+        info = handle.read(c.popliner_certificate)
+        own, asked = self._costs, self._asked
+        costs = info.costs if own is None else own._held()
+        if costs is None or asked is None:
             raise UsageError("this answer has no table of costs that a program could be written of")
-        call(library.popliner_solver_write, pointer, ctypes.byref(self._asked.solver),
-             costs.plan, member(ProgramFormat, format, "format"), file_name(path),
-             turns=(handle.turn,))
+        call(library.popliner_solver_write, costs, ctypes.byref(asked.solver), info.plan,
+             member(ProgramFormat, format, "format"), file_name(path), using=(handle,))
 
     def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
              head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
@@ -298,7 +294,7 @@ class Answer(Plan, Owner):
         emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
         emitting.options.certificate = handle.pointer
         return make_text(library.popliner_emit, ctypes.byref(emitting.options), format_of(format),
-                         turns=(handle.turn,))
+                         using=(handle,))
 
 
 class Naming:
@@ -397,8 +393,8 @@ class Several(Tabled, Sequence[Plan]):
     _plans: Tuple[Plan, ...]
     _naming: Naming
 
-    def _pointers(self) -> Sequence[Any]:
-        """The library's plans."""
+    def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
+        """The library's plans, and who owns them."""
         raise NotImplementedError
 
     def _cells(self) -> Tuple[Optional[str], Sequence[Any]]:
@@ -408,8 +404,7 @@ class Several(Tabled, Sequence[Plan]):
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
                marked_row: Optional[int] = None) -> str:
         """The table for people, with a sign before one of its rows."""
-        handle = self._held()
-        pointers = self._pointers()
+        used, pointers = self._pointers()
         name, cells = self._cells()
         rows = (c.popliner_split_row * len(pointers))()
         for row, plan in zip(rows, pointers):
@@ -424,7 +419,7 @@ class Several(Tabled, Sequence[Plan]):
         table.marked_row = SIZE_MAX if marked_row is None else size(marked_row, "marked_row")
         names = self._naming.input()
         return make_text(library.popliner_screen_splits, ctypes.byref(table), ctypes.byref(names),
-                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
+                         screen(width, is_ascii, has_colour), using=used)
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -444,15 +439,15 @@ class Sweep(Several):
         self._naming = naming
         self._handle = naming.handle
 
-    def _pointers(self) -> Sequence[Any]:
-        return [plan._held().read(c.popliner_certificate).plan for plan in self._plans]
+    def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
+        held = [plan._held() for plan in self._plans]
+        return ((self._held(), *held), [it.read(c.popliner_certificate).plan for it in held])
 
     def _cells(self) -> Tuple[Optional[str], Sequence[Any]]:
         return self.what, self.values
 
     def _text(self, format: Format) -> str:
-        handle = self._held()
-        pointers = self._pointers()
+        used, pointers = self._pointers()
         sweep = begin(c.popliner_sweep)
         sweep.what = text(self.what, "title")
         sweep.values = (ctypes.c_uint64 * len(self.values))(*self.values)
@@ -460,7 +455,7 @@ class Sweep(Several):
         sweep.num_values = len(pointers)
         names = self._naming.input()
         return make_text(library.popliner_report_sweep, ctypes.byref(sweep), ctypes.byref(names),
-                         int(format), turns=(handle.turn,))
+                         int(format), using=used)
 
     def __repr__(self) -> str:
         return f"<Sweep: {self.what} over {len(self)} values>"
@@ -486,15 +481,15 @@ class Pareto(Several):
         self._plans = tuple(Plan(plan, naming.unit_names)
                             for plan in first(summary.plans, summary.num_points))
 
-    def _pointers(self) -> Sequence[Any]:
-        summary = self._held().read(c.popliner_pareto)
-        return [summary.plans[i] for i in range(summary.num_points)]
+    def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
+        handle = self._held()
+        summary = handle.read(c.popliner_pareto)
+        return (handle,), [summary.plans[i] for i in range(summary.num_points)]
 
     def _text(self, format: Format) -> str:
-        handle = self._held()
         names = self._naming.input()
-        return make_text(library.popliner_report_pareto, handle.pointer, ctypes.byref(names),
-                         int(format), turns=(handle.turn,))
+        return make_text(library.popliner_report_pareto, self._held(), ctypes.byref(names),
+                         int(format))
 
     def __repr__(self) -> str:
         first, second = (it.name.lower() for it in self.objectives)
@@ -563,10 +558,9 @@ class Replicas(Tabled, Sequence[Candidate]):
         return self._candidates[i]
 
     def _text(self, format: Format) -> str:
-        handle = self._held()
         names = self._naming.input()
-        return make_text(library.popliner_report_replicas, handle.pointer, ctypes.byref(names),
-                         int(format), turns=(handle.turn,))
+        return make_text(library.popliner_report_replicas, self._held(), ctypes.byref(names),
+                         int(format))
 
     def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
              head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
@@ -581,7 +575,7 @@ class Replicas(Tabled, Sequence[Candidate]):
         emitting.options.replicas = handle.pointer
         emitting.options.names = ctypes.pointer(names)
         return make_text(library.popliner_emit, ctypes.byref(emitting.options), format_of(format),
-                         turns=(handle.turn,))
+                         using=(handle,))
 
     def __repr__(self) -> str:
         best = ("nothing fits" if self.best is None else

@@ -11,8 +11,8 @@ from typing import (Any, Callable, Dict, Generic, Iterator, List, Optional, Sequ
 
 from . import _declared as c
 from . import records as r
-from ._calling import (SIZE_MAX, Handle, array_of, ask, call, callback, fill, listed, member,
-                       member_of, size)
+from ._calling import (SIZE_MAX, Handle, array_of, ask, call, called_back, callback, fill, listed,
+                       member, member_of, size)
 from ._library import begin, library
 from .enums import ByTile, ProgramType
 from .enums import Item as ItemKind
@@ -75,18 +75,20 @@ class Profile:
     def info(self) -> r.ProfileInfo:
         """What the profile is of, and how much of everything there is."""
         handle, pointer = self._pointer()
-        return r.take(r.ProfileInfo, fill(handle.turn, c.popliner_profile_info,
-                                          library.popliner_profile_get_info, pointer))
+        return fill(c.popliner_profile_info, library.popliner_profile_get_info, handle, pointer,
+                    then=lambda it: r.take(r.ProfileInfo, it))
 
-    def _structure(self, structure: Any, item: ItemKind, i: int) -> Any:
+    def _get(self, structure: Any, item: ItemKind, i: int, then: Callable[[Any], Any]) -> Any:
         handle, pointer = self._pointer()
-        return fill(handle.turn, structure, library.popliner_profile_get, pointer, int(item), i)
+        return fill(structure, library.popliner_profile_get, handle, pointer, int(item), i,
+                    then=then)
 
     def _items(self, name: str, count: int, kind: Any, structure: Any, item: ItemKind,
                first: int = 0) -> Items:
         is_part = item in (ItemKind.VERTICES, ItemKind.IPU_STEP)
         return Items(name, count,
-                     lambda i: r.take(kind, self._structure(structure, item, first + i)),
+                     lambda i: self._get(structure, item, first + i,
+                                         lambda it: r.take(kind, it)),
                      None if is_part else lambda: self._columns(structure, item, count))
 
     def _columns(self, structure: Any, item: ItemKind, count: int) -> Dict[str, Any]:
@@ -94,7 +96,7 @@ class Profile:
         items = (structure * count)()
         if count > 0:
             items[0] = begin(structure)
-            call(library.popliner_profile_get_all, pointer, int(item), items, turns=(handle.turn,))
+            call(library.popliner_profile_get_all, pointer, int(item), items, using=(handle,))
         return {name: member_of(items, name) for name, kind in structure._fields_[1:]
                 if getattr(kind, "_type_", "") in tuple("?bBiIlLqQd")}
 
@@ -123,7 +125,7 @@ class Profile:
         count = self.info.num_tiles
         values = (ctypes.c_uint64 * count)()
         call(library.popliner_profile_by_tile, pointer, member(ByTile, what, "what"),
-             size(index, "index"), values, turns=(handle.turn,))
+             size(index, "index"), values, using=(handle,))
         return array_of(values, count)
 
     @property
@@ -134,9 +136,9 @@ class Profile:
 
     def children(self, program: int) -> List[int]:
         """The numbers of the programs below one."""
-        it = Items("programs", self.info.num_programs, lambda i: self._structure(
-            c.popliner_program, ItemKind.PROGRAM, i))[program]
-        return list(r.first(it.children, it.num_children))
+        return Items("programs", self.info.num_programs, lambda i: self._get(
+            c.popliner_program, ItemKind.PROGRAM, i,
+            lambda it: list(r.first(it.children, it.num_children))))[program]
 
     def walk(self, type: Union[ProgramType, str] = ProgramType.ANY
              ) -> Iterator[Tuple[int, ProgramType]]:
@@ -151,7 +153,7 @@ class Profile:
             return 0
 
         call(library.popliner_profile_visit, pointer, member(ProgramType, type, "type"),
-             c.popliner_program_visitor(note), None, turns=(handle.turn,))
+             c.popliner_program_visitor(called_back(handle.turn, note, 1)), None, using=(handle,))
         return ((program, ProgramType(kind)) for program, kind in found)
 
     def visit(self, visitor: Callable[[int, ProgramType], Any],
@@ -177,10 +179,11 @@ class Profile:
 
     def vertices(self, compute_set: int) -> Sequence[r.Vertices]:
         """The vertices of a compute set, by type."""
-        it = self._structure(c.popliner_compute_set, ItemKind.COMPUTE_SET,
-                             size(compute_set, "compute_set"))
-        return self._items("types of vertices", it.num_vertex_types, r.Vertices,
-                           c.popliner_vertices, ItemKind.VERTICES, it.first_vertices)
+        count, first = self._get(c.popliner_compute_set, ItemKind.COMPUTE_SET,
+                                 size(compute_set, "compute_set"),
+                                 lambda it: (it.num_vertex_types, it.first_vertices))
+        return self._items("types of vertices", count, r.Vertices, c.popliner_vertices,
+                           ItemKind.VERTICES, first)
 
     @property
     def vertex_types(self) -> Sequence[r.VertexType]:
@@ -201,10 +204,11 @@ class Profile:
 
     def ipu_steps(self, execution_step: int) -> Sequence[r.IpuStep]:
         """What an execution step took on each IPU that was measured."""
-        it = self._structure(c.popliner_execution_step, ItemKind.EXECUTION_STEP,
-                             size(execution_step, "execution_step"))
-        return self._items("IPUs of a step", it.num_ipus, r.IpuStep, c.popliner_ipu_step,
-                           ItemKind.IPU_STEP, it.first_ipu_step)
+        count, first = self._get(c.popliner_execution_step, ItemKind.EXECUTION_STEP,
+                                 size(execution_step, "execution_step"),
+                                 lambda it: (it.num_ipus, it.first_ipu_step))
+        return self._items("IPUs of a step", count, r.IpuStep, c.popliner_ipu_step,
+                           ItemKind.IPU_STEP, first)
 
     # ---- what is live when ----
 
@@ -225,7 +229,7 @@ class Profile:
     def is_live(self, variable: int, step: int) -> bool:
         """Whether a lowered variable is live at a step."""
         handle, pointer = self._pointer()
-        return ask(handle.turn, library.popliner_liveness_is_live, pointer,
+        return ask(handle, library.popliner_liveness_is_live, pointer,
                    size(variable, "variable"), size(step, "step"))
 
     def _selection(self, selection: Optional[Sequence[Any]], info: r.ProfileInfo) -> Any:
@@ -246,7 +250,7 @@ class Profile:
         peaks = (c.popliner_peak * info.num_tiles)()
         end = info.num_steps if end_step is None else size(end_step, "end_step")
         call(library.popliner_liveness_peaks, pointer, self._selection(selection, info),
-             size(first_step, "first_step"), end, peaks, turns=(handle.turn,))
+             size(first_step, "first_step"), end, peaks, using=(handle,))
         return [r.take(r.Peak, peak) for peak in peaks]
 
     def live_by_step(self, tile: Optional[int] = None, first_step: int = 0,
@@ -262,7 +266,7 @@ class Profile:
         values = (ctypes.c_uint64 * (end - first))()
         call(library.popliner_liveness_by_step, pointer,
              SIZE_MAX if tile is None else size(tile, "tile"), self._selection(selection, info),
-             first, end, values, turns=(handle.turn,))
+             first, end, values, using=(handle,))
         return array_of(values, end - first)
 
     def extent(self, tile: int, selection: Optional[Sequence[Any]] = None) -> r.Extent:
@@ -271,7 +275,7 @@ class Profile:
         used, gaps = ctypes.c_uint64(), ctypes.c_uint64()
         call(library.popliner_liveness_extent, pointer, size(tile, "tile"),
              self._selection(selection, self.info), ctypes.byref(used), ctypes.byref(gaps),
-             turns=(handle.turn,))
+             using=(handle,))
         return r.Extent(used.value, gaps.value)
 
     def __repr__(self) -> str:

@@ -14,8 +14,8 @@ from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Se
 
 from . import _declared as c
 from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction,
-                       StepFunction, Turn, call, callback, listed, listener_of, member, number,
-                       real, size, stop_of, text)
+                       StepFunction, Turn, call, called_back, callback, listed, listener_of, member,
+                       number, real, size, stop_of, text)
 from ._library import begin, library
 from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
                     Objective, Recompute, Schedule)
@@ -193,17 +193,10 @@ def weight_of(weight: Optional[WeightFunction], what: str, turn: Turn) -> Any:
         return c.popliner_weight_function()
 
     def weigh(_user: Any, stages: Any, count: int) -> int:
-        it = turn.call
-        if it is None or it.raised is not None:
-            return 0
-        try:
-            return number(weight([(stages[i].first_unit, stages[i].last_unit)
-                                  for i in range(count)]), f"what {what} returned")
-        except BaseException as exception:
-            it.keep(exception)
-            return 0
+        return number(weight([(stages[i].first_unit, stages[i].last_unit)
+                              for i in range(count)]), f"what {what} returned")
 
-    return c.popliner_weight_function(weigh)
+    return c.popliner_weight_function(called_back(turn, weigh, 0))
 
 
 def objectives_of(objectives: Any) -> List[int]:

@@ -63,7 +63,7 @@ class Together(Tabled):
             held.append(self.answer._held())
             t.answer = held[-1].pointer.value
         return make_text(library.popliner_report_together, ctypes.byref(t), int(format),
-                         turns=tuple(it.turn for it in held))
+                         using=tuple(held))
 
     def __repr__(self) -> str:
         split = " | ".join(first if first == last else f"{first} to {last}"

@@ -17,8 +17,8 @@ from .._members import Members, Unpack
 from .. import _declared as c
 from .. import _html
 from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, array_of,
-                        ask, call, callback, failure, file_name, listed, logger, make, make_text,
-                        member, number, numbers_in, size, stop_of, table_of, text)
+                        ask, call, called_back, callback, failure, file_name, listed, logger, make,
+                        make_text, member, number, numbers_in, size, stop_of, table_of, text)
 from .._library import begin, library
 from ..enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recompute, Schedule
 from ..errors import StoppedError, UsageError
@@ -248,13 +248,8 @@ class Costs(Owner):
         self._graph_file = None
         return handle
 
-    def _set(self, function: Any, *arguments: int) -> None:
-        handle = self._changing()
-        error = c.popliner_error()
-        with handle.turn:
-            status = function(handle.pointer, *arguments, ctypes.byref(error))
-        if status != 0:
-            raise failure(status, error)
+    def _set(self, function: Any, *arguments: Any) -> None:
+        self._fill(function, [arguments])
 
     def set_peak(self, first_unit: int, last_unit: int, peak_bytes: Optional[int],
                  stages_to_end: int = 1) -> None:
@@ -282,8 +277,7 @@ class Costs(Owner):
         p = c.popliner_pipeline(schedule=member(Schedule, schedule, "schedule"),
                                 recompute=member(Recompute, recompute, "recompute"),
                                 max_stages=1, copies=copies_of(copies))
-        call(library.popliner_costs_set_pipeline, handle.pointer, ctypes.byref(p),
-             turns=(handle.turn,))
+        call(library.popliner_costs_set_pipeline, handle, ctypes.byref(p))
 
     def set_counted_units(self, counted: Optional[Iterable[Any]]) -> None:
         """Which units count for the rule layers:A..B of a request: a mark for each. None:
@@ -317,14 +311,14 @@ class Costs(Owner):
         """Sets many, all within one turn."""
         handle = self._changing()
         error = c.popliner_error()
-        status = 0
-        with handle.turn:
+
+        def fill() -> None:
             for arguments in values:
-                status = function(handle.pointer, *arguments, error)
+                status = function(handle, *arguments, error)
                 if status != 0:
-                    break
-        if status != 0:
-            raise failure(status, error)
+                    raise failure(status, error)
+
+        ask(handle, fill)
 
     def set_peaks(self, table: Any, stages_to_end: int = 1) -> None:
         """All peaks of one place in a pipeline, from a square table (rows or an array): the row is
@@ -362,21 +356,14 @@ class Costs(Owner):
         handle = self._changing()
         if callback(peak, "peak") is None:
             raise TypeError("peak is None, and not a function")
-        turn = handle.turn
 
         def answer(_user: Any, first_unit: int, last_unit: int, result: Any, _error: Any) -> int:
-            it = turn.call
-            try:
-                if it is None or it.raised is not None:
-                    return ERROR_INTERNAL
-                result[0] = _forbidden(peak(first_unit, last_unit), "what peak returned")
-                return 0
-            except BaseException as exception:
-                it.keep(exception)
-                return ERROR_INTERNAL
+            result[0] = _forbidden(peak(first_unit, last_unit), "what peak returned")
+            return 0
 
-        call(library.popliner_costs_fill_peaks, handle.pointer, c.popliner_peak_function(answer),
-             None, number(max_bytes, "max_bytes"), turns=(turn,))
+        call(library.popliner_costs_fill_peaks, handle,
+             c.popliner_peak_function(called_back(handle.turn, answer, ERROR_INTERNAL)), None,
+             number(max_bytes, "max_bytes"))
 
     def set_shared_peak(self, peak: Optional[SharedPeakFunction],
                         never_shrinks: bool = False) -> None:
@@ -384,34 +371,26 @@ class Costs(Owner):
         With None, as without, the peaks are added up. `never_shrinks` promises that they do not
         become less when a stage grows."""
         handle = self._changing()
-        turn = handle.turn
         function = c.popliner_shared_peak_function()
         if callback(peak, "peak") is not None:
             def answer(_user: Any, stages: Any, count: int, result: Any, _error: Any) -> int:
-                it = turn.call
-                try:
-                    if it is None or it.raised is not None:
-                        return ERROR_INTERNAL
-                    asked = [Interval(stages[i].first_unit, stages[i].last_unit,
-                                      stages[i].stages_to_end) for i in range(count)]
-                    result[0] = _forbidden(peak(asked), "what peak returned")
-                    return 0
-                except BaseException as exception:
-                    if it is not None:
-                        it.keep(exception)
-                    return ERROR_INTERNAL
+                asked = [Interval(stages[i].first_unit, stages[i].last_unit,
+                                  stages[i].stages_to_end) for i in range(count)]
+                result[0] = _forbidden(peak(asked), "what peak returned")
+                return 0
 
-            function = c.popliner_shared_peak_function(answer)
-        ask(turn, library.popliner_costs_set_shared_peak, handle.pointer, function, None,
-            bool(never_shrinks))
+            function = c.popliner_shared_peak_function(
+                called_back(handle.turn, answer, ERROR_INTERNAL))
         handle.kept = (handle.kept, function)
+        ask(handle, library.popliner_costs_set_shared_peak, handle, function, None,
+            bool(never_shrinks))
 
     # ---- getting ----
 
     def peak(self, first_unit: int, last_unit: int, stages_to_end: int = 1) -> Optional[int]:
         """The peak of a stage in bytes; None if it must not be one."""
         handle = self._held()
-        result = ask(handle.turn, library.popliner_costs_peak, handle.pointer,
+        result = ask(handle, library.popliner_costs_peak, handle,
                      size(first_unit, "first_unit"), size(last_unit, "last_unit"),
                      size(stages_to_end, "stages_to_end"))
         return None if result == FORBIDDEN else result
@@ -419,25 +398,24 @@ class Costs(Owner):
     def cut(self, unit: int) -> int:
         """What it costs to cut before `unit`, in bytes."""
         handle = self._held()
-        return ask(handle.turn, library.popliner_costs_cut, handle.pointer, size(unit, "unit"))
+        return ask(handle, library.popliner_costs_cut, handle, size(unit, "unit"))
 
     def cycles(self, first_unit: int, last_unit: int) -> int:
         """What an IPU is busy with a stage for; 0 if there are no cycles."""
         handle = self._held()
-        return ask(handle.turn, library.popliner_costs_cycles, handle.pointer,
+        return ask(handle, library.popliner_costs_cycles, handle,
                    size(first_unit, "first_unit"), size(last_unit, "last_unit"))
 
     @property
     def has_cycles(self) -> bool:
         """Whether the table has cycles."""
         handle = self._held()
-        return ask(handle.turn, library.popliner_costs_has_cycles, handle.pointer)
+        return ask(handle, library.popliner_costs_has_cycles, handle)
 
     def _all(self, kind: CostsOf, length: int, stages_to_end: int = 1) -> Any:
         handle = self._held()
         values = (ctypes.c_uint64 * length)()
-        ask(handle.turn, library.popliner_costs_get_all, handle.pointer, int(kind), stages_to_end,
-            values, None)
+        ask(handle, library.popliner_costs_get_all, handle, int(kind), stages_to_end, values, None)
         return values
 
     def peaks(self, stages_to_end: int = 1) -> Any:
@@ -465,22 +443,26 @@ class Costs(Owner):
         self._check_pipeline(asked)
         return asked
 
-    def _certify(self, plan: Handle, asked: Asked) -> Answer:
-        """The answer of a plan, which becomes the certificate's."""
-        turn = self._held().turn
+    def _certify(self, asked: Asked, using: Sequence[Handle], solve: Any, *arguments: Any
+                 ) -> Answer:
+        """The answer of a plan, which becomes the certificate's. The costs do not change from one
+        to the other."""
+        handle = self._held()
+        certificate_input = Naming(self, asked).input()
+        certificate_input.is_evaluation = asked.is_evaluation
 
-        def create(*arguments: Any) -> int:
-            status = library.popliner_certificate_create(*arguments)
+        def create(result: Any, error: Any) -> int:
+            plan = Handle(library.popliner_plan_free, handle.turn)
+            status = solve(*arguments, ctypes.byref(plan.pointer), error)
+            certificate_input.plan = plan.pointer.value
+            status = status or library.popliner_certificate_create(
+                ctypes.byref(certificate_input), result, error)
             if status == 0:  # here nothing can interrupt
                 plan.pointer = ctypes.c_void_p()
             return status
 
-        certificate_input = Naming(self, asked).input()
-        certificate_input.plan = plan.pointer.value
-        certificate_input.is_evaluation = asked.is_evaluation
-        certificate = make(create, ctypes.byref(certificate_input),
-                           free=library.popliner_certificate_free, turn=turn,
-                           kept=(self._held(), asked))
+        certificate = make(create, free=library.popliner_certificate_free, turn=handle.turn,
+                           using=(handle, *using), kept=(handle, asked))
         return Answer(certificate, self.unit_names, asked, self)
 
     def _check_pipeline(self, asked: Asked) -> None:
@@ -493,8 +475,7 @@ class Costs(Owner):
         if q.recompute != Recompute.AUTO:
             p = c.popliner_pipeline(schedule=q.schedule, recompute=q.recompute, max_stages=1,
                                     copies=q.copies)
-            call(library.popliner_costs_check_pipeline, handle.pointer, ctypes.byref(p),
-                 turns=(handle.turn,))
+            call(library.popliner_costs_check_pipeline, handle, ctypes.byref(p))
 
     def solve(self, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:
         """The best split. Members of the request may be given by name."""
@@ -545,18 +526,16 @@ class Costs(Owner):
     def _arrange(self, asked: Asked) -> Optional["Costs"]:
         """Of a graph the costs in the order in which its best partition is a split; None where
         this order stands, as it does where a request names units."""
-        if self._graph_file is None or asked.solver.num_pairs or asked.solver.num_placements:
+        graph = self._graph_file
+        if graph is None or asked.solver.num_pairs or asked.solver.num_placements:
             return None
-        file = make(library.popliner_costs_file_arrange, self._graph_file.pointer,
-                    ctypes.byref(asked.solver), free=library.popliner_costs_file_free,
-                    turn=self._graph_file.turn, kept=self._graph_file)
+        file = make(library.popliner_costs_file_arrange, graph, ctypes.byref(asked.solver),
+                    free=library.popliner_costs_file_free, turn=graph.turn, kept=graph)
         return type(self)._of_file(file, self.defaults) if file.pointer else None
 
     def _solve(self, asked: Asked) -> Answer:
-        handle = self._held()
-        plan = make(library.popliner_solve, handle.pointer, ctypes.byref(asked.solver),
-                    free=library.popliner_plan_free, turn=handle.turn)
-        return self._certify(plan, asked)
+        return self._certify(asked, (), library.popliner_solve, self._held(),
+                             ctypes.byref(asked.solver))
 
     def order_devices(self, request: Optional[Request] = None,
                       **members: Unpack[Members]) -> Tuple[int, ...]:
@@ -567,8 +546,8 @@ class Costs(Owner):
         handle = self._held()
         devices = (ctypes.c_size_t * asked.solver.num_ipus)()
         count, is_proven = ctypes.c_size_t(), ctypes.c_bool()
-        call(library.popliner_solver_order_devices, handle.pointer, ctypes.byref(asked.solver),
-             devices, ctypes.byref(count), ctypes.byref(is_proven), turns=(handle.turn,))
+        call(library.popliner_solver_order_devices, handle, ctypes.byref(asked.solver),
+             devices, ctypes.byref(count), ctypes.byref(is_proven))
         if not is_proven.value:
             raise StoppedError("order_devices: stopped before the best order was proven")
         return tuple(devices[:count.value])
@@ -590,7 +569,7 @@ class Costs(Owner):
         """All best compromises between the first two objectives: "memory,cycles"."""
         asked = self._ask(request, {**members, "objectives": objectives}, spreads=False)
         handle = self._held()
-        pareto = make(library.popliner_pareto_solve, handle.pointer, ctypes.byref(asked.solver),
+        pareto = make(library.popliner_pareto_solve, handle, ctypes.byref(asked.solver),
                       free=library.popliner_pareto_free, turn=handle.turn, kept=(handle, asked))
         return Pareto(pareto, Naming(self, asked))
 
@@ -600,13 +579,15 @@ class Costs(Owner):
         """These costs, and a plan of them, as one HTML page for a browser: docs/page.md."""
         asked = self._ask(request, members)
         o = page_options(title, words)
+        using = [self._held()]
         if answer is not None:
             if not isinstance(answer, Answer):
                 raise TypeError(f"the answer is {answer!r}, and no Answer")
-            o.certificate = answer._held().pointer.value
+            using.append(answer._held())
+            o.certificate = using[-1].pointer.value
         naming = Naming(self, asked)
         return make_text(library.popliner_page_of_costs, ctypes.byref(naming.input()),
-                         ctypes.byref(o), turns=(self._held().turn,))
+                         ctypes.byref(o), using=tuple(using))
 
     def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
                        chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,
@@ -628,8 +609,9 @@ class Costs(Owner):
         self._take_parameters(o, parameter_bytes, parameters)
         with Borrowing(costs_for, handle) as borrowing:
             if costs_for is not None:
-                o.costs = c.popliner_replicas_costs(borrowing.lend)
-            replicas = make(library.popliner_replicas_solve, handle.pointer, ctypes.byref(o),
+                o.costs = c.popliner_replicas_costs(
+                    called_back(handle.turn, borrowing.lend, ERROR_INTERNAL))
+            replicas = make(library.popliner_replicas_solve, handle, ctypes.byref(o),
                             free=library.popliner_replicas_free, turn=handle.turn,
                             kept=(handle, asked))
         return Replicas(replicas, Naming(self, asked))
@@ -647,9 +629,8 @@ class Costs(Owner):
         handle = self._held()
         o = replicas_options(asked, 1, 0, 0, 1, bandwidth, False)
         self._take_parameters(o, parameter_bytes, parameters)
-        plan = make(library.popliner_replicas_solve_stages, handle.pointer, ctypes.byref(o),
-                    free=library.popliner_plan_free, turn=handle.turn)
-        return self._certify(plan, asked)
+        return self._certify(asked, (), library.popliner_replicas_solve_stages, handle,
+                             ctypes.byref(o))
 
     def _take_parameters(self, o: Any, parameter_bytes: Optional[Sequence[int]],
                          parameters: Optional[WeightFunction]) -> None:
@@ -671,8 +652,8 @@ class Costs(Owner):
         MPS."""
         asked = self._ask(request, members)
         handle = self._held()
-        call(library.popliner_solver_write, handle.pointer, ctypes.byref(asked.solver), None,
-             member(ProgramFormat, format, "format"), file_name(path), turns=(handle.turn,))
+        call(library.popliner_solver_write, handle, ctypes.byref(asked.solver), None,
+             member(ProgramFormat, format, "format"), file_name(path))
 
     def __repr__(self) -> str:
         if self.closed:
@@ -703,28 +684,20 @@ class Borrowing:
 
     def lend(self, _user: Any, num_stages: int, num_micro_batches: int, result: Any,
              _error: Any) -> int:
-        it = self.own.turn.call
-        try:
-            if it is None or it.raised is not None:
-                return ERROR_INTERNAL
-            costs = self.costs_for(num_stages, num_micro_batches)
-            if not isinstance(costs, Costs):
-                raise TypeError(f"costs_for returned {costs!r}, and no Costs")
-            handle = costs._held()
-            self.take_back()
-            if handle.turn is not self.own.turn:
-                handle.turn.take()
-                handle.turn.call = it
-                self.lent = handle
-            result[0] = handle.pointer.value
-            return 0
-        except BaseException as exception:
-            it.keep(exception)
-            return ERROR_INTERNAL
+        costs = self.costs_for(num_stages, num_micro_batches)
+        if not isinstance(costs, Costs):
+            raise TypeError(f"costs_for returned {costs!r}, and no Costs")
+        handle = costs._held()
+        self.take_back()
+        if handle.turn is not self.own.turn:
+            handle.turn.take(self.own.turn.call)
+        self.lent = handle
+        result[0] = handle.pointer.value
+        return 0
 
     def take_back(self) -> None:
-        if self.lent is not None:
-            handle, self.lent = self.lent, None
+        handle, self.lent = self.lent, None
+        if handle is not None and handle.turn is not self.own.turn:
             handle.turn.leave()
 
     def __enter__(self) -> "Borrowing":
@@ -791,10 +764,8 @@ def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
     held = [costs._held() for costs in ways.values()]
     pointers = (ctypes.c_void_p * len(held))(*[it.pointer for it in held])
     names = (ctypes.c_char_p * len(held))(*[text(name, "a name") for name in ways])
-    plan = make(library.popliner_variants_solve_costs, pointers, names, len(held),
-                ctypes.byref(asked.solver), free=library.popliner_plan_free,
-                turn=held[0].turn, turns=tuple(it.turn for it in held))
-    return first._certify(plan, asked)
+    return first._certify(asked, held, library.popliner_variants_solve_costs, pointers, names,
+                          len(held), ctypes.byref(asked.solver))
 
 
 __all__ = ["Assumed", "Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "Table", "read_source", "solve",
