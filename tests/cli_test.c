@@ -259,6 +259,11 @@ static void carry_out(const char *line) {
             check_status(has_status ? line_at(file.line) : "0");
     } else if ((rest = after(line, "file")) != NULL) {
         write_file(rest);
+    } else if ((rest = after(line, "line")) != NULL) { /* NAME TEXT: a file of one line */
+        const size_t length = strcspn(rest, " ");
+        snprintf(names[1], LINE_BYTES, "%.*s", (int)length, rest);
+        expand(rest + length + (rest[length] == ' '), words_text, "");
+        test_write_bytes(in_scratch(names[1]), words_text, strlen(words_text));
     } else if ((rest = after(line, "each")) != NULL) {
         run_each(rest);
     } else if ((rest = after(line, "left")) != NULL) {

@@ -46,95 +46,6 @@ static void assert_same_run(void) {
     assert_string_equal(texts[0], texts[1]);
 }
 
-/* Each file, and the same words on a command line. */
-static void a_file_says_what_a_command_line_says(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        const char *arguments[12];
-    } cases[] = {
-        {"{\"solve\": true, \"num-ipus\": 3}", {"--solve", "--num-ipus", "3"}},
-        {"{\"solve\": true, \"num-ipus\": \"3\", \"quiet\": false, \"slack\": null}",
-         {"--solve", "--num-ipus", "3"}},
-        {"{\"solve\": true, \"objective\": [\"ipus\", \"memory\"], \"slack\": 2.5}",
-         {"--solve", "--objective", "ipus,memory", "--slack", "2.5%"}},
-        {"{\"solve\": true, \"require\": {\"cut\": [0, \"2\"]}, \"num-ipus\": 4, \"format\": "
-         "\"json\"}",
-         {"--solve", "--require", "cut:0,2", "--num-ipus", "4", "--format", "json"}},
-        {"{\"output\": \"plan\", \"require\": [\"no-cut:1\", \"together:2,3\"], \"format\": "
-         "\"csv\"}",
-         {"--solve", "--require", "no-cut:1", "--require", "together:2,3", "--output", "plan",
-          "--format", "csv"}},
-        {"{\"solve\": true, \"mem-per-tile\": {\"0\": \"30K\", \"1\": 40000}}",
-         {"--solve", "--mem-per-tile", "0=30K,1=40000"}},
-        {"{\"solve\": true, \"device-map\": [0, 1, 0], \"mem-per-tile\": \"0=60K,1=50K\"}",
-         {"--solve", "--device-map", "0,1,0", "--mem-per-tile", "0=60K,1=50K"}},
-        {"{\"evaluate\": [0, \"2\"], \"format\": \"json\", \"effects\": [\"layout\", "
-         "\"accumulators\"]}",
-         {"--evaluate", "0,2", "--format", "json", "--effects", "layout,accumulators"}},
-        {"{\"layer-breakdown\": true, \"format\": \"csv\", \"layer-name-regex\": \"ayer(\\\\d)\"}",
-         {"--layer-breakdown", "--format", "csv", "--layer-name-regex", "ayer(\\d)"}},
-        {"{}", {"--layer-breakdown", "--memory-totals"}},
-        {"{\"diagnose\": true, \"fail-on\": {\"unexplained\": 0}}",
-         {"--diagnose", "--fail-on", "unexplained=0%"}},
-        {"{\"solve\": true, \"num-ipus\": 2, \"output\": [\"vllm\"]}",
-         {"--solve", "--num-ipus", "2", "--output", "vllm"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *const *a = cases[i].arguments;
-        const char *path = write_config(cases[i].text);
-        if (strcmp(cases[i].text, "{}") == 0)
-            RUN(&run, CASE_PROFILE, "--config", path, a[0], a[1]);
-        else
-            RUN(&run, CASE_PROFILE, "--config", path);
-        RUN(&other, CASE_PROFILE, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9]);
-        assert_same_run();
-    }
-}
-
-static void a_file_names_the_profile(void **state) {
-    (void)state;
-    RUN(&other, CASE_PROFILE, CASE_DEBUG, "--memory-totals");
-    assert_int_equal(other.status, 0);
-    const char *path = write_config("{\"memory-totals\": true, \"debug\": \"" CASE_DEBUG
-                                    "\", \"input\": \"" CASE_PROFILE "\"}");
-    RUN(&run, "--config", path);
-    assert_same_run();
-    /* that of the command line goes before */
-    RUN(&run, CASE_DIRECTORY "/missing.pop", "--config", path);
-    assert_refused(&run, 3, "missing.pop");
-    path = write_config("{\"input\": \"missing.pop\", \"solve\": true}");
-    RUN(&run, "--config", path, PROJECT_DIRECTORY "/data/costs/additive.json", "-q");
-    RUN(&other, "--solve", PROJECT_DIRECTORY "/data/costs/additive.json", "-q");
-    assert_int_equal(run.status, 0);
-    assert_string_equal(run.out, other.out);
-}
-
-/* The value of the command line counts, without a warning; lists add up, unless they are cleared,
- * and a flag is taken back. */
-static void the_command_line_wins(void **state) {
-    (void)state;
-    const char *path =
-        write_config("{\"solve\": true, \"num-ipus\": 3, \"require\": \"cut:0,1,2\", "
-                     "\"format\": \"json\", \"quiet\": true}");
-    RUN(&run, CASE_PROFILE, "--require=", "--require", "cut:1", "--config", path, "--num-ipus=2",
-        "--format", "csv");
-    RUN(&other, CASE_PROFILE, "--require", "cut:1", "--solve", "--num-ipus=2", "--format", "csv",
-        "-q");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "--num-ipus", "4", "--require", "no-cut:0");
-    assert_refused(&run, 2, "cut:0");
-    RUN(&run, CASE_PROFILE, "--config", path, "--no-solve", "--require=", "--output", "checks");
-    RUN(&other, CASE_PROFILE, "-q", "--output", "checks", "--format", "json");
-    assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "-v", "--require=", "--require", "cut:1");
-    assert_int_equal(run.status, 0);
-    assert_contains(run.err, " DEBUG ");
-    RUN(&run, CASE_PROFILE, "--config", path, "--evaluate", "1");
-    assert_refused(&run, 2, "--format json: each answer and table is a document of its own");
-}
-
 /* --output config writes a file that stands for the same run. */
 static void options_are_written(void **state) {
     (void)state;
@@ -161,61 +72,6 @@ static void options_are_written(void **state) {
     assert_null(json_object_get(written, "output"));
     json_decref(written);
     free(path);
-}
-
-/* One file for many runs: what a run has no use for is left out, but not of its own arguments. */
-static void a_file_serves_many_runs(void **state) {
-    (void)state;
-    const char *path = write_config(
-        "{\"solve\": true, \"num-ipus\": 3, \"objective\": \"memory\", \"quiet\": true, "
-        "\"modules\": [\"layers.{}\", \"norm\"], \"fail-on\": "
-        "[\"growth=2%\", \"unexplained=1%\"]}");
-    RUN(&run, CASE_PROFILE, "--config", path);
-    RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "--output", "torch");
-    RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "--objective", "memory", "-q",
-        "--modules", "layers.{},norm", "--output", "torch");
-    assert_int_equal(run.status, 0);
-    assert_contains(run.out, "layers.");
-    assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "--modules", "embed,{}");
-    assert_refused(&run, 2, "--modules: not used by --solve; it is for plans for frameworks");
-    RUN(&run, CASE_PROFILE, "--config", path, "--fail-on", "growth=3%");
-    assert_refused(&run, 2, "--fail-on growth: needs --compare");
-    /* a profile's tolerance is no use for costs; of its own arguments that is refused */
-    RUN(&run, COSTS, "--config", path);
-    RUN(&other, COSTS, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
-    RUN(&run, COSTS, "--config", path, "--fail-on", "unexplained=2%");
-    assert_refused(&run, 2, "--fail-on unexplained: needs --diagnose");
-    /* outputs wait, too */
-    path = write_config("{\"solve\": true, \"quiet\": true, \"output\": [\"trace=no/trace.json\", "
-                        "\"comparison=no/changes.csv\"], \"memory-totals\": true}");
-    RUN(&run, COSTS, "--config", path);
-    RUN(&other, COSTS, "--solve", "-q");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
-    RUN(&run, COSTS, "--config", path, "--memory-totals");
-    assert_refused(&run, 2, "--memory-totals: is for profiles, not for a file of costs");
-    path = write_config("{\"solve\": true, \"num-ipus\": 3, \"objective\": \"memory\", "
-                        "\"quiet\": true}");
-    /* what goes through the values of an option takes its place */
-    RUN(&run, CASE_PROFILE, "--config", path, "--num-ipus", "1..2");
-    RUN(&other, CASE_PROFILE, "--solve", "--objective", "memory", "-q", "--num-ipus", "1..2");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "--pareto", "memory,traffic");
-    RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "-q", "--pareto", "memory,traffic");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
-    path = write_config("{\"solve\": true, \"mem-per-tile\": \"600K\"}");
-    RUN(&run, CASE_PROFILE, "--config", path, "--mem-per-tile", "600K..700K:100K");
-    RUN(&other, CASE_PROFILE, "--solve", "--mem-per-tile", "600K..700K:100K");
-    assert_int_equal(run.status, 0);
-    assert_same_run();
 }
 
 static void takes_more_constraints_than_a_line_has_room_for(void **state) {
@@ -250,56 +106,10 @@ static void takes_more_constraints_than_a_line_has_room_for(void **state) {
     free(text);
 }
 
-static void refuses_what_is_no_such_file(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        int status;
-        const char *part;
-    } cases[] = {
-        {"{\"num-ipu\": 3}", 2, "options.json: \"num-ipu\": no option; did you mean num-ipus?"},
-        {"{\"solvr\": true}", 2, "\"solvr\": no option; did you mean solve?"},
-        {"{\"inputs\": \"a\"}", 2, "\"inputs\": no option; did you mean input?"},
-        {"{\"--solve\": true}", 2, "\"--solve\": no option"},
-        {"{\"q\": true}", 2, "\"q\": no option; popliner --help lists them"},
-        {"{\"config\": \"a\"}", 2, "\"config\": no option"},
-        {"[\"solve\"]", 3, "options.json: expected an object with the names of options as keys"},
-        {"{\"solve\": true", 3, "options.json: no JSON: "},
-        {"", 3, "options.json: no JSON: "},
-        {"{\"solve\": true, \"solve\": true}", 3, "duplicate object key"},
-        {"{\"objective\": \"a\\u0000b\"}", 3, "no JSON: "},
-        {"{\"num-ipus\": [2, [3]]}", 3, "\"num-ipus\": expected true or false, a text, a number"},
-        {"{\"num-ipus\": {\"0\": true}}", 3, "\"num-ipus\": expected true or false, a text"},
-        {"{\"debug\": \"a\"}", 3, "\"debug\" belongs to an \"input\": give both"},
-        {"{\"input\": true}", 3, "\"input\": expected the name of a file"},
-        {"{\"num-ipus\": true}", 2, "options.json: --num-ipus needs a value: N"},
-        {"{\"num-ipus\": \"\"}", 2, "options.json: --num-ipus needs a value: N"},
-        {"{\"num-ipus\": [2, 3]}", 2, "options.json: --num-ipus 2,3: expected a number, like 4"},
-        {"{\"num-ipus\": -1}", 2, "options.json: --num-ipus -1: expected a number, like 4"},
-        {"{\"solve\": \"yes\"}", 2, "options.json: --solve takes no value"},
-        {"{\"format\": \"cvs\"}", 2,
-         "options.json: --format cvs: cvs is unknown; did you mean csv?"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *path = write_config(cases[i].text);
-        RUN(&run, CASE_PROFILE, "--config", path);
-        assert_refused(&run, cases[i].status, cases[i].part);
-    }
-    RUN(&run, CASE_PROFILE, "--config", in_scratch("missing.json"));
-    assert_refused(&run, 3, "missing.json: cannot be read: No such file or directory");
-    RUN(&run, CASE_PROFILE, "--config", PROJECT_DIRECTORY);
-    assert_refused(&run, 3, ": cannot be read: Is a directory");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_file_says_what_a_command_line_says),
-        SCRATCH_TEST(a_file_names_the_profile),
-        SCRATCH_TEST(the_command_line_wins),
         SCRATCH_TEST(options_are_written),
-        SCRATCH_TEST(a_file_serves_many_runs),
         SCRATCH_TEST(takes_more_constraints_than_a_line_has_room_for),
-        SCRATCH_TEST(refuses_what_is_no_such_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
