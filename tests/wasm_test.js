@@ -205,9 +205,109 @@ async function checkErrors(solver) {
         'cut_rules needs 2 numbers, but 1 are given');
     fails(() => table.answer('plan', { objectives: ['speed'] }),
         'there is no objective speed, or too many');
-    fails(() => table.answer('best', {}), 'there is no answer best');
     fails(() => table.fill('peaks', 2, [1, 2, 3]), /stages_to_end/);
     table.free();
+}
+
+// Every argument of every function: of another type, out of its range, of another length, another
+// word. All are rejected in a sentence that names the argument, and the table is as good as before.
+function checkArguments(solver) {
+    const table = solver.table(2, 2, ['a', 'b']);
+    table.fill('peaks', 1, [10, 20, 10]);
+    table.fill('cycles', 1, [1, 2, 1]);
+    const request = { num_ipus: 2, objectives: ['memory'] };
+    const expected = table.answer('plan', request);
+    const circle = [];
+    circle.push(circle);
+    const junk = [undefined, null, NaN, Infinity, -Infinity, -1, -5n, 2.7, 2n ** 64n, 2 ** 53, '',
+        '2', 'x\0', true, {}, circle, [[]], [-1], [2.7], ['2'], [null], [NaN], [2n ** 64n],
+        Symbol('s'), () => 2, new Date(), Object.create(null), new DataView(new ArrayBuffer(8))];
+    const but = (...values) => junk.filter((it) => !values.some((own) => Object.is(it, own)));
+    const noObjects = junk.filter((it) => typeof it !== 'object' || it === null ||
+        Array.isArray(it));
+    const numbers = but(2 ** 53); // none is a number of units, bytes or devices
+    const answer = (name, value) => table.answer('plan', { ...request, [name]: value });
+    const lists = ['device_map', 'cut_rules', 'counted_units', 'link_bandwidth', 'ipu_limits',
+        'ipu_speeds', 'pairs', 'placements', 'ipu_links'];
+    const singles = ['method', 'num_ipus', 'mem_per_tile', 'min_units', 'max_units',
+        'num_micro_batches'];
+    const passes = (more) => ({ samples: 1, have_cuts: false, are_thirds: true, ...more });
+    const rows = [
+        ['units', numbers.concat([0, 2 ** 32]), (it) => solver.table(it, 1, ['a'])],
+        ['stages', numbers.concat([0, 2 ** 32]), (it) => solver.table(1, it, ['a'])],
+        ['names', junk.concat([['a', 'b', 'c'], ['a', 5], 'ab', [['a'], 'b']]),
+            (it) => solver.table(2, 1, it)],
+        ['kind', junk.concat(['sums', 0, ['peaks']]), (it) => table.fill(it, 1, [1, 2, 3])],
+        ['stages_to_end', numbers.concat([0, 3, 2 ** 32 + 1]),
+            (it) => table.fill('peaks', it, [1, 2, 3])],
+        ['stages_to_end', [2], (it) => table.fill('cycles', it, [1, 2, 3])],
+        ['peaks', junk.concat([[1, 2], [1, 2, 3, 4], [1, 2, -3], [1, 2, '3'], [1, 2, [3]]]),
+            (it) => table.fill('peaks', 1, it)],
+        ['cycles', junk.concat([[1, 2]]), (it) => table.fill('cycles', 1, it)],
+        ['cuts', junk.concat([[0], [0, 1, 2], [0, 0.5]]), (it) => table.fill('cuts', 1, it)],
+        ['passes', noObjects, (it) => table.divide(it, [])],
+        ['samples', numbers.concat([0, 257, 2 ** 31]),
+            (it) => table.divide(passes({ samples: it }), [0, 0, 0, 0, 0, 0, 0, 0, 0])],
+        ...['have_cuts', 'are_thirds'].map((name) => [name, but(true).concat([0, 1]),
+            (it) => table.divide(passes({ [name]: it }), [])]),
+        ['cycles', junk.concat([[1, 2], Array(10).fill(0)]), (it) => table.divide(passes(), it)],
+        ['answer', junk.concat(['best', ['plan']]), (it) => table.answer(it, request)],
+        ['request', noObjects, (it) => table.answer('plan', it)],
+        ['objectives', junk.concat(['memory', ['speed'], [['memory']], ['memory', 'memory']]),
+            (it) => answer('objectives', it)],
+        ['plan', numbers, (it) => table.cuts(it)],
+        ...['slack_percent', 'time_limit_seconds'].map((name) => [name,
+            but(2.7, 2 ** 53).concat(['1', [1], 1n]), (it) => answer(name, it)]),
+        ...singles.map((name) => [name, numbers.concat([[1], [1, 2], [[1]]]),
+            (it) => answer(name, it)]),
+        ['num_ipus', [2 ** 32, 2 ** 32 + 2, 0], (it) => answer('num_ipus', it)],
+        ...lists.map((name) => [name, junk.concat([5, '5', [[1], [2]], [1.5, 1], [[0, 1, 2, 3, 4]],
+            [0, -1]]), (it) => answer(name, it)]),
+        ...['ipu_limits', 'ipu_speeds', 'pairs', 'placements', 'ipu_links'].map((name) => [name,
+            [[0, 5], [[0, 5, 5]], [['0', '5']], [[[0], 5]], [[0, 5], [1]]],
+            (it) => answer(name, it)]),
+        ['method', [9], (it) => answer('method', it)],
+        ['cut_rules', [[0], [0, 3], [0, 0, 0]], (it) => answer('cut_rules', it)],
+        ['counted_units', [[1], [1, 2]], (it) => answer('counted_units', it)],
+        ['link_bandwidth', [[5], [5, 0], [5, 5, 5]], (it) => answer('link_bandwidth', it)],
+        ['texts', noObjects.concat([{ language: 'a' }]), (it) => answer('texts', it)],
+        ...['schedule', 'recompute', 'copies_rule'].map((name) => [name,
+            junk.concat(['none at all']), (it) => answer('texts', { [name]: it })]),
+        ...Object.keys(NAMES).concat('time_unit').map((name) => [name,
+            junk.filter((it) => typeof it !== 'string'), (it) => answer('texts', { [name]: it })]),
+        ['num_ipus', [65537], (it) => table.answer('sweep', { num_ipus: it })],
+        ['size', [1], (it) => answer('size', it)],
+    ];
+    let count = 0;
+    for (const [name, values, act] of rows)
+        for (const value of values) {
+            const where = `${name}: ${typeof value} ${typeof value === 'symbol' ? '' :
+                JSON.stringify(value, (_, it) => it === circle ? 'circle' : typeof it === 'bigint'
+                    ? `${it}n` : it)}`;
+            try {
+                act(value);
+            } catch (error) {
+                // a sentence of ours, and no failure within
+                assert.ok(error.constructor === Error, `${where}: ${error.stack}`);
+                assert.ok(error.message.includes(name.replace(/s$/, '')),
+                    `${where}: ${error.message}`);
+                count++;
+                continue;
+            }
+            assert.fail(`${where} was accepted`);
+        }
+    assert.strictEqual(table.answer('plan', request), expected);
+    const freed = solver.table(1, 1, ['a']);
+    freed.free();
+    freed.free();
+    for (const act of [() => freed.fill('peaks', 1, [1]), () => freed.followSplit(),
+        () => freed.answer('plan', {}), () => freed.cuts(0)])
+        assert.throws(act, { message: 'the table was freed' });
+    // what is right in other forms
+    table.fill('peaks', 2, new Float64Array([10, 20, 10]));
+    table.fill('peaks', 2, new BigUint64Array([10n, 20n, 10n]));
+    table.fill('peaks', 1, [10n, 20, Solver.FORBIDDEN]);
+    console.log(`${count} wrong arguments are rejected`);
 }
 
 // The sweep is one answer after another.
@@ -232,6 +332,7 @@ async function main() {
     checkExample();
     const solver = await Solver.load(fs.readFileSync(module_));
     checkErrors(solver);
+    checkArguments(solver);
     const seen = { optimal: 0, infeasible: 0, contradiction: 0, front: 0 };
     const count = takesAll ? 1000 : 200;
     for (let i = 0; i < count; i++) {

@@ -449,6 +449,9 @@ static popliner_status answer_front(popliner_module *m) {
 /* Writes the best plan for each number of IPUs up to that of the request. */
 static popliner_status answer_sweep(popliner_module *m) {
     const size_t most = m->options.num_ipus;
+    if (most > (size_t)POPLINER_MAX_IPU + 1)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "num_ipus: %zu; expected at most %d", most,
+                       POPLINER_MAX_IPU + 1);
     const popliner_certificate_input input = input_of(m, NULL);
     popliner_sweep sweep = POPLINER_SWEEP_INIT;
     popliner_plan **plans = pl_new_array(most, sizeof *plans);

@@ -11,7 +11,56 @@
 const Solver = (() => {
     const KINDS = ['peaks', 'cycles', 'cuts'];
     const REALS = ['slack_percent', 'time_limit_seconds'];
+    // How many numbers an item of a list has; other members are one number.
+    const LISTS = new Map(Object.entries({ device_map: 1, cut_rules: 1, counted_units: 1,
+        link_bandwidth: 1, ipu_limits: 2, ipu_speeds: 2, pairs: 2, placements: 2, ipu_links: 4 }));
     const FORBIDDEN = 0xffffffffffffffffn; // POPLINER_PEAK_FORBIDDEN
+    const MOST = 4294967295; // of a size
+    const MOST_SAMPLES = 256; // of a file of costs
+
+    // ---- arguments ----
+
+    function check(isRight, what, value, expected) {
+        if (isRight)
+            return;
+        const isPlain = value === null || !['object', 'function', 'symbol'].includes(typeof value);
+        const shown = typeof value === 'string' ? JSON.stringify(value)
+            : isPlain ? String(value) : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+        throw new Error(`${what}: ${shown}; expected ${expected}`);
+    }
+
+    function whole(value, what, least = 0, most = FORBIDDEN) {
+        check((typeof value === 'bigint' || Number.isSafeInteger(value)) && value >= least &&
+            value <= most, what, value, most === FORBIDDEN
+            ? 'a whole number from 0 on, a BigInt from 2^53 on'
+            : `a whole number from ${least} to ${most}`);
+        return Number(value) < 2 ** 53 ? Number(value) : value;
+    }
+
+    function text(value, what) {
+        check(typeof value === 'string', what, value, 'a text');
+        return value;
+    }
+
+    function word(value, what, words) {
+        check(words.includes(value), what, value, words.join(', '));
+        return value;
+    }
+
+    function list(value, what, length) {
+        const isList = Array.isArray(value) ||
+            ArrayBuffer.isView(value) && !(value instanceof DataView);
+        check(isList, what, value, 'a list');
+        check(length === undefined || value.length === length, what, value.length,
+            `${length} items`);
+        return Array.from(value);
+    }
+
+    function object(value, what) {
+        check(typeof value === 'object' && value !== null && !Array.isArray(value), what, value,
+            'an object');
+        return Object.entries(value);
+    }
 
     // The C library asks a system for a clock, and for an environment, which is empty here. What
     // else it names is never called.
@@ -40,28 +89,47 @@ const Solver = (() => {
     class Table {
         constructor(calls, numUnits, maxStages, names) {
             this.calls = calls;
-            this.place = calls.popliner_module_new(numUnits, maxStages);
-            if (this.place === 0)
+            this.numUnits = whole(numUnits, 'units', 1, MOST);
+            this.maxStages = whole(maxStages, 'stages', 1, MOST);
+            const labels = list(names, 'names', this.numUnits).map((it) => text(it, 'names'));
+            this.memory = calls.popliner_module_new(this.numUnits, this.maxStages);
+            if (this.memory === 0)
                 throw new Error('the solver lacks memory for the table');
-            names.forEach((name, unit) => this.withText(name, (text) =>
-                this.check(calls.popliner_module_name_unit(this.place, unit, text))));
+            labels.forEach((name, unit) => this.withText(name, (own) =>
+                this.check(calls.popliner_module_name_unit(this.place, unit, own))));
+        }
+
+        get place() {
+            if (this.memory === 0)
+                throw new Error('the table was freed');
+            return this.memory;
         }
 
         free() {
-            this.calls.popliner_module_free(this.place);
-            this.place = 0;
+            this.calls.popliner_module_free(this.memory);
+            this.memory = 0;
         }
 
         // Sets the numbers of every stage, 0 to 0, 0 to 1, ..., in a position, or of every cut.
         fill(kind, stagesToEnd, numbers) {
-            this.withNumbers(numbers, (place) => this.check(this.calls.popliner_module_fill(
-                this.place, KINDS.indexOf(kind), stagesToEnd, place)));
+            const n = this.numUnits;
+            word(kind, 'kind', KINDS);
+            whole(stagesToEnd, 'stages_to_end', 1, kind === 'peaks' ? this.maxStages : 1);
+            this.withNumbers(list(numbers, kind, kind === 'cuts' ? n : n * (n + 1) / 2), kind,
+                (place) => this.check(this.calls.popliner_module_fill(this.place,
+                    KINDS.indexOf(kind), stagesToEnd, place)));
         }
 
         // Divides the cycles into passes, as a page has them.
-        divide({ samples, have_cuts: haveCuts, are_thirds: areThirds }, cycles) {
-            this.withNumbers(cycles, (place) => this.check(this.calls.popliner_module_divide(
-                this.place, samples, haveCuts, areThirds, place, cycles.length)));
+        divide(passes, cycles) {
+            object(passes, 'passes');
+            const samples = whole(passes.samples, 'samples', 1, MOST_SAMPLES);
+            for (const name of ['have_cuts', 'are_thirds'])
+                check(typeof passes[name] === 'boolean', name, passes[name], 'true or false');
+            const numbers = list(cycles, 'cycles', (this.numUnits + 1) * (2 * samples + 1));
+            this.withNumbers(numbers, 'cycles', (place) =>
+                this.check(this.calls.popliner_module_divide(this.place, samples,
+                    passes.have_cuts, passes.are_thirds, place, numbers.length)));
         }
 
         // Peaks are by the number of all stages, not of those to the end.
@@ -74,11 +142,12 @@ const Solver = (() => {
         // of lists of them; `objectives`, a list of names; and `texts` (module.c).
         answer(what, request) {
             const { calls } = this;
+            word(what, 'answer', ['plan', 'front', 'sweep']);
             calls.popliner_module_reset(this.place);
-            for (const name of Object.keys(request))
-                this.set(name, request[name]);
-            return this.withText(what, (text) => {
-                const answer = calls.popliner_module_answer(this.place, text);
+            for (const [name, value] of object(request, 'request'))
+                this.set(name, value);
+            return this.withText(what, (own) => {
+                const answer = calls.popliner_module_answer(this.place, own);
                 if (answer === 0)
                     this.check(1);
                 return this.textAt(answer);
@@ -88,6 +157,7 @@ const Solver = (() => {
         // The cuts of a plan of the last answer, the first unit after each; null for no stages.
         cuts(plan) {
             const begins = [];
+            whole(plan, 'plan', 0, MOST);
             for (let unit; (unit = this.calls.popliner_module_first_unit(this.place, plan,
                 begins.length)) >= 0;)
                 begins.push(unit);
@@ -96,21 +166,27 @@ const Solver = (() => {
 
         set(name, value) {
             const { calls } = this;
-            const setText = (key, text) => this.withText(key, (k) => this.withText(text, (t) =>
-                this.check(calls.popliner_module_set_text(this.place, k, t))));
+            const setText = (key, own) => this.withText(key, (k) => this.withText(text(own, key),
+                (t) => this.check(calls.popliner_module_set_text(this.place, k, t))));
+            const setNumbers = (numbers) => this.withText(name, (key) =>
+                this.withNumbers(numbers, name, (place) => this.check(
+                    calls.popliner_module_set(this.place, key, place, numbers.length))));
+            const width = LISTS.get(name);
             if (name === 'objectives')
-                value.forEach((objective) => setText('objective', objective));
+                list(value, name).forEach((objective) => setText('objective', objective));
             else if (name === 'texts')
-                Object.keys(value).forEach((key) => setText(key, value[key]));
-            else if (REALS.includes(name))
+                object(value, name).forEach(([key, own]) => setText(key, own));
+            else if (REALS.includes(name)) {
+                check(Number.isFinite(value) && value >= 0, name, value, 'a number from 0 on');
                 this.withText(name, (key) => this.check(calls.popliner_module_set_real(this.place,
                     key, value)));
+            } else if (width === undefined)
+                setNumbers([value]);
+            else if (width === 1)
+                setNumbers(list(value, name).map((it) => name === 'counted_units'
+                    ? whole(it, name, 0, 1) : it));
             else
-                this.withText(name, (key) => {
-                    const numbers = [value].flat(2);
-                    this.withNumbers(numbers, (place) => this.check(calls.popliner_module_set(
-                        this.place, key, place, numbers.length)));
-                });
+                setNumbers(list(value, name).flatMap((item) => list(item, name, width)));
         }
 
         check(status) {
@@ -136,8 +212,8 @@ const Solver = (() => {
             }
         }
 
-        withText(text, use) {
-            const bytes = new TextEncoder().encode(`${text.replace(/\0/g, '\ufffd')}\0`);
+        withText(value, use) {
+            const bytes = new TextEncoder().encode(`${value.replace(/\0/g, '\ufffd')}\0`);
             return this.withRoom(bytes.length, (place) => {
                 new Uint8Array(this.calls.memory.buffer).set(bytes, place);
                 return use(place);
@@ -145,7 +221,8 @@ const Solver = (() => {
         }
 
         // Numbers of 64 bits, in two halves: large ones are BigInt.
-        withNumbers(numbers, use) {
+        withNumbers(values, what, use) {
+            const numbers = values.map((value) => whole(value, what));
             return this.withRoom(8 * numbers.length, (place) => {
                 const halves = new Uint32Array(this.calls.memory.buffer, place, 2 * numbers.length);
                 for (let i = 0; i < numbers.length; i++) {

@@ -320,7 +320,7 @@ class Calling:
         while self.taken:
             self.taken.pop().leave()
         try:
-            self.interrupts.is_over = True  # before what came is raised, so that nothing comes after
+            self.interrupts.is_over = True  # first, so that nothing is kept after the end
             self.call.end()
         finally:
             self.interrupts.__exit__()
