@@ -128,54 +128,6 @@ static void keeps_to_spreads(void **state) {
     assert_in_range(num_feasible, num_taken / 5, num_taken * 4 / 5);
 }
 
-/* The first stages given: the same as among all splits that begin so. */
-static void keeps_to_fixed_stages(void **state) {
-    (void)state;
-    static shared_instance in;
-    size_t num_taken = 0;
-    size_t num_checked = 0;
-    for (uint64_t seed = 0; seed < NUM_INSTANCES; seed += 9) {
-        if (!test_takes_case(seed / 9, 7))
-            continue;
-        ++num_taken;
-        draw_shared_instance(&in, seed);
-        every_split e = try_every_split(&in, in.options.mem_per_tile);
-        pl_shared shared = {0};
-        pl_split split = {0};
-        pl_cut_range ranges[MOST_STAGES + 1];
-        pl_search_result result = {0};
-        bool gave_up = false;
-        for (size_t cut = 0; cut <= in.options.num_mapped_stages; ++cut)
-            ranges[cut] = (pl_cut_range){0, in.num_units};
-        ranges[1] = (pl_cut_range){e.earliest[1], e.earliest[1]};
-        pl_shared_search search = ask(&in, PL_GOAL_EARLIEST_CUTS, &shared);
-        search.ranges = ranges;
-        if (e.num_splits > 0) {
-            ++num_checked;
-            assert_int_equal(
-                pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
-                POPLINER_OK);
-            assert_int_equal(split.num_stages, in.options.num_mapped_stages);
-            assert_memory_equal(split.first_units, e.earliest,
-                                split.num_stages * sizeof *e.earliest);
-            pl_split_clear(&split);
-            /* nothing comes before the earliest cut */
-            search.goal = PL_GOAL_ANY;
-            --ranges[1].lowest;
-            if (--ranges[1].highest > 0) {
-                assert_int_equal(
-                    pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
-                    POPLINER_OK);
-                assert_int_equal(split.num_stages, 0);
-            }
-        }
-        pl_split_clear(&split);
-        pl_shared_free(&shared);
-        discard_shared_instance(&in);
-    }
-    assert_true(num_checked > num_taken / 5);
-}
-
 /* Longer chains on the IPUs 0,1,2,0,1,2 are solved, and a better split than the best is not found.
  * Stopping leaves nothing. */
 static void long_chains(void **state) {
@@ -226,7 +178,6 @@ int main(void) {
         cmocka_unit_test(finds_what_every_split_says),
         cmocka_unit_test(tries_larger_stages_where_cuts_take_time),
         cmocka_unit_test(keeps_to_spreads),
-        cmocka_unit_test(keeps_to_fixed_stages),
         cmocka_unit_test(long_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,59 +154,8 @@ static void keeps_what_it_begins_with(void **state) {
     assert_true(num_kept > 0);
 }
 
-/* Whether the first answer of the instance is the best. */
-static bool is_best(const shared_instance *in, popliner_objective objective, size_t num_steps) {
-    every_split e = try_every_split(in, UINT64_MAX);
-    pl_shared shared = {0};
-    pl_split split = {0};
-    pl_objective_values values;
-    const pl_shared_search search = ask(in, &shared);
-    const pl_first_answer_wish wish = {
-        .objective = objective, .seconds = 10.0, .num_steps = num_steps};
-    assert_int_equal(pl_first_answer(&search, &in->filter, &wish, &split, NULL), POPLINER_OK);
-    assert_int_equal(pl_split_evaluate(&in->problem, &split, &values, NULL, NULL), POPLINER_OK);
-    pl_split_clear(&split);
-    pl_shared_free(&shared);
-    return objective == POPLINER_OBJECTIVE_CYCLES ? values.cycles == e.fewest_cycles
-                                                  : values.peak_bytes == e.smallest_bytes;
-}
-
-/* Three stages on each of two IPUs, against every split. */
-static void random_moves_find_the_best(void **state) {
-    (void)state;
-    static shared_instance in;
-    enum { FEWEST_UNITS = 12, NUM_STEPS = 20000 };
-    static const size_t device_map[] = {0, 1, 0, 1, 0, 1};
-    size_t num_taken = 0;
-    size_t num_best[2] = {0};
-    for (uint64_t seed = 0; seed < NUM_CHAINS; ++seed) {
-        const popliner_objective objective =
-            seed % 3 == 0 ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
-        if (!test_takes_case(seed, 10))
-            continue;
-        draw_long_shared_chain(&in, FEWEST_UNITS + seed % 4);
-        in.random = seed;
-        in.knows_parts = true;
-        popliner_costs_free(in.costs);
-        make_shared_costs(&in);
-        in.costs->shared_peak_is_quick = true;
-        memcpy(in.device_map, device_map, sizeof device_map);
-        assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
-                         POPLINER_OK);
-        in.filter = pl_filter_of_limits(&in.problem);
-        assert_true(pl_anneal_can(&in.problem, objective == POPLINER_OBJECTIVE_CYCLES));
-        num_best[0] += is_best(&in, objective, 0);
-        num_best[1] += is_best(&in, objective, NUM_STEPS);
-        ++num_taken;
-        discard_shared_instance(&in);
-    }
-    print_message("of %zu: %zu, and %zu without\n", num_taken, num_best[1], num_best[0]);
-    assert_true(num_best[1] > num_taken * 8 / 10 && num_best[0] < num_best[1]);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_moves_find_the_best),
         cmocka_unit_test(answers_are_within_the_filter),
         cmocka_unit_test(is_never_worse_than_even_cuts),
         cmocka_unit_test(keeps_what_it_begins_with),

@@ -119,27 +119,18 @@ static void hear(void *user, popliner_level level, const char *text) {
 }
 
 /* The bytes of the units, and of what the even and the odd ones need once. */
-static uint64_t peak_of(const popliner_interval *stages, size_t num_stages) {
+static uint64_t peak_of(const popliner_interval *stage) {
     static const uint64_t own_bytes[NUM_UNITS] = {7, 3, 9, 4, 8, 5, 2, 9, 6, 3, 7, 5};
     uint64_t bytes = 0;
     bool has[2] = {false, false};
-    for (size_t i = 0; i < num_stages; ++i)
-        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; ++unit) {
-            bytes += own_bytes[unit] + (has[unit % 2] ? 0 : 10 + unit);
-            has[unit % 2] = true;
-        }
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
+        bytes += own_bytes[unit] + (has[unit % 2] ? 0 : 10 + unit);
+        has[unit % 2] = true;
+    }
     return bytes;
 }
 
-static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
-                                   uint64_t *peak_bytes, popliner_error *error) {
-    (void)error;
-    note_thread(user);
-    *peak_bytes = peak_of(stages, num_stages);
-    return POPLINER_OK;
-}
-
-static popliner_costs *new_costs(calls *c) {
+static popliner_costs *new_costs(void) {
     popliner_costs *costs = NULL;
     assert_int_equal(popliner_costs_create(NUM_UNITS, 1, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < NUM_UNITS; ++first) {
@@ -147,26 +138,22 @@ static popliner_costs *new_costs(calls *c) {
             popliner_costs_set_cut(costs, first, 1 + first * 7 % 5, NULL);
         for (size_t last = first; last < NUM_UNITS; ++last) {
             popliner_interval it = {first, last, 1};
-            popliner_costs_set_peak(costs, first, last, 1, peak_of(&it, 1), NULL);
+            popliner_costs_set_peak(costs, first, last, 1, peak_of(&it), NULL);
         }
     }
-    popliner_costs_set_shared_peak(costs, shared_peak, c, true);
     return costs;
 }
 
-/* Solves, on shared IPUs or not, until the given question; returns how many there were. */
-static size_t solve(bool is_shared, size_t stops_at, popliner_status expected) {
-    static const size_t map[] = {0, 1, 0, 1};
+/* Solves until the given question; returns how many there were. */
+static size_t solve(size_t stops_at, popliner_status expected) {
     calls c = {.caller = pthread_self(), .stops_at = stops_at};
     const popliner_listener listener = {.user = &c, .message = hear};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_plan plan = {0};
     popliner_error error = {0};
-    popliner_costs *costs = new_costs(&c);
+    popliner_costs *costs = new_costs();
     options.method = POPLINER_METHOD_ILP; /* which has nobody but GLPK to ask */
     options.num_ipus = 4;
-    options.device_map = is_shared ? map : NULL;
-    options.num_mapped_stages = is_shared ? 4 : 0;
     options.should_stop = should_stop;
     options.should_stop_user = &c;
     options.listener = &listener;
@@ -187,31 +174,27 @@ static size_t solve(bool is_shared, size_t stops_at, popliner_status expected) {
 static void survives_every_stop(void **state) {
     (void)state;
     static host h;
-    for (int is_shared = 0; is_shared < 2; ++is_shared) {
-        size_t num_questions = 0;
-        for (size_t n = 0; n <= 200 && n <= num_questions; ++n) {
-            if (!test_takes_case(n, 7))
-                continue;
-            set_up(&h);
-            size_t num_asked = solve(is_shared == 1, n, POPLINER_OK);
-            num_questions = n == 0 ? num_asked : num_questions;
-            check_and_end(&h);
-        }
-        print_message("%zu questions\n", num_questions);
-        assert_true(num_questions > (is_shared ? 200 : 20));
+    size_t num_questions = 0;
+    for (size_t n = 0; n <= 200 && n <= num_questions; ++n) {
+        if (!test_takes_case(n, 7))
+            continue;
+        set_up(&h);
+        size_t num_asked = solve(n, POPLINER_OK);
+        num_questions = n == 0 ? num_asked : num_questions;
+        check_and_end(&h);
     }
+    print_message("%zu questions\n", num_questions);
+    assert_true(num_questions > 20);
 }
 
 static void survives_a_lack_of_threads(void **state) {
     (void)state;
     static host h;
-    for (int is_shared = 0; is_shared < 2; ++is_shared) {
-        set_up(&h);
-        refuses_threads = true;
-        solve(is_shared == 1, 0, POPLINER_ERROR_MEMORY);
-        refuses_threads = false;
-        check_and_end(&h);
-    }
+    set_up(&h);
+    refuses_threads = true;
+    solve(0, POPLINER_ERROR_MEMORY);
+    refuses_threads = false;
+    check_and_end(&h);
 }
 
 /* ---- failures of GLPK ---- */
@@ -256,7 +239,7 @@ static void survives_failures(void **state) {
 /* A thread that never used GLPK has no environment of it afterwards. */
 static void leaves_nothing_behind(void **state) {
     (void)state;
-    solve(true, 0, POPLINER_OK);
+    solve(0, POPLINER_OK);
     assert_int_equal(glp_free_env(), 1);
 }
 

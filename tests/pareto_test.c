@@ -100,7 +100,7 @@ static size_t check_points(const char *name, uint64_t seed, const instance *in) 
     static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_ILP,
                                               POPLINER_METHOD_DYNAMIC_PROGRAMMING};
     bool has_glpk = test_has_glpk();
-    for (size_t i = 0; i < (has_shared_ipus(&options) ? 2 : 3); ++i) {
+    for (size_t i = 0; i < (has_shared_ipus(&options) ? 1 : 3); ++i) {
         char difference[DIFFERENCE_BYTES];
         options.method = methods[i];
         if (options.method == POPLINER_METHOD_ILP && !has_glpk)

@@ -104,15 +104,10 @@ static const kind kinds[] = {
     {"placements", {PLACEMENTS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 60},
     {"schedules", {PIPELINE | FRACTIONS, MEMORY_LIMIT | IPU_LIMITS | CUT_RULES, 1, 1}, 100},
     {"maps", {DEVICE_MAP | FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | PIPELINE, 1, 1}, 60},
-    {"shared", {SHARED_IPUS | FRACTIONS, MEMORY_LIMIT | IPU_LIMITS, 1, 1}, 100},
-    {"shared_with_constraints",
-     {SHARED_IPUS | FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | PIPELINE, 1, 1},
-     100},
     {"whole_numbers", {0, CONSTRAINTS | MEMORY_LIMIT | PIPELINE | DEVICE_MAP, 1, 1}, 60},
     {"speeds", {SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 150},
     {"links", {LINKS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP | PIPELINE, 1, 1}, 150},
     {"links_and_speeds", {LINKS | SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 60},
-    {"links_and_shared", {LINKS | SHARED_IPUS | FRACTIONS, MEMORY_LIMIT | SPEEDS, 1, 1}, 100},
     {"everything",
      {FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 1, 1},
      100},
@@ -165,7 +160,7 @@ static uint64_t value_of(const popliner_costs *costs, const popliner_solver_opti
         return sum;
     if (objective == POPLINER_OBJECTIVE_IPUS && o->device_map == NULL)
         return r->num_stages;
-    return objective == POPLINER_OBJECTIVE_CYCLES && !has_shared_ipus(o) ? slowest : UINT64_MAX;
+    return objective == POPLINER_OBJECTIVE_CYCLES ? slowest : UINT64_MAX;
 }
 
 /* Lets one solver read what was written as path.lp and path.mps. */
@@ -261,16 +256,10 @@ static bool check_instance(const kind *k, uint64_t seed, const char *path) {
     instance in;
     char difference[200];
     draw_instance(&k->wish, seed, &in);
-    if (has_shared_ipus(&in.options) && !test_has_glpk()) {
-        free_instance(&in); /* what stages must not have together is not learnt */
-        return false;
-    }
     brute_answer expected = brute_force(in.costs, &in.options);
     popliner_objective objective = expected.objectives[0];
     bool is_feasible = expected.status == POPLINER_PLAN_OPTIMAL;
-    if (objective == POPLINER_OBJECTIVE_BALANCE && has_shared_ipus(&in.options)) {
-        write_both(in.costs, &in.options, path, POPLINER_ERROR_USAGE);
-    } else if (is_feasible || !is_empty(in.costs, &in.options, path)) {
+    if (is_feasible || !is_empty(in.costs, &in.options, path)) {
         write_both(in.costs, &in.options, path, POPLINER_OK);
         compare(in.costs, &in.options, objective, path, is_feasible ? &expected.bounds[0] : NULL,
                 difference);
@@ -392,19 +381,16 @@ static bool says(const char *path, const char *what) {
 }
 
 /* However little is known when a solve is stopped, a program is written, says so, and has the
- * optimum: where stages share IPUs, or one that is too small if it says that. */
+ * optimum. */
 static void stopped_solves_are_written(void **state) {
-    static const kind stopped[] = {
-        {"straight", {MEMORY_LIMIT | FRACTIONS, CUT_RULES | PIPELINE, 1, 1}, 40},
-        {"shared", {SHARED_IPUS | FRACTIONS, MEMORY_LIMIT, 1, 1}, 40},
-    };
+    static const instance_wish stopped = {MEMORY_LIMIT | FRACTIONS, CUT_RULES | PIPELINE, 1, 1};
     skip_without_solvers();
     char *path = program_path(state);
     size_t num_stopped = 0;
     for (uint64_t seed = 0; seed < 80; ++seed) {
         instance in;
         char difference[200] = "";
-        draw_instance(&stopped[seed % 2].wish, seed, &in);
+        draw_instance(&stopped, seed, &in);
         brute_answer expected = brute_force(in.costs, &in.options);
         size_t left = seed % 9;
         in.options.should_stop = test_stop_after;
@@ -415,13 +401,9 @@ static void stopped_solves_are_written(void **state) {
             write_one(in.costs, &in.options, POPLINER_PROGRAM_LP, path, POPLINER_OK);
             left = seed % 9;
             write_one(in.costs, &in.options, POPLINER_PROGRAM_MPS, path, POPLINER_OK);
-            bool is_loose = says(path, "may be too small");
             num_stopped += says(path, "the search was stopped");
-            if (!is_loose)
-                compare(in.costs, &in.options, expected.objectives[0], path, &expected.bounds[0],
-                        difference);
-            else
-                assert_true(has_shared_ipus(&in.options));
+            compare(in.costs, &in.options, expected.objectives[0], path, &expected.bounds[0],
+                    difference);
         }
         if (difference[0] != '\0') {
             print_instance(&in);

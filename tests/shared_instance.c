@@ -73,14 +73,8 @@ void make_shared_costs(shared_instance *in) {
         }
     }
     popliner_costs_set_shared_peak(in->costs, shared_peak, in, true);
-    if (in->knows_parts) {
-        uint64_t uses[MOST_UNITS];
-        for (size_t unit = 0; unit < in->num_units; ++unit)
-            uses[unit] = in->types[unit];
-        const pl_shared_items items = {uses, in->code_bytes, NUM_TYPES};
+    if (in->knows_parts)
         in->costs->peak_parts = peak_parts;
-        assert_true(pl_costs_set_shared_items(in->costs, &items));
-    }
 }
 
 void draw_shared_instance(shared_instance *in, uint64_t seed) {

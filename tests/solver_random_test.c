@@ -66,7 +66,7 @@ static void check_method(const kind *k, uint64_t seed, const instance *in, popli
     popliner_error error = {.message = ""};
     popliner_status status = pl_solve(in->costs, &options, &plan, &error);
     popliner_status right = POPLINER_OK;
-    if (method == POPLINER_METHOD_DYNAMIC_PROGRAMMING && has_shared_ipus(&options))
+    if (method != POPLINER_METHOD_AUTO && has_shared_ipus(&options))
         right = POPLINER_ERROR_USAGE;
     char difference[200] = "";
     if (status != right)

@@ -118,7 +118,6 @@ static void shared_ipus_have_speeds(void **state) {
     (void)state;
     static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
     static const size_t shared[] = {0, 1, 0};
-    static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_ILP};
     const popliner_ipu_value speed = {0, 2000000};
     popliner_costs *costs = three_units(true);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -128,16 +127,13 @@ static void shared_ipus_have_speeds(void **state) {
     options.num_mapped_stages = 3;
     options.ipu_speeds = &speed;
     options.num_ipu_speeds = 1;
-    for (size_t i = 0; i < (test_has_glpk() ? 2 : 1); ++i) {
-        popliner_plan *plan = NULL;
-        options.method = methods[i];
-        assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
-        assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
-        assert_int_equal(plan->cycles, 5);
-        assert_int_equal(plan->stages[0].cycles, 2);
-        assert_int_equal(plan->stages[2].cycles, 3);
-        popliner_plan_free(plan);
-    }
+    popliner_plan *plan = NULL;
+    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->cycles, 5);
+    assert_int_equal(plan->stages[0].cycles, 2);
+    assert_int_equal(plan->stages[2].cycles, 3);
+    popliner_plan_free(plan);
     popliner_costs_free(costs);
 }
 

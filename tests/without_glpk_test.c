@@ -20,7 +20,7 @@ static void glpk_is_not_there(void **state) {
     assert_false(popliner_solver_has_glpk());
 }
 
-/* All kinds of requests, with and without shared IPUs; those are listed, as they are small. */
+/* All kinds of requests, with and without shared IPUs. */
 static void random_instances_are_proven(void **state) {
     (void)state;
     static const instance_wish wishes[] = {
@@ -112,15 +112,13 @@ static popliner_status sum_of_lengths(void *user, const popliner_interval *stage
     return POPLINER_OK;
 }
 
-/* Too long for a sweep, too many splits for a list, and needs of which nothing is promised. */
+/* Too long for a sweep, and needs of which nothing is promised. */
 static void what_is_left_open_says_so(void **state) {
     (void)state;
     enum { LENGTH = 2400 };
     static const size_t map[] = {0, 1, 0};
     popliner_costs *costs;
     popliner_plan plan = {0};
-    test_told told;
-    const popliner_listener listener = test_listen(&told);
     assert_int_equal(popliner_costs_create(LENGTH, 1, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < LENGTH; ++first)
         for (size_t last = first; last < LENGTH; ++last)
@@ -130,14 +128,11 @@ static void what_is_left_open_says_so(void **state) {
     options.device_map = map;
     options.num_mapped_stages = 3;
     options.mem_per_tile = 20000;
-    options.listener = &listener;
     assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);
     assert_true(plan.is_stopped);
     assert_int_equal(plan.num_stages, 3);
     assert_int_equal(plan.values[0].proof, POPLINER_PROOF_NONE);
-    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "GLPK"));
-    test_assert_sentence(told.last[POPLINER_LEVEL_WARNING]);
     pl_plan_clear(&plan);
     popliner_costs_free(costs);
 }
@@ -156,24 +151,6 @@ static void integer_programs_are_refused(void **state) {
     popliner_costs_free(costs);
 }
 
-/* A written program is no more than it can be. */
-static void written_programs_say_what_is_not_known(void **state) {
-    static shared_instance in;
-    char *path = test_path(*state, "program.lp");
-    size_t size;
-    draw_chain(&in, 1);
-    in.options.objectives = NULL;
-    assert_int_equal(
-        popliner_solver_write(in.costs, &in.options, NULL, POPLINER_PROGRAM_LP, path, NULL),
-        POPLINER_OK);
-    uint8_t *text = test_read_bytes(path, &size);
-    text[size - 1] = '\0';
-    assert_non_null(strstr((const char *)text, "it is not known of all stages"));
-    free(text);
-    free(path);
-    discard_shared_instance(&in);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(glpk_is_not_there),
@@ -181,7 +158,6 @@ int main(void) {
         cmocka_unit_test(chains_with_one_shared_ipu_are_proven),
         cmocka_unit_test(what_is_left_open_says_so),
         cmocka_unit_test(integer_programs_are_refused),
-        IN_DIRECTORY(written_programs_say_what_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,6 @@ typedef enum popliner_proof {
     POPLINER_PROOF_DYNAMIC_PROGRAM,
     POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
     POPLINER_PROOF_SEARCH,          /* over the cuts, or the split has reached a lower bound */
-    POPLINER_PROOF_ENUMERATION,     /* of all splits */
     /* GLPK's integer programs chose the split; the dynamic program has the same values and cuts */
     POPLINER_PROOF_BOTH_PROGRAMS,
     POPLINER_NUM_PROOFS,
@@ -273,11 +272,10 @@ typedef enum popliner_method {
      * (see POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same one, else
      * the answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
      * program alone.
-     * If stages share IPUs: an enumeration of up to a million splits, or four million for BALANCE;
-     * else GLPK, or an exact search over all stages if several IPUs are shared or too many
-     * constraints were added for its programs to stay small. */
+     * If stages share IPUs: a search over the cuts. With two stages on each IPU, or equal layers, it
+     * proves nearly all answers; with three or more stages that differ it often ends with a gap. */
     POPLINER_METHOD_AUTO,
-    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not if stages share IPUs */
+    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not if stages share IPUs, like ILP */
     /* The exact algorithm of PopLiner 1.0.0: for at least 3, then 2, then 1 units per stage, and
      * for a target of 50, 60, ... 100 % of mem_per_tile, fills stages one after another with as
      * many units as keep the peak within the target. The first attempt that places all units in at
@@ -293,9 +291,7 @@ typedef enum popliner_method {
 } popliner_method;
 
 /* True if the library has GLPK, false if it was built with POPLINER_GLPK=OFF. Without GLPK,
- * POPLINER_METHOD_ILP is an error of USAGE, and POPLINER_METHOD_AUTO proves all answers except some
- * with stages that share IPUs, more than a million splits, and too many positions for cuts between
- * their IPUs: such a search ends as if it was stopped, with a warning. */
+ * POPLINER_METHOD_ILP is an error of USAGE; POPLINER_METHOD_AUTO has the same answers. */
 bool popliner_solver_has_glpk(void);
 
 /* A rule for the position before a unit. */

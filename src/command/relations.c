@@ -143,7 +143,8 @@ const option_relation option_relations[] = {
      " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
      "output=page",
      "which chooses without it"},
-    {"device-map=shared", NOT, "solver=dp", "whose stages share IPUs"},
+    {"device-map=shared", NOT, "solver=dp solver=ilp output=lp output=mps",
+     "whose stages share IPUs"},
     {RANGES, NEEDS_OWN, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says that itself"},

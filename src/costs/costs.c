@@ -59,12 +59,6 @@ bool pl_differences_create(pl_differences *made, size_t num_units) {
     return false;
 }
 
-static void forget_items(popliner_costs *costs) {
-    free(costs->item_numbers);
-    costs->item_numbers = NULL;
-    costs->shared_items = (pl_shared_items){0};
-}
-
 void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;
@@ -88,7 +82,6 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->owned_user);
     free(costs->kinds);
     pl_ways_part(costs);
-    forget_items(costs);
     free(costs);
 }
 
@@ -463,7 +456,6 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_user = user;
     costs->peak_parts = NULL;
     costs->shared_peak_is_quick = false;
-    forget_items(costs);
 }
 
 /* Restores the place that a stage of a part has in the whole table, for its callbacks. */
@@ -482,19 +474,6 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
         popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     bool is_added = costs->shared_peak == NULL;
     return (pl_peak_parts){is_added ? peak_bytes : 0, is_added ? 0 : peak_bytes};
-}
-
-bool pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items) {
-    forget_items(costs);
-    size_t n = costs->num_units;
-    uint64_t *own = pl_new_array(n + items->num_items, sizeof *own);
-    if (own == NULL)
-        return false;
-    memcpy(own, items->uses, n * sizeof *own);
-    memcpy(own + n, items->bytes, items->num_items * sizeof *own);
-    costs->item_numbers = own;
-    costs->shared_items = (pl_shared_items){own, own + n, items->num_items};
-    return true;
 }
 
 /* Calls the table's function. */

@@ -43,14 +43,6 @@ typedef enum pl_unit_kind {
     PL_NUM_UNIT_KINDS
 } pl_unit_kind;
 
-/* Memory that several units may use and that an IPU with any of them needs once. */
-enum { PL_MOST_SHARED_ITEMS = 64 };
-typedef struct pl_shared_items {
-    const uint64_t *uses;  /* [units]: a bit for each item that the unit uses */
-    const uint64_t *bytes; /* [num_items] */
-    size_t num_items;
-} pl_shared_items;
-
 /* The cycles of units, and of their forward passes, by sample: a stage takes as long as in its
  * slowest sample. Free with free(). */
 typedef struct pl_unit_passes {
@@ -122,8 +114,6 @@ struct popliner_costs {
     bool shared_peak_is_quick; /* it takes microseconds, so that a million calls are affordable */
     pl_peak_parts_function peak_parts; /* NULL: unknown */
     void *owned_user;                  /* shared_peak_user, if the table frees it with free() */
-    pl_shared_items shared_items;      /* see pl_costs_set_shared_items */
-    uint64_t *item_numbers;            /* the arrays of shared_items, owned */
 };
 
 /* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
@@ -312,11 +302,6 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
 /* Returns the parts of a stage. Without a function for them, the whole peak is its other bytes, or,
  * where peaks are added, its own bytes. */
 pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_interval *stage);
-
-/* Promises that stages on one IPU never need less than the sum of their own bytes (peak parts) and,
- * once, the bytes of each item that one of their units uses. Call it after setting peak_parts.
- * Copies the items. Errors: MEMORY. */
-bool pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items);
 
 /* True if a shared peak takes microseconds, not a measurement. */
 static inline bool pl_costs_shared_peak_is_quick(const popliner_costs *costs) {

@@ -184,37 +184,6 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     return parts;
 }
 
-/* Sets the memory that units share in the largest region; its largest items if there are too
- * many. */
-static void set_items(pl_costs_json *r) {
-    const pl_additive_costs *a = &r->file->additive;
-    size_t region = largest_region(a, r->num_units);
-    uint64_t bytes[PL_MOST_SHARED_ITEMS];
-    pl_shared_items items = {.bytes = bytes};
-    uint64_t *uses = pl_new_array(r->num_units, sizeof *uses);
-    bool *is_taken = pl_new_array(a->num_shared, sizeof *is_taken);
-    const bool is_well = pl_costs_json_has(r, uses != NULL && is_taken != NULL);
-    while (is_well && items.num_items < PL_MOST_SHARED_ITEMS) {
-        size_t largest = a->num_shared;
-        for (size_t k = 0; k < a->num_shared; ++k)
-            if (!is_taken[k] && a->shared[k].bytes[region] > 0 &&
-                (largest == a->num_shared ||
-                 a->shared[k].bytes[region] > a->shared[largest].bytes[region]))
-                largest = k;
-        if (largest == a->num_shared)
-            break;
-        is_taken[largest] = true;
-        for (size_t u = 0; u < a->shared[largest].num_units; ++u)
-            uses[a->shared[largest].units[u]] |= (uint64_t)1 << items.num_items;
-        bytes[items.num_items++] = a->shared[largest].bytes[region];
-    }
-    items.uses = uses;
-    if (is_well && items.num_items > 0)
-        pl_costs_json_has(r, pl_costs_set_shared_items(r->file->costs, &items));
-    free(uses);
-    free(is_taken);
-}
-
 /* Whether units add up the peaks of stages. */
 static bool peaks_add_up(const pl_costs_json *r) {
     const pl_additive_costs *a = &r->file->additive;
@@ -336,7 +305,6 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     costs->peak_parts = peak_parts;
     costs->shared_peak_is_quick = true;
-    set_items(r);
 }
 
 /* ---- Intervals ------------------------------------------------------------------------------- */

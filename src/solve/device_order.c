@@ -118,7 +118,6 @@ static void free_search(search *s) {
 /* Finds the stages that the filter allows on each kind of device, with each number of later
  * stages. */
 static popliner_status find_ends(search *s, const pl_filter *filter, popliner_error *error) {
-    const pl_begin_range all = {0, s->num_units - 1};
     const size_t places = s->problem.depends_on_end ? s->most_stages : 1;
     popliner_status status = POPLINER_OK;
     for (size_t k = 0; k < s->num_kinds; ++k)
@@ -126,7 +125,7 @@ static popliner_status find_ends(search *s, const pl_filter *filter, popliner_er
             pl_stage_rule rule =
                 pl_stage_rule_of(&s->problem, &filter->limits, s->kinds[k].first_ipu, i + 1);
             rule.is_anywhere = true;
-            status = pl_stage_ends_find(&s->ends[k * s->most_stages + i], &rule, all, NULL, error);
+            status = pl_stage_ends_find(&s->ends[k * s->most_stages + i], &rule, NULL, error);
         }
     return status;
 }
@@ -139,8 +138,7 @@ static void add_stages(search *s, size_t set, size_t k) {
     for (size_t first = 0; first < s->num_units; ++first)
         for (size_t end = e->from[first]; end < e->to[first]; ++end) {
             const uint64_t rest = s->cut_bytes[place_of(s, set, end)];
-            if (rest == UINT64_MAX || !s->problem.may_cut[end] ||
-                !(e->is_ordered || e->ok[e->row[first] + end - e->from[first]]))
+            if (rest == UINT64_MAX || !pl_stage_ends_have(e, first, end))
                 continue;
             const uint64_t cut = end < s->num_units ? popliner_costs_cut(s->problem.costs, end) : 0;
             const uint64_t sum = pl_add_cut_bytes(rest, cut);

@@ -1,18 +1,24 @@
 /* The best split if no stages share an IPU.
  *
- * Rows: element i of a row is the cost of the units i ... n - 1 as the stages that follow: cut
- * bytes, or, where these do not matter, the number of stages.
+ * A row has, for each unit, the cost of the units from there on as the stages that follow: cut bytes,
+ * or, where these do not matter, the number of stages. It is the minimum over the ends of the next
+ * stage, of the cut there and the cost in the row of the stages after it.
  *
- * Most places of a pipeline are alike: no limit or placement differs between them. Their rows are
- * for at most t stages, or, if intervals depend on the number of stages that follow, for exactly t.
- * The first places may be special: each has its own row. These rows are filled from the last
- * special place to the first, and continue in the rows of the other places.
+ * The first places of a pipeline may be special: with limits, speeds, links or placements of their
+ * own. All others are alike, and share the rows of so many stages that are left. Where intervals
+ * depend on the number of stages after them, a row is of exactly that many, else of at most so many.
+ *
+ * Stages that are as long as they may be tell how far stages reach. With k of at most M stages left,
+ * the next one begins at most at the unit F(k) that M - k stages reach from the front, and at least at
+ * the unit B(k) from which k stages reach the end. Near the optimum these units are few, and rows have
+ * no others.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/plan.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/stage_rule.h"
 
@@ -31,20 +37,18 @@ typedef struct program {
     size_t max_stages;
     size_t num_special;
     bool is_exact;   /* a row is for exactly its number of stages, not at most */
-    bool counts;     /* rows count stages; then one row serves all places that are alike */
+    bool counts;     /* rows count stages: then one serves all places that are alike */
     uint64_t *plain; /* [num_plain][width] by number of stages */
     size_t capacity;
     size_t num_plain;
-    bool is_settled;   /* further stages do not change rows */
     uint64_t *special; /* [num_special][width] by stage */
-    /* [width]: the cost of continuing at a unit: the cut, and the row after it */
-    uint64_t *after;
-    size_t *queue; /* [width] */
-    bool is_alike; /* every stage may have the same ends */
+    uint64_t *after;   /* [width] the cost of continuing at a unit: the cut, and the row after it */
+    size_t *front;     /* [max_stages + 1]: F(k) */
+    size_t *back;      /* [max_stages + 1]: B(k) */
+    uint8_t *begins;   /* [width]: units that the stages of a row may begin with */
     pl_stage_ends ends;
-    pl_stage_ends widest; /* of all places, if ends have marks */
-    /* [max_stages + 1] by stages to the end: where a stage can begin; NULL if not computed */
-    pl_begin_range *ranges;
+    size_t ends_stage; /* of which these are */
+    size_t ends_left;
     bool is_stopped;
 } program;
 
@@ -52,79 +56,61 @@ static void free_program(program *p) {
     free(p->plain);
     free(p->special);
     free(p->after);
-    free(p->queue);
+    free(p->front);
+    free(p->back);
+    free(p->begins);
     pl_stage_ends_free(&p->ends);
-    pl_stage_ends_free(&p->widest);
-    free(p->ranges);
 }
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the tables of the dynamic program");
 }
 
-/* Returns a rule that allows what any place allows with to_end stages to the end. */
-static pl_stage_rule widest_rule(const program *p, size_t to_end) {
-    const pl_problem *problem = p->problem;
-    pl_stage_rule widest = pl_stage_rule_of(problem, &p->limits, 0, to_end);
+/* ---- which units the stages of a row may begin with ---- */
+
+/* Returns a rule that allows all that the rule of any stage with so many to the end allows. */
+static pl_stage_rule laxest_rule(const program *p, size_t left) {
+    const popliner_costs *costs = p->problem->costs;
+    pl_stage_rule laxest = pl_stage_rule_of(p->problem, &p->limits, 0, left);
     for (size_t stage = 1; stage <= p->num_special && stage < p->max_stages; ++stage) {
-        pl_stage_rule other = pl_stage_rule_of(problem, &p->limits, stage, 1);
-        if (other.max_peak_bytes > widest.max_peak_bytes)
-            widest.max_peak_bytes = other.max_peak_bytes;
-        if (other.max_cycles > widest.max_cycles)
-            widest.max_cycles = other.max_cycles;
-        if (other.min_cycles < widest.min_cycles)
-            widest.min_cycles = other.min_cycles;
+        const pl_stage_rule own = pl_stage_rule_of(p->problem, &p->limits, stage, left);
+        laxest.max_peak_bytes = pl_larger(own.max_peak_bytes, laxest.max_peak_bytes);
+        laxest.max_cycles = pl_larger(own.max_cycles, laxest.max_cycles);
     }
-    widest.min_peak_bytes = 0;  /* other places may need more */
-    widest.min_busy_cycles = 0; /* other places have other links */
-    widest.max_busy_cycles = UINT64_MAX;
-    widest.is_anywhere = true;
-    return widest;
+    /* then the place in the costs is not known */
+    if (costs->follows_split || costs->kinds != NULL)
+        laxest.max_peak_bytes = UINT64_MAX;
+    return laxest;
 }
 
-/* Finds, by the widest rule, which is ordered, how far the stages can reach from the end and from
- * the front. */
-static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_error *error) {
-    size_t n = p->width - 1;
-    size_t most = p->max_stages;
-    size_t known = p->problem->costs->max_stages_to_end;
-    p->ranges = pl_new_array(most + 1, sizeof *p->ranges);
-    if (p->ranges == NULL)
+/* Finds how far stages reach: F and B. */
+static popliner_status find_reach(program *p, popliner_error *error) {
+    const size_t n = p->width - 1;
+    p->front = pl_new_array(p->max_stages + 1, sizeof *p->front);
+    p->back = pl_new_array(p->max_stages + 1, sizeof *p->back);
+    if (p->front == NULL || p->back == NULL)
         return fail_memory(error);
-    p->ranges[0] = (pl_begin_range){n, n};
-    for (size_t to_end = 1; to_end <= most; ++to_end) {
-        rule.to_end = to_end < known ? to_end : known;
-        p->ranges[to_end].first = pl_stage_rule_first_begin(&rule, p->ranges[to_end - 1].first);
+    p->back[0] = n;
+    pl_stage_rule rule = laxest_rule(p, 1);
+    for (size_t left = 1; left <= p->max_stages; ++left) {
+        if (p->problem->depends_on_end && left > 1)
+            rule = laxest_rule(p, left);
+        p->back[left] = pl_stage_rule_first(&rule, p->back[left - 1]);
     }
-    p->ranges[most].last = 0;
-    for (size_t to_end = most; to_end > 1; --to_end) {
-        size_t begin = p->ranges[to_end].last;
-        rule.to_end = to_end < known ? to_end : known;
-        p->ranges[to_end - 1].last = begin < n ? pl_stage_rule_last_end(&rule, begin) : n;
+    for (size_t left = p->max_stages; left > 0; --left) {
+        if (p->problem->depends_on_end && left < p->max_stages)
+            rule = laxest_rule(p, left);
+        p->front[left - 1] = pl_stage_rule_last(&rule, p->front[left]);
     }
     return POPLINER_OK;
 }
 
-/* Finds the ends that some place allows, once for all rows, unless each place has windows, which
- * are narrower. Ranges ignore limits that may be met by longer intervals only. */
-static popliner_status find_widest(program *p, popliner_error *error) {
-    const pl_stage_rule widest = widest_rule(p, 1);
-    const pl_stage_rule outer = pl_stage_rule_outer(&widest);
-    bool is_ordered = pl_stage_rule_is_ordered(&widest);
-    bool has_windows = pl_stage_rule_is_ordered(&outer);
-    popliner_status status = POPLINER_OK;
-    if ((p->is_exact || p->is_alike) && has_windows)
-        status = find_ranges(p, outer, error);
-    /* if half of the stages might be enough, rows soon change no more, which ranges would hide */
-    if (status == POPLINER_OK && !p->is_exact && p->ranges != NULL &&
-        p->ranges[p->max_stages / 2].first == 0) {
-        free(p->ranges);
-        p->ranges = NULL;
-    }
-    if (status != POPLINER_OK || is_ordered || p->is_alike ||
-        !p->problem->order.peaks_grow_to_front || has_windows)
-        return status;
-    return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL, error);
+/* Marks the units that stages with least ... most stages to the end may begin with. */
+static void mark_begins(program *p, size_t least, size_t most) {
+    memset(p->begins, 0, p->width * sizeof *p->begins);
+    for (size_t left = least; left <= most; ++left)
+        for (size_t unit = p->back[left]; unit <= p->front[left]; ++unit)
+            p->begins[unit] = 1;
 }
 
 static popliner_status prepare(program *p, popliner_error *error) {
@@ -139,34 +125,15 @@ static popliner_status prepare(program *p, popliner_error *error) {
     p->is_exact = problem->depends_on_end || problem->is_mapped;
     p->counts = !p->is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
                 p->limits.max_cut_bytes >= PL_MAX_CUT_BYTES;
+    p->ends_stage = SIZE_MAX;
     p->after = pl_new_array(p->width, sizeof *p->after);
-    p->queue = pl_new_array(p->width, sizeof *p->queue);
     p->special = pl_new_array(p->num_special * p->width, sizeof *p->special);
-    if (p->after == NULL || p->queue == NULL || p->special == NULL)
-        return fail_memory(error);
-    p->is_alike = !problem->depends_on_ipu && !problem->depends_on_end && !problem->is_shared;
-    if (p->max_stages == 0 || (p->num_special == 0 && p->counts))
-        return POPLINER_OK;
-    return find_widest(p, error);
+    p->begins = pl_new_array(p->width, sizeof *p->begins);
+    return p->after == NULL || p->special == NULL || p->begins == NULL ? fail_memory(error)
+                                                                       : find_reach(p, error);
 }
 
-/* Returns the units that the stage with to_end stages to the end can begin with. */
-static pl_begin_range range_of(const program *p, size_t to_end) {
-    return p->ranges != NULL ? p->ranges[to_end] : (pl_begin_range){0, p->width - 1};
-}
-
-/* Finds the intervals that stage `stage` may be with to_end stages to the end. */
-static popliner_status find_ends(program *p, size_t stage, size_t to_end, popliner_error *error) {
-    if (p->is_alike && p->ends.from != NULL)
-        return POPLINER_OK;
-    const pl_problem *problem = p->problem;
-    pl_stage_rule rule = pl_stage_rule_of(problem, &p->limits, stage, to_end);
-    return pl_stage_ends_find(&p->ends, &rule,
-                              p->is_alike ? (pl_begin_range){0, p->width - 1} : range_of(p, to_end),
-                              p->widest.from != NULL ? &p->widest : NULL, error);
-}
-
-/* ---- one row ---- */
+/* ---- rows ---- */
 
 /* Returns the cost of continuing at a unit, with the cost of the rest. */
 static uint64_t step(const program *p, size_t unit, uint64_t rest) {
@@ -179,155 +146,97 @@ static uint64_t step(const program *p, size_t unit, uint64_t rest) {
                : pl_add_cut_bytes(popliner_costs_cut(p->problem->costs, unit), rest);
 }
 
-/* Ends in the window of the current unit, the largest first, without those that a smaller end makes
- * useless: the first is the cheapest. */
-typedef struct end_queue {
-    size_t begin;
-    size_t end;
-    size_t entered; /* the smallest end that was added */
-} end_queue;
-
-/* Returns the cost of the cheapest end in the window of a unit; call it from the last unit to the
- * first. */
-static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t first_end) {
-    const uint8_t *may_cut = p->problem->may_cut;
-    while (q->entered > p->ends.from[unit] && q->entered > first_end) {
-        size_t end = --q->entered;
-        if (may_cut[end] == 0 || p->after[end] == NO_SPLIT)
-            continue;
-        while (q->end > q->begin && p->after[p->queue[q->end - 1]] >= p->after[end])
-            --q->end;
-        p->queue[q->end++] = end;
-    }
-    while (q->begin < q->end && p->queue[q->begin] >= p->ends.to[unit])
-        ++q->begin;
-    return q->begin < q->end && may_cut[unit] != 0 ? p->after[p->queue[q->begin]] : NO_SPLIT;
+/* Finds the intervals that stage `stage` may be with `left` stages to the end. */
+static popliner_status find_ends(program *p, size_t stage, size_t left, popliner_error *error) {
+    if (!p->problem->depends_on_end)
+        left = 1;
+    p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
+    if (p->is_stopped || (stage == p->ends_stage && left == p->ends_left))
+        return POPLINER_OK;
+    p->ends_stage = stage;
+    p->ends_left = left;
+    const pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, left);
+    const bool is_special = stage < p->num_special;
+    /* where the end does not matter, the marks serve all lengths of the pipeline */
+    const size_t most =
+        p->problem->depends_on_end ? left : p->max_stages - (is_special ? stage : 0);
+    mark_begins(p, p->problem->depends_on_end || is_special ? most : 1, most);
+    return pl_stage_ends_find(&p->ends, &rule, p->begins, error);
 }
 
-/* Returns the cost of the cheapest end that is marked, and in the range of the next stage or the
- * end of the chain. */
-static uint64_t cheapest_marked(const program *p, size_t unit, pl_begin_range next) {
+/* Returns the cost of the cheapest end of a stage that begins with the unit. */
+static uint64_t cheapest_end(const program *p, size_t unit) {
     const size_t from = p->ends.from[unit];
     const uint8_t *ok = p->ends.ok + p->ends.row[unit];
-    const size_t begin = from > next.first ? from : next.first;
-    const size_t end = p->ends.to[unit] <= next.last ? p->ends.to[unit] : next.last + 1;
+    const uint64_t *after = p->after + from;
     uint64_t best = NO_SPLIT;
-    for (size_t i = begin; i < end; ++i) {
-        uint64_t candidate = p->after[i] | -(uint64_t)(ok[i - from] == 0);
+    for (size_t d = 0; from + d < p->ends.to[unit]; ++d) {
+        const uint64_t candidate = after[d] | -(uint64_t)(ok[d] == 0);
         best = candidate < best ? candidate : best;
     }
-    const size_t n = p->width - 1;
-    const bool ends_chain = !p->is_exact && p->ends.to[unit] > n && from <= n && ok[n - from] != 0;
-    return ends_chain && p->after[n] < best ? p->after[n] : best;
+    return best;
 }
 
-/* Fills a row from its stage's ends and from the row of the stages after it, which may be itself.
- * False if the row has no split. */
-static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
-    size_t n = p->width - 1;
-    pl_begin_range range = range_of(p, to_end);
-    const pl_begin_range reached = range_of(p, to_end - 1);
-    const pl_begin_range after = {reached.first, p->is_exact ? reached.last : n};
-    end_queue queue = {0, 0, after.last + 1};
-    for (size_t i = after.first; row != next && i <= after.last; ++i)
-        p->after[i] = step(p, i, next[i]);
-    for (size_t i = 0; p->ranges != NULL && i < n; ++i)
-        row[i] = NO_SPLIT;
+/* Fills a row by the ends of its stage and the row of the stages after it, which may be itself. */
+static void fill_row(program *p, const uint64_t *next, uint64_t *row) {
+    const size_t n = p->width - 1;
     row[n] = p->is_exact ? NO_SPLIT : 0;
-    bool is_possible = !p->is_exact; /* the stage before may be the last one */
-    if (row == next)
-        p->after[n] = step(p, n, next[n]);
-    for (size_t i = range.last < n ? range.last + 1 : n; i-- > range.first;) {
-        row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, after.first)
-                                    : cheapest_marked(p, i, reached);
+    for (size_t i = row == next ? n : 0; i <= n; ++i)
+        p->after[i] = step(p, i, next[i]);
+    for (size_t i = n; i-- > 0;) {
+        row[i] = cheapest_end(p, i);
         if (row == next)
             p->after[i] = step(p, i, row[i]);
-        is_possible = is_possible || row[i] != NO_SPLIT;
     }
-    return is_possible;
-}
-
-/* ---- all rows ---- */
-
-static uint64_t *plain_row(const program *p, size_t num_stages) {
-    size_t row = num_stages < p->num_plain ? num_stages : p->num_plain - 1;
-    return p->plain + row * p->width;
 }
 
 /* Returns the row of the stages from `stage` on, of num_stages. */
 static const uint64_t *rest_of(const program *p, size_t num_stages, size_t stage) {
     if (stage < p->num_special && stage < num_stages)
         return p->special + stage * p->width;
-    return plain_row(p, num_stages - stage);
+    const size_t left = num_stages - stage;
+    return p->plain + (left < p->num_plain ? left : p->num_plain - 1) * p->width;
 }
 
-static popliner_status add_plain_row(program *p, popliner_error *error) {
-    if (!pl_grow(&p->plain, &p->capacity, (p->num_plain + 1) * p->width, sizeof *p->plain))
-        return fail_memory(error);
-    ++p->num_plain;
-    return POPLINER_OK;
-}
-
-/* Makes the first row: no stage, or, where stages are counted, any number. */
-static popliner_status begin_rows(program *p, popliner_error *error) {
-    popliner_status status = add_plain_row(p, error);
-    if (status == POPLINER_OK && !p->is_exact)
-        status = find_ends(p, p->num_special, 1, error);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0; i < p->width; ++i)
-        p->plain[i] = i + 1 < p->width ? NO_SPLIT : 0;
-    p->is_settled = p->counts;
-    if (p->counts)
-        fill_row(p, 1, p->plain, p->plain);
-    return POPLINER_OK;
-}
-
-/* True if the goal needs only a number of stages, and the row shows that it suffices. */
-static bool is_enough(const program *p, const uint64_t *row) {
-    bool is_any = p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES;
-    return is_any && row[0] != NO_SPLIT && row[0] <= p->limits.max_cut_bytes;
-}
-
-/* Adds rows for up to num_stages stages, as long as they change. */
+/* Fills the rows of places that are alike, for up to num_stages stages, as long as they change. */
 static popliner_status fill_plain(program *p, size_t num_stages, popliner_error *error) {
-    while (p->num_plain <= num_stages && !p->is_settled) {
-        popliner_status status = add_plain_row(p, error);
-        size_t to_end = p->num_plain - 1;
-        if (status == POPLINER_OK && p->is_exact)
-            status = find_ends(p, p->num_special, to_end, error);
-        p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
+    while (p->num_plain <= num_stages) {
+        if (!pl_grow(&p->plain, &p->capacity, (p->num_plain + 1) * p->width, sizeof *p->plain))
+            return fail_memory(error);
+        uint64_t *row = p->plain + p->num_plain * p->width;
+        const bool is_first = p->num_plain == 0; /* of no stage, or of any number */
+        popliner_status status = is_first && !p->counts
+                                     ? POPLINER_OK
+                                     : find_ends(p, p->num_special, p->num_plain, error);
         if (status != POPLINER_OK || p->is_stopped)
             return status;
-        uint64_t *row = p->plain + to_end * p->width;
-        fill_row(p, to_end, row - p->width, row);
-        if (p->is_exact)
-            continue;
-        p->is_settled =
-            p->ranges == NULL && memcmp(row - p->width, row, p->width * sizeof *row) == 0;
-        p->num_plain -= p->is_settled;
-        if (p->num_special == 0 && is_enough(p, row))
-            break;
+        for (size_t i = 0; is_first && i < p->width; ++i)
+            row[i] = i + 1 < p->width ? NO_SPLIT : 0;
+        if (!is_first || p->counts)
+            fill_row(p, is_first ? row : row - p->width, row);
+        const bool is_settled =
+            p->counts ||
+            (!is_first && !p->is_exact && memcmp(row - p->width, row, p->width * sizeof *row) == 0);
+        if (is_settled && !is_first)
+            return POPLINER_OK;
+        ++p->num_plain;
+        if (is_settled)
+            return POPLINER_OK;
     }
     return POPLINER_OK;
 }
 
-/* Fills the rows of the special places for num_stages stages; those of the other places must be
- * filled. */
-static popliner_status fill_special(program *p, size_t num_stages, popliner_error *error) {
+/* Fills all rows of a pipeline of num_stages stages. */
+static popliner_status fill(program *p, size_t num_stages, popliner_error *error) {
     size_t stage = p->num_special < num_stages ? p->num_special : num_stages;
-    bool is_possible = true;
-    while (stage-- > 0 && is_possible) {
-        popliner_status status = find_ends(p, stage, num_stages - stage, error);
-        p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
-        if (status != POPLINER_OK || p->is_stopped)
-            return status;
-        uint64_t *row = p->special + stage * p->width;
-        is_possible = fill_row(p, num_stages - stage, rest_of(p, num_stages, stage + 1), row);
+    popliner_status status =
+        p->counts && p->num_plain > 0 ? POPLINER_OK : fill_plain(p, num_stages - stage, error);
+    while (stage-- > 0 && status == POPLINER_OK && !p->is_stopped) {
+        status = find_ends(p, stage, num_stages - stage, error);
+        if (status == POPLINER_OK && !p->is_stopped)
+            fill_row(p, rest_of(p, num_stages, stage + 1), p->special + stage * p->width);
     }
-    if (!is_possible)
-        p->special[0] = NO_SPLIT;
-    return POPLINER_OK;
+    return status;
 }
 
 /* ---- splits ---- */
@@ -387,74 +296,65 @@ static popliner_status take(program *p, size_t num_stages, pl_split *best, popli
     return status;
 }
 
-/* Finds the smallest number of stages that is within the budget of cut bytes, by bisection. */
-static popliner_status find_fewest(program *p, size_t *num_stages, popliner_error *error) {
-    size_t least = 1;
-    while (least < *num_stages && !p->is_stopped) {
-        size_t middle = least + (*num_stages - least) / 2;
-        popliner_status status = fill_special(p, middle, error);
-        if (status != POPLINER_OK || p->is_stopped)
-            return status;
-        if (is_enough(p, rest_of(p, middle, 0)))
-            *num_stages = middle;
-        else
-            least = middle + 1;
-    }
-    return POPLINER_OK;
+/* True if the goal needs only a number of stages, and this one is enough. */
+static bool is_enough(const program *p, size_t num_stages) {
+    const uint64_t least = rest_of(p, num_stages, 0)[0];
+    return (p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES) && least != NO_SPLIT &&
+           least <= (p->counts ? num_stages : p->limits.max_cut_bytes);
 }
 
-/* Solves for at most max_stages stages, with one set of rows. */
-static popliner_status solve_up_to(program *p, pl_split *best, popliner_error *error) {
-    size_t num_stages = p->max_stages;
-    popliner_status status = fill_plain(p, p->max_stages - p->num_special, error);
-    if (status != POPLINER_OK || p->is_stopped)
-        return status;
-    if (p->num_special == 0 && !p->counts && is_enough(p, plain_row(p, num_stages)))
-        num_stages = p->num_plain - 1;
-    if (p->num_special > 0 && !p->counts && p->goal == PL_GOAL_FEWEST_STAGES)
-        status = find_fewest(p, &num_stages, error);
-    if (status == POPLINER_OK && !p->is_stopped)
-        status = fill_special(p, num_stages, error);
-    if (status != POPLINER_OK || p->is_stopped)
-        return status;
-    return take(p, num_stages, best, error);
-}
-
-/* Solves for exactly m stages, for one m after another. */
-static popliner_status solve_each(program *p, pl_split *best, popliner_error *error) {
-    for (size_t m = p->problem->min_stages; m <= p->max_stages; ++m) {
-        if (range_of(p, m).first > 0)
-            continue;
-        size_t num_special = p->num_special < m ? p->num_special : m;
-        popliner_status status = fill_plain(p, m - num_special, error);
-        if (status == POPLINER_OK && !p->is_stopped)
-            status = fill_special(p, m, error);
-        if (status != POPLINER_OK || p->is_stopped)
-            return status;
-        status = take(p, m, best, error);
+/* Solves within limits: for one number of stages after another, where rows are exact or the fewest
+ * are asked for, else for all at once. */
+static popliner_status solve_at_most(const program *asked, const pl_limits *limits, pl_split *best,
+                                     bool *is_over, popliner_error *error) {
+    program p = {
+        .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
+    popliner_status status = prepare(&p, error);
+    const bool is_one = !p.is_exact &&
+                        (p.counts || p.num_special > 0 || p.goal == PL_GOAL_EARLIEST_CUTS ||
+                         p.goal == PL_GOAL_FEWEST_CUT_BYTES) &&
+                        (p.counts || p.goal != PL_GOAL_FEWEST_STAGES);
+    bool is_done = false;
+    for (size_t m = is_one ? p.max_stages : p.problem->min_stages;
+         status == POPLINER_OK && !is_done && !p.is_stopped && m > 0 && m <= p.max_stages; ++m) {
+        status = fill(&p, m, error);
+        if (status == POPLINER_OK && !p.is_stopped)
+            status = take(&p, m, best, error);
         /* more stages are no better; but a split from another window does not prove that */
-        if (status != POPLINER_OK || is_enough(p, rest_of(p, m, 0)))
-            return status;
+        is_done = status == POPLINER_OK && !p.is_stopped && is_enough(&p, m);
     }
-    return POPLINER_OK;
+    *is_over = p.is_stopped;
+    free_program(&p);
+    return status;
 }
 
-/* Solves within limits, with new rows. A pl_windows_function. */
+/* Solves within limits. For any split it first tries as few stages as their lengths allow, which
+ * leaves few intervals. A pl_windows_function. */
 static popliner_status solve_within(void *user, const pl_limits *limits, pl_split *best,
                                     bool *is_over, popliner_error *error) {
     const program *asked = user;
-    program p = {
-        .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
-    *is_over = pl_stop_is_wanted(asked->stop);
-    if (*is_over)
-        return POPLINER_OK;
-    popliner_status status = prepare(&p, error);
-    if (status == POPLINER_OK && p.max_stages > 0) {
-        status = begin_rows(&p, error);
-        if (status == POPLINER_OK)
-            status = p.is_exact ? solve_each(&p, best, error) : solve_up_to(&p, best, error);
+    program p = {.problem = asked->problem, .limits = *limits};
+    popliner_status status = POPLINER_OK;
+    if (asked->goal == PL_GOAL_ANY && !asked->problem->is_mapped) {
+        status = prepare(&p, error);
+        size_t fewest = asked->problem->min_stages;
+        while (status == POPLINER_OK && fewest <= p.max_stages && p.back[fewest] > 0)
+            ++fewest;
+        p.limits.max_ipus = fewest;
+        if (status == POPLINER_OK && fewest < p.max_stages)
+            status = solve_at_most(asked, &p.limits, best, is_over, error);
+        free_program(&p);
     }
-    *is_over = p.is_stopped;
+    return status == POPLINER_OK && !*is_over && best->num_stages == 0
+               ? solve_at_most(asked, limits, best, is_over, error)
+               : status;
+}
+
+popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_limits *limits,
+                                            bool *may_have, popliner_error *error) {
+    program p = {.problem = problem, .limits = *limits};
+    popliner_status status = prepare(&p, error);
+    *may_have = status == POPLINER_OK && p.front[0] == problem->num_units;
     free_program(&p);
     return status;
 }

@@ -272,7 +272,7 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
         filter.limits.plain_limit_bytes = middle;
         search.filter = filter;
         if (enough == 0) {
-            status = pl_search_begin(&search, POPLINER_OBJECTIVE_MEMORY, error);
+            status = pl_search_any(&search, POPLINER_OBJECTIVE_MEMORY, error);
             pl_split_move(&split, &search.split);
         } else {
             status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
@@ -326,7 +326,7 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
     pl_search search = {
         .problem = &limited, .stop = stop, .filter = pl_filter_without_memory(problem)};
     /* with shared IPUs, a first good split is found much sooner than by a sweep without limits */
-    popliner_status status = pl_search_begin(&search, excess, error);
+    popliner_status status = pl_search_any(&search, excess, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         pl_stop own = stop_for(problem, stop, max_seconds);
         search.stop = &own;

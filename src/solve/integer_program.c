@@ -249,8 +249,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
     case PL_GOAL_FEWEST_CUT_BYTES:
         return c->first_unit == 0 ? 0 : popliner_costs_cut(costs, c->first_unit);
     case PL_GOAL_FEWEST_STAGES:
-        /* an IPU with several stages counts once */
-        return !s->problem->is_mapped || s->problem->first_on_ipu[c->stage] == c->stage;
+        return 1;
     case PL_GOAL_EARLIEST_CUTS:
         /* minimises one cut after another: the cut after the last fixed stage; best is none */
         return s->fixed == NULL ||
@@ -261,10 +260,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
     case PL_GOAL_ANY:
         break;
     }
-    /* small stages are most likely to fit together */
-    if (!s->problem->is_shared)
-        return 0;
-    return pl_integer_program_value(s, PL_MEASURE_PEAK, c);
+    return 0;
 }
 
 uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
@@ -391,95 +387,17 @@ static void add_cut_budget(pl_integer_program *s) {
     }
 }
 
-/* Limits the cycles of all stages of an IPU, plus the tolerance. */
-static void add_cycle_budgets(pl_integer_program *s) {
-    const pl_problem *p = s->problem;
-    if (!p->is_shared || s->filter.limits.max_cycles == UINT64_MAX ||
-        !popliner_costs_has_cycles(p->costs))
-        return;
-    double scale = unit_for((pl_coefficients){s->filter.limits.max_cycles, 1});
-    for (size_t stage = 0; stage < s->num_places; ++stage) {
-        if (p->first_on_ipu[stage] != stage)
-            continue;
-        size_t row = pl_mip_add_row(&s->program, -INFINITY,
-                                    (double)s->filter.limits.max_cycles / scale + 1e-3);
-        for (size_t a = 0; a < s->num_columns; ++a) {
-            const pl_column *c = &s->columns[a];
-            uint64_t cycles = pl_integer_program_value(s, PL_MEASURE_CYCLES, c);
-            if (p->first_on_ipu[c->stage] == stage && cycles > 0)
-                pl_mip_add_entry(&s->program, row, a, (double)cycles / scale);
-        }
-    }
-}
-
-bool pl_column_fulfils(const pl_column *c, const pl_condition *it) {
-    if (c->stage != it->stage)
-        return false;
-    switch (it->relation) {
-    case PL_SAME:
-        break;
-    case PL_CONTAINS:
-        return c->first_unit <= it->interval.first_unit && c->last_unit >= it->interval.last_unit;
-    case PL_IS_PART_OF:
-        return c->first_unit >= it->interval.first_unit && c->last_unit <= it->interval.last_unit;
-    }
-    return c->first_unit == it->interval.first_unit && c->last_unit == it->interval.last_unit;
-}
-
 void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions,
                                size_t count) {
     size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)count - 1.0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         bool is_in = false;
         for (size_t i = 0; i < count && !is_in; ++i)
-            is_in = pl_column_fulfils(&s->columns[a], &conditions[i]);
+            is_in = s->columns[a].stage == conditions[i].stage &&
+                    s->columns[a].first_unit == conditions[i].interval.first_unit &&
+                    s->columns[a].last_unit == conditions[i].interval.last_unit;
         if (is_in)
             pl_mip_add_entry(&s->program, row, a, 1.0);
-    }
-}
-
-size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_shared *shared, size_t i,
-                                     pl_condition *conditions) {
-    const pl_problem *p = s->problem;
-    pl_relation how = s->peaks_never_shrink ? PL_CONTAINS : PL_SAME;
-    size_t count = 0;
-    const popliner_interval *intervals = shared->intervals + i * p->options->num_mapped_stages;
-    for (size_t stage = 0; stage < p->options->num_mapped_stages; ++stage)
-        if (p->first_on_ipu[stage] == shared->first_stage[i])
-            conditions[count++] = (pl_condition){stage, intervals[stage], how};
-    return count;
-}
-
-void pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
-                                     pl_condition *conditions) {
-    const pl_problem *p = s->problem;
-    for (size_t i = 0; i < shared->count; ++i) {
-        size_t ipu = pl_problem_ipu(p, shared->first_stage[i]);
-        if (shared->peak_bytes[i] > pl_limits_peak(p, &s->filter.limits, ipu))
-            pl_integer_program_forbid(s, conditions,
-                                      pl_integer_program_list_known(s, shared, i, conditions));
-    }
-}
-
-/* Requires pairs of units on one IPU, maybe in different stages: a column with one unit needs a
- * column with the other on the same IPU. */
-static void add_pairs(pl_integer_program *s) {
-    const pl_problem *p = s->problem;
-    for (size_t i = 0; p->is_shared && i < p->options->num_pairs; ++i) {
-        popliner_constraint pair = p->options->pairs[i];
-        for (size_t stage = 0; p->is_pair_active[i] != 0 && stage < s->num_places; ++stage) {
-            if (p->first_on_ipu[stage] != stage)
-                continue;
-            size_t row = pl_mip_add_row(&s->program, 0.0, 0.0);
-            for (size_t a = 0; a < s->num_columns; ++a) {
-                const pl_column *c = &s->columns[a];
-                bool has_first = c->first_unit <= pair.unit && pair.unit <= c->last_unit;
-                bool has_second =
-                    c->first_unit <= pair.second_unit && pair.second_unit <= c->last_unit;
-                if (p->first_on_ipu[c->stage] == stage && has_first != has_second)
-                    pl_mip_add_entry(&s->program, row, a, has_first ? 1.0 : -1.0);
-            }
-        }
     }
 }
 
@@ -505,8 +423,6 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
         return pl_fail_memory(error, "the integer program");
     add_paths(s, goal);
     add_cut_budget(s);
-    add_cycle_budgets(s);
-    add_pairs(s);
     return POPLINER_OK;
 }
 
@@ -561,12 +477,10 @@ static double scaled(const pl_integer_program *s, uint64_t value) {
 /* Adds a column that is, by rows, at least (or at most) the value of the stage with each unit. */
 static size_t add_cover(pl_integer_program *s, pl_measure measure, double cost, bool is_largest) {
     const pl_problem *p = s->problem;
-    bool by_ipu = measure == PL_MEASURE_CYCLES && p->is_shared;
     size_t of = s->program.num_columns;
     size_t first_row = s->program.num_rows;
-    size_t num_rows = by_ipu ? s->num_places : p->num_units;
     pl_mip_add_column(&s->program, false, cost);
-    for (size_t r = 0; r < num_rows; ++r)
+    for (size_t r = 0; r < p->num_units; ++r)
         pl_mip_add_entry(
             &s->program,
             pl_mip_add_row(&s->program, is_largest ? 0.0 : -INFINITY, is_largest ? INFINITY : 0.0),
@@ -574,9 +488,7 @@ static size_t add_cover(pl_integer_program *s, pl_measure measure, double cost, 
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         double value = scaled(s, pl_integer_program_value(s, measure, c));
-        size_t first = by_ipu ? p->first_on_ipu[c->stage] : c->first_unit;
-        size_t last = by_ipu ? first : c->last_unit;
-        for (size_t r = first; value > 0.0 && r <= last; ++r)
+        for (size_t r = c->first_unit; value > 0.0 && r <= c->last_unit; ++r)
             pl_mip_add_entry(&s->program, first_row + r, a, -value);
     }
     return of;

@@ -8,7 +8,6 @@
 #include "popliner/error.h"
 #include "solve/glpk_session.h"
 #include "solve/plan.h"
-#include "solve/shared/shared.h"
 #include "solve/stage_rule.h"
 
 /* A place of the program. If the place of a stage does not matter, one place stands for all stages.
@@ -38,8 +37,6 @@ typedef struct pl_integer_program {
     pl_column *columns;
     size_t num_columns;
     size_t column_capacity;
-    bool peaks_never_shrink; /* as a stage grows */
-    bool cycles_never_shrink;
     size_t *row; /* [num_places][num_units]: the row of the flow through a unit, or SIZE_MAX */
     /* the bytes or other units that a coefficient of 1 in the objective stands for */
     double unit_of_one;
@@ -54,13 +51,10 @@ typedef struct pl_integer_program {
     bool is_too_large;     /* it would have more, and has no columns */
 } pl_integer_program;
 
-/* How a column is compared with a condition's interval. */
-typedef enum pl_relation { PL_SAME, PL_CONTAINS, PL_IS_PART_OF } pl_relation;
-
+/* A stage of a split that is forbidden. */
 typedef struct pl_condition {
     size_t stage;
     popliner_interval interval;
-    pl_relation relation;
 } pl_condition;
 
 void pl_integer_program_clear(pl_integer_program *s);
@@ -116,19 +110,8 @@ size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
  * stages share an IPU. */
 void pl_integer_program_add_spread(pl_integer_program *s, double cost);
 
-bool pl_column_fulfils(const pl_column *c, const pl_condition *it);
-
 /* Adds the row "not all of these conditions". */
 void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions, size_t count);
-
-/* Sets conditions[] to those of entry `i` of the known stages on one IPU; returns how many. */
-size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_shared *shared, size_t i,
-                                     pl_condition *conditions);
-
-/* Forbids sets of stages on one IPU that are known to need too much. `conditions` has room for two
- * per place. */
-void pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
-                                     pl_condition *conditions);
 
 /* Checks that all that was added is in the program. Errors: MEMORY; INTERNAL if it is too large. */
 popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error);
@@ -196,14 +179,12 @@ typedef struct pl_known_value {
     uint64_t value;  /* splits with larger values are excluded */
     uint64_t bound;  /* no split has less */
     bool is_stopped; /* the search for the value was stopped */
-    bool is_loose;   /* sets of stages that need too much on one IPU may be missing */
 } pl_known_value;
 
 typedef struct pl_written_program {
     const pl_problem *problem;
     const pl_filter *filter;
     popliner_objective objective;
-    const pl_shared *shared;
     pl_known_value known;
     popliner_program_format format;
 } pl_written_program;

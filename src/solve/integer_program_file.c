@@ -266,34 +266,12 @@ static popliner_status prepare_values(pl_integer_program *s, pl_measure measure,
     return status;
 }
 
-/* Adds the row "T is at least this peak, unless a condition does not hold". */
-static void add_known_row(pl_integer_program *s, double peak, const pl_condition *conditions,
-                          size_t count) {
-    size_t row = pl_mip_add_row(&s->program, -peak * ((double)count - 1.0), INFINITY);
-    pl_mip_add_entry(&s->program, row, s->num_columns, 1.0);
-    for (size_t a = 0; a < s->num_columns; ++a)
-        for (size_t k = 0; k < count; ++k)
-            if (pl_column_fulfils(&s->columns[a], &conditions[k]))
-                pl_mip_add_entry(&s->program, row, a, -peak);
-}
-
 /* A program, and what its text needs. */
 typedef struct writing {
     const pl_written_program *asked;
     pl_integer_program s;
-    pl_condition *conditions; /* [places][2] scratch */
-    double unit;              /* of the sum, or of the values */
+    double unit; /* of the sum, or of the values */
 } writing;
-
-/* Adds rows by which T is at least the known peak of stages on one IPU, if all of them are
- * chosen. */
-static void add_known(writing *w) {
-    const pl_shared *shared = w->asked->shared;
-    for (size_t i = 0; i < shared->count; ++i) {
-        size_t count = pl_integer_program_list_known(&w->s, shared, i, w->conditions);
-        add_known_row(&w->s, (double)shared->peak_bytes[i] / w->s.value_unit, w->conditions, count);
-    }
-}
 
 static void name_column(const void *user, size_t index, char *name, size_t size) {
     const pl_integer_program *s = &((const writing *)user)->s;
@@ -322,10 +300,8 @@ static void add_sum(writing *w, pl_goal goal) {
 static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *error) {
     const pl_written_program *asked = w->asked;
     pl_integer_program *s = &w->s;
-    bool is_shared = asked->problem->is_shared;
     const pl_measure measure =
         pl_objective_measure(asked->objective, asked->filter->spread_is_of_cycles);
-    bool of_cycles = measure == PL_MEASURE_CYCLES;
     bool is_spread = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_SPREAD;
     for (size_t a = 0; a < s->num_columns; ++a)
         s->program.columns[a].cost = 0.0;
@@ -333,8 +309,7 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
         add_sum(w, goal);
         return POPLINER_OK;
     }
-    popliner_status status =
-        prepare_values(s, measure, !is_spread && !(is_shared && of_cycles), error);
+    popliner_status status = prepare_values(s, measure, !is_spread, error);
     w->unit = s->value_unit;
     if (status != POPLINER_OK)
         return status;
@@ -342,8 +317,6 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
         pl_integer_program_add_spread(s, w->unit);
     else
         pl_integer_program_add_largest(s, measure, w->unit);
-    if (!is_spread && is_shared && !of_cycles)
-        add_known(w);
     return POPLINER_OK;
 }
 
@@ -365,16 +338,12 @@ static void describe(const writing *w, char *text, size_t size) {
              "%s"
              "z_K_I_J is 1 if stage K, or with K 0 some stage, is the units I to J\n"
              "T counts units of %.17g\n"
-             "%s%s",
+             "%s",
              pl_objective_name(w->asked->objective), known,
              k->exists ? "left out: what costs more than that by itself\n" : "", w->unit,
              w->asked->objective == POPLINER_OBJECTIVE_HEADROOM
                  ? "the headroom is the largest limit of an IPU less this value\n"
-                 : "",
-             k->is_loose ? "it is not known of all stages whether they need too much together "
-                           "on one IPU: the\n"
-                           "smallest value of this program may be too small\n"
-                         : "");
+                 : "");
 }
 
 static pl_filter within_known(const pl_written_program *asked) {
@@ -384,17 +353,10 @@ static pl_filter within_known(const pl_written_program *asked) {
 }
 
 static popliner_status build(writing *w, pl_goal goal, popliner_error *error) {
-    const pl_problem *p = w->asked->problem;
     popliner_status status = pl_integer_program_build(&w->s, goal, error);
     if (status == POPLINER_OK && w->s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "the limits allow no stage, so there is no integer program; raise them");
-    if (status == POPLINER_OK)
-        w->conditions = pl_new_array(2 * w->s.num_places, sizeof *w->conditions);
-    if (status == POPLINER_OK && w->conditions == NULL)
-        status = pl_fail_memory(error, "the integer program");
-    if (status == POPLINER_OK && p->is_shared)
-        pl_integer_program_forbid_known(&w->s, w->asked->shared, w->conditions);
     if (status == POPLINER_OK)
         status = add_objective(w, goal, error);
     return status == POPLINER_OK ? pl_integer_program_check(&w->s, error) : status;
@@ -409,16 +371,10 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%zu units cannot be %zu stages, so there is no integer program; use fewer",
                        p->num_units, p->min_stages);
-    if (p->is_shared && objective->kind == PL_OBJECTIVE_SPREAD)
-        return pl_fail(
-            error, POPLINER_ERROR_USAGE,
-            "objective balance: no integer program where stages share an IPU; put another "
-            "objective first");
-    writing w = {
-        .asked = asked,
-        .s = {.problem = p,
-              .filter = within_known(asked),
-              .peaks_never_shrink = p->is_shared && pl_costs_shared_peak_never_shrinks(p->costs)}};
+    if (p->is_shared)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "no integer program where stages share an IPU; leave out the device map");
+    writing w = {.asked = asked, .s = {.problem = p, .filter = within_known(asked)}};
     popliner_status status = build(&w, objective->goal, error);
     if (status == POPLINER_OK) {
         describe(&w, comment, sizeof comment);
@@ -433,6 +389,5 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
         status = write_text(&text, path, error);
     }
     pl_integer_program_clear(&w.s);
-    free(w.conditions);
     return status;
 }

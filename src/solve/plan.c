@@ -394,8 +394,8 @@ void pl_plan_turn_headrooms(const pl_problem *problem, popliner_plan *plan) {
 /* ---- the public interface ---- */
 
 const char *pl_proof_name(popliner_proof proof) {
-    static const char *const names[] = {"none",   "dynamic_program", "integer_program",
-                                        "search", "enumeration",     "both_programs"};
+    static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
+                                        "both_programs"};
     return (unsigned)proof < POPLINER_NUM_PROOFS ? names[proof] : NULL;
 }
 

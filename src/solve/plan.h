@@ -133,14 +133,19 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
  * blocks of smallest values: see pl_windows. If the search is stopped, *is_stopped becomes true and
  * the split stays empty. Errors: MEMORY, INTERNAL.
  *
- * Cost: a row takes O(n) if needs never shrink, else a step for each interval that may be the
- * stage. There is one row for the fewest stages; a row for each stage if cut bytes are limited or
+ * Cost: a row takes a step for each interval that may be the stage and that the stages before and
+ * after it can reach. There is one row for the fewest stages; a row for each stage if cut bytes are limited or
  * minimised, or if the number of stages after a stage matters; one more for each of the first
  * pl_problem_num_special places, again for each length of the pipeline if that matters. Memory: the
  * rows and the marks. */
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error);
+
+/* *may_have is false only if no split is within the limits: stages that are as long as these allow
+ * do not cover the chain. Errors: MEMORY. O(units * places of the costs). */
+popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_limits *limits,
+                                            bool *may_have, popliner_error *error);
 
 /* Solves as PopLiner 1.0.0 does, to the letter: for at least 3, then 2, then 1 units per stage, and
  * targets of 50, 60, ... 100 % of options->mem_per_tile, it fills one stage after another with

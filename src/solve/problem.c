@@ -123,7 +123,6 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
         size_t count = 0;
         for (size_t other = 0; other <= stage; ++other)
             count += p->first_on_ipu[other] == p->first_on_ipu[stage];
-        p->num_shared_ipus += count == 2;
         p->most_stages_of_ipu = count > p->most_stages_of_ipu ? count : p->most_stages_of_ipu;
     }
     return POPLINER_OK;

@@ -29,7 +29,6 @@ typedef struct pl_problem {
     size_t num_ipus; /* of the device map */
     bool is_shared;  /* some IPU has several stages */
     size_t most_stages_of_ipu;
-    size_t num_shared_ipus;
 
     bool depends_on_ipu; /* which intervals a stage may be depends on its IPU */
     bool depends_on_end; /* ... on the number of stages after it */

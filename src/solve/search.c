@@ -3,7 +3,6 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
-#include "solve/glpk_session.h"
 #include "solve/integer_program.h"
 #include "solve/shared/shared.h"
 
@@ -17,53 +16,15 @@
 #define SECONDS_TO_IMPROVE 0.5
 #define SECONDS_TO_BOUND 0.3
 #define SECONDS_FOR_HARD 0.5
-#define SECONDS_TO_ANNEAL 3.0
 #define SECONDS_BETWEEN_GAPS 1.0
 
 /* The share of the time limit for finding the earliest of equally good cuts, where stages share
  * IPUs. */
 #define SHARE_FOR_EARLIEST 0.25
 
-#define SECONDS_FOR_ROOM 3.0
-
-enum { FEW_STEPS_TO_ANNEAL = 1 << 20, STEPS_TO_ANNEAL = 1 << 22 };
-enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* to rule out one limit */
-
 void pl_search_free(pl_search *search) {
-    pl_enumeration_free(&search->enumeration);
     pl_shared_free(&search->shared);
-    pl_room_free(&search->room);
     pl_split_clear(&search->split);
-}
-
-/* Lists all splits if there are few. *is_listed: the list is complete for the filter. */
-static popliner_status list_splits(pl_search *search, const pl_filter *filter, bool *is_listed,
-                                   popliner_error *error) {
-    bool is_stopped = false;
-    popliner_status status = POPLINER_OK;
-    *is_listed = false;
-    if (!search->problem->is_shared || search->uses_programs)
-        return POPLINER_OK;
-    status = pl_enumeration_list(&search->enumeration, search->problem, &filter->limits,
-                                 search->stop, &is_stopped, error);
-    search->is_stopped = search->is_stopped || is_stopped;
-    *is_listed = pl_enumeration_serves(&search->enumeration, &filter->limits);
-    return status;
-}
-
-/* Finds a split in the list of all splits. */
-static popliner_status find_listed(pl_search *search, const pl_filter *filter, pl_goal goal,
-                                   pl_split *split, popliner_error *error) {
-    bool is_stopped = false;
-    popliner_status status = pl_enumeration_find(
-        &search->enumeration, filter,
-        goal == PL_GOAL_FEWEST_CUT_BYTES ? POPLINER_OBJECTIVE_TRAFFIC : POPLINER_NUM_OBJECTIVES,
-        split, &is_stopped, error);
-    if (is_stopped)
-        pl_split_clear(split);
-    search->is_stopped = search->is_stopped || is_stopped;
-    search->proof = POPLINER_PROOF_ENUMERATION;
-    return status;
 }
 
 /* Returns the parameters of a search where stages share IPUs. */
@@ -72,52 +33,26 @@ static pl_shared_search ask_shared(pl_search *search, pl_goal goal) {
                               .goal = goal,
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
-                              .room = search->has_room ? &search->room : NULL,
                               .shared = &search->shared};
 }
 
-/* True if pl_spread_sweep can serve the goal. */
-static bool sweep_is_left(const pl_search *search, pl_goal goal) {
-    return !search->uses_programs && !search->shared.is_wide &&
-           pl_device_sweep_can(search->problem, goal);
-}
-
-/* True if the sweep comes first. With one shared IPU, a few integer programs are usually enough and
- * need fewer shared peaks, if GLPK is there to solve them. */
+/* True if a sweep can serve the goal. */
 static bool can_sweep(const pl_search *search, pl_goal goal) {
-    return (search->problem->num_shared_ipus > 1 || search->shared.is_hard || !pl_glpk_exists()) &&
-           sweep_is_left(search, goal);
+    return !search->shared.is_wide && pl_device_sweep_can(search->problem, goal);
 }
 
-/* Ends a search that neither a list nor a sweep can finish. */
-static void give_up_without_glpk(const pl_search *search, pl_search_result *result) {
-    *result = (pl_search_result){.is_stopped = true};
-    pl_tell(search->problem->options->listener, POPLINER_LEVEL_WARNING,
-            "The search ends unproven: it needs GLPK, which this libpopliner was built "
-            "without (POPLINER_GLPK=OFF)");
-}
-
-/* Finds a split where stages share IPUs, by the fastest method. */
+/* Finds a split where stages share IPUs. A search that gives up ends as if it was stopped. */
 static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_goal goal,
                                    pl_split *split, pl_search_result *result,
                                    popliner_error *error) {
     const pl_shared_search asked = ask_shared(search, goal);
     bool gave_up = true;
     popliner_status status = POPLINER_OK;
-    if (!can_sweep(search, goal) && sweep_is_left(search, goal)) {
-        status = pl_no_goods_search(&asked, filter, split, result, &search->shared.is_hard, error);
-        gave_up = search->shared.is_hard;
-    }
-    if (status == POPLINER_OK && gave_up && sweep_is_left(search, goal)) {
+    if (can_sweep(search, goal))
         status = pl_spread_sweep(&asked, filter, split, result, &gave_up, error);
-        search->shared.is_wide = gave_up;
-    }
-    if (status != POPLINER_OK || !gave_up)
-        return status;
-    if (search->uses_programs || pl_glpk_exists())
-        return pl_no_goods_search(&asked, filter, split, result, NULL, error);
-    give_up_without_glpk(search, result);
-    return POPLINER_OK;
+    search->shared.is_wide = gave_up;
+    result->is_stopped = result->is_stopped || gave_up;
+    return status;
 }
 
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
@@ -132,18 +67,12 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->is_stopped = true;
         return POPLINER_OK;
     }
-    bool is_listed = false;
-    status = list_splits(search, filter, &is_listed, error);
-    if (status != POPLINER_OK || search->is_stopped)
-        return status;
-    if (is_listed)
-        return find_listed(search, filter, goal, split, error);
     if (p->is_shared) {
         pl_search_result result = {0};
         status = find_shared(search, filter, goal, split, &result, error);
         is_stopped = result.is_stopped;
         search->proof = result.proof;
-        found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
+        found_bound = split->num_stages > 0 ? result.bound_bytes : 0;
     } else if (search->uses_programs) {
         const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
         status = goal == PL_GOAL_EARLIEST_CUTS
@@ -173,7 +102,7 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
 popliner_status pl_search_any(pl_search *search, popliner_objective objective,
                               popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    if (search->problem->is_shared && !search->uses_programs && !pl_stop_is_wanted(search->stop)) {
+    if (search->problem->is_shared && !pl_stop_is_wanted(search->stop)) {
         const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
@@ -181,16 +110,6 @@ popliner_status pl_search_any(pl_search *search, popliner_objective objective,
     if (status != POPLINER_OK || search->split.num_stages > 0)
         return status;
     return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
-}
-
-popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
-                                popliner_error *error) {
-    bool is_listed = false;
-    popliner_status status = pl_search_any(search, objective, error);
-    /* splits that are listed now need no search later */
-    if (status == POPLINER_OK && search->split.num_stages > 0)
-        status = list_splits(search, &search->filter, &is_listed, error);
-    return status;
 }
 
 /* Reports the bound and the best known split, and logs now and then how far apart they are. */
@@ -218,67 +137,21 @@ static void tell_gap(pl_search *search, popliner_objective objective, uint64_t b
                 pl_objective_name(objective));
 }
 
-/* Raises the bound by the capacity of IPUs, as far as the time allows. */
-static popliner_status raise_by_room(pl_search *search, double seconds, size_t max_steps,
-                                     uint64_t *bound, popliner_error *error) {
-    enum { PARTS_OF_BOUND = 2000 }; /* a narrower range is not worth it */
-    popliner_status status = POPLINER_OK;
-    uint64_t value = pl_search_value(search, POPLINER_OBJECTIVE_MEMORY);
-    uint64_t top = value;
-    const pl_room_effort effort = {max_steps, pl_clock_seconds() + seconds, search->stop};
-    if (!search->has_room) {
-        search->has_room = true;
-        search->open_bytes = UINT64_MAX;
-        status = pl_room_create(&search->room, search->problem, error);
-    }
-    while (status == POPLINER_OK && search->room.is_known && *bound < top &&
-           top - *bound > value / PARTS_OF_BOUND && pl_clock_seconds() < effort.deadline_seconds &&
-           !pl_stop_is_wanted(search->stop)) {
-        bool is_impossible = false;
-        /* limits that cannot be ruled out take longest */
-        uint64_t middle = *bound + (top - *bound) / 4;
-        pl_filter filter = pl_filter_limited(&search->filter, POPLINER_OBJECTIVE_MEMORY, middle);
-        status = pl_room_rule_out(&search->room, &filter.limits, &effort, &is_impossible, error);
-        if (is_impossible)
-            *bound = middle + 1;
-        else
-            top = search->open_bytes = middle;
-    }
-    return status;
-}
-
-/* Returns the time to look for better splits: more of it if that takes no measurements. */
-static double seconds_to_look(const pl_search *search, popliner_objective objective, double usual) {
-    return pl_anneal_can(search->problem, pl_objective_is_of_cycles(objective, false))
-               ? SECONDS_TO_ANNEAL
-               : usual;
-}
-
 /* Where stages share IPUs: improves the best known split without proof, and finds a first bound. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
                                       uint64_t *bound, popliner_error *error) {
     const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
     pl_shared_bound found = {0};
-    /* with two stages on each IPU, the sweeps are fast enough */
-    double seconds_for_room =
-        search->problem->most_stages_of_ipu > 2 ? SECONDS_FOR_ROOM : SECONDS_TO_BOUND;
     popliner_status status =
         pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
                              SECONDS_TO_BOUND, &found, error);
     pl_first_answer_wish wish = {.objective = objective,
                                  .hint = &found.hint,
-                                 .seconds = seconds_to_look(search, objective, SECONDS_TO_IMPROVE),
-                                 .num_kicks = 20,
-                                 .num_steps = FEW_STEPS_TO_ANNEAL};
-    if (status == POPLINER_OK && objective == POPLINER_OBJECTIVE_MEMORY)
-        status = raise_by_room(search, seconds_for_room, STEPS_TO_BOUND, &found.bound, error);
+                                 .seconds = SECONDS_TO_IMPROVE,
+                                 .num_kicks = 20};
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-    bool is_largest = pl_objective_of(objective)->kind == PL_OBJECTIVE_LARGEST;
-    if (status == POPLINER_OK && is_largest && can_sweep(search, PL_GOAL_ANY))
-        status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_TO_IMPROVE,
-                                       false, &search->split, error);
     if (status == POPLINER_OK)
         status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     *bound = found.bound > *bound ? found.bound : *bound;
@@ -309,20 +182,6 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
         pl_search_result result = {0};
         bool gave_up = false;
         asked.max_tries = max_tries;
-        if (asked.room != NULL && objective == POPLINER_OBJECTIVE_MEMORY &&
-            middle < search->open_bytes) {
-            bool is_impossible = false;
-            const pl_room_effort effort = {STEPS_TO_BOUND, INFINITY, search->stop};
-            status = pl_room_rule_out(asked.room, &filter.limits, &effort, &is_impossible, error);
-            if (status != POPLINER_OK)
-                break;
-            if (is_impossible) {
-                *bound = middle + 1;
-                tell_gap(search, objective, *bound);
-                continue;
-            }
-            search->open_bytes = middle;
-        }
         status = pl_spread_sweep(&asked, &filter, &split, &result, &gave_up, error);
         search->is_stopped = search->is_stopped || result.is_stopped;
         if (status != POPLINER_OK || result.is_stopped)
@@ -353,20 +212,10 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         status = narrow(search, objective, max_tries[i], bound, &is_done, error);
         if (status != POPLINER_OK || is_done || search->is_stopped)
             return status;
-        if (objective == POPLINER_OBJECTIVE_MEMORY)
-            status = raise_by_room(search, SECONDS_FOR_ROOM, STEPS_FOR_ROOM, bound, error);
-        if (status != POPLINER_OK)
-            return status;
         const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
-        const pl_first_answer_wish wish = {.objective = objective,
-                                           .seconds =
-                                               seconds_to_look(search, objective, SECONDS_FOR_HARD),
-                                           .num_kicks = SIZE_MAX,
-                                           .num_steps = STEPS_TO_ANNEAL};
+        const pl_first_answer_wish wish = {
+            .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-        if (status == POPLINER_OK)
-            status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_FOR_HARD,
-                                           true, &search->split, error);
         if (status == POPLINER_OK)
             status =
                 pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
@@ -377,14 +226,34 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
     return POPLINER_OK;
 }
 
-/* Bisects the range between the bound and the best known value. If questions take as many steps as
- * there are intervals within the limit, it first asks for smaller parts of the range. */
+/* Raises the bound to the least limit with which stages may cover the chain, as far as their lengths
+ * tell. */
+static popliner_status bound_by_lengths(const pl_search *search, popliner_objective objective,
+                                        uint64_t *bound, popliner_error *error) {
+    uint64_t most = pl_search_value(search, objective);
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && *bound < most) {
+        const uint64_t middle = *bound + (most - *bound) / 2;
+        const pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
+        bool may_have;
+        status = pl_dynamic_program_may_have(search->problem, &filter.limits, &may_have, error);
+        if (may_have)
+            most = middle;
+        else
+            *bound = middle + 1;
+    }
+    return status;
+}
+
+/* Finds the least limit with a split. Where the best limit is nearly reached few intervals are left,
+ * so the least that may suffice is tried first, then small parts of the range above it. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
-    popliner_status status = narrow_by_sweeps(search, objective, bound, error);
-    const pl_problem *p = search->problem;
-    uint64_t part = p->is_shared || p->order.cycles_never_shrink ? 2 : 64;
+    const bool is_shared = search->problem->is_shared;
+    popliner_status status = is_shared ? narrow_by_sweeps(search, objective, bound, error)
+                                       : bound_by_lengths(search, objective, bound, error);
+    uint64_t part = is_shared ? 2 : UINT64_MAX;
     while (status == POPLINER_OK && !search->is_stopped &&
            *bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / part;
@@ -401,7 +270,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             continue;
         }
         *bound = middle + 1;
-        part = part > 2 ? part / 2 : 2;
+        part = part > 64 ? 64 : part > 2 ? part / 2 : 2;
         if (objective == POPLINER_OBJECTIVE_MEMORY && next_peak > *bound)
             *bound = next_peak < pl_search_value(search, objective)
                          ? next_peak
@@ -473,7 +342,7 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     pl_filter filter = search->filter;
     const pl_objective *o = pl_objective_of(objective);
     bool is_shared_traffic = search->problem->is_shared && o->goal == PL_GOAL_FEWEST_CUT_BYTES;
-    if (is_shared_traffic && !search->uses_programs) {
+    if (is_shared_traffic) {
         if (*bound >= search->values.cut_bytes)
             return POPLINER_OK;
         /* look only for splits that are better than the best known one */
@@ -481,6 +350,8 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     }
     if (!o->is_mapped || !search->problem->is_mapped)
         status = pl_search_find(search, &filter, o->goal, &split, &known, error);
+    else if (search->proof == POPLINER_PROOF_NONE)
+        search->proof = POPLINER_PROOF_SEARCH; /* the map has so many */
     is_found = split.num_stages > 0;
     if (status == POPLINER_OK && is_found)
         status = keep(search, &split, error);
@@ -490,26 +361,6 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
         *bound = known;
         search->is_unproven = true;
     }
-    pl_split_clear(&split);
-    return status;
-}
-
-/* Minimises any objective if all splits are listed. */
-static popliner_status minimise_listed(pl_search *search, popliner_objective objective,
-                                       uint64_t *bound, popliner_error *error) {
-    pl_split split = {0};
-    bool is_stopped = false;
-    /* what is worse than the known split need not be measured */
-    const pl_filter filter =
-        pl_filter_limited(&search->filter, objective, pl_search_value(search, objective));
-    popliner_status status =
-        pl_enumeration_find(&search->enumeration, &filter, objective, &split, &is_stopped, error);
-    search->proof = POPLINER_PROOF_ENUMERATION;
-    search->is_stopped = search->is_stopped || is_stopped;
-    if (status == POPLINER_OK && split.num_stages > 0)
-        status = keep(search, &split, error);
-    if (!search->is_stopped)
-        *bound = pl_search_value(search, objective);
     pl_split_clear(&split);
     return status;
 }
@@ -559,8 +410,7 @@ static popliner_status find_earliest(pl_search *search, popliner_error *error) {
         sooner.deadline_seconds = pl_clock_seconds() + seconds;
     search->stop = &sooner;
     popliner_status status = POPLINER_OK;
-    if (p->is_shared && !search->uses_programs &&
-        !pl_enumeration_serves(&search->enumeration, &search->filter.limits)) {
+    if (p->is_shared) {
         const pl_shared_search asked = ask_shared(search, PL_GOAL_EARLIEST_CUTS);
         status = pl_shared_earliest(&asked, &search->filter, &split, error);
     }
@@ -579,15 +429,12 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
                                 popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);
     bool is_shared = search->problem->is_shared;
-    bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter.limits);
     popliner_status status = POPLINER_OK;
-    if (is_shared && !search->uses_programs && !is_listed && !o->is_mapped)
+    if (is_shared && !o->is_mapped)
         status = improve_shared(search, objective, bound, error);
     if (status != POPLINER_OK || search->is_stopped)
         return status;
-    if (is_listed)
-        return minimise_listed(search, objective, bound, error);
-    if (search->uses_programs && !is_shared)
+    if (search->uses_programs)
         return minimise_by_program(search, objective, bound, error);
     switch (o->kind) {
     case PL_OBJECTIVE_LARGEST:

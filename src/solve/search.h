@@ -12,11 +12,7 @@ typedef struct pl_search {
     const pl_problem *problem;
     const pl_stop *stop;
     pl_filter filter; /* the limits, and the objectives so far */
-    pl_enumeration enumeration;
     pl_shared shared;
-    pl_room room;
-    bool has_room;              /* `room` was made */
-    uint64_t open_bytes;        /* the smallest limit that it could not rule out */
     pl_split split;             /* the best known split within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool uses_programs;         /* solve by integer programs only */
@@ -36,8 +32,6 @@ void pl_search_free(pl_search *search);
  * prepares what follows. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_search_any(pl_search *search, popliner_objective objective,
                               popliner_error *error);
-popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
-                                popliner_error *error);
 
 /* Finds a split within `filter` by a suitable method. *split must be empty, and stays empty if
  * there is none or the search was stopped. *bound (may be NULL) becomes 0 if unknown; with a split

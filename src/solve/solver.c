@@ -22,9 +22,9 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
                        "%zu stages: the costs are for pipelines of at most %zu; make them for "
                        "longer ones",
                        problem->max_stages, known);
-    if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
+    if (problem->is_shared && problem->options->method != POPLINER_METHOD_AUTO)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: the dynamic program cannot put several stages on one IPU");
+                       "method: only auto can put several stages on one IPU");
     if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
         pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -75,7 +75,7 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     pl_search *search = &solving->search;
     pl_split_clear(&search->split);
     search->is_unproven = false;
-    popliner_status status = pl_search_begin(search, solving->objectives[0], error);
+    popliner_status status = pl_search_any(search, solving->objectives[0], error);
     if (status != POPLINER_OK || search->split.num_stages == 0)
         return status;
     status = pl_search_optimise(search, solving->objectives, solving->num_objectives, plan, error);
@@ -167,30 +167,6 @@ static pl_known_value known_value_of(const pl_problem *problem, const popliner_p
                             .is_stopped = !is_proven};
 }
 
-/* Makes integer programs prove that no split is below the known value, or that there is none: that
- * finds the sets of stages that must not share an IPU. */
-static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits,
-                                      popliner_objective objective, pl_known_value *known,
-                                      popliner_error *error) {
-    pl_split below = {0};
-    popliner_status status = POPLINER_OK;
-    known->is_loose = known->is_stopped;
-    bool can_be_less = known->value > 0 && !pl_objective_of(objective)->is_mapped;
-    if (!pl_glpk_exists()) {
-        known->is_loose = true; /* other searches need not find all of these sets */
-        return POPLINER_OK;
-    }
-    if (!known->is_stopped && (!known->exists || can_be_less)) {
-        pl_filter less =
-            known->exists ? pl_filter_limited(limits, objective, known->value - 1) : *limits;
-        search->uses_programs = true;
-        status = pl_search_find(search, &less, PL_GOAL_ANY, &below, NULL, error);
-        known->is_loose = search->is_stopped;
-    }
-    pl_split_clear(&below);
-    return status;
-}
-
 typedef struct program_file {
     popliner_program_format format;
     const char *path;
@@ -205,8 +181,7 @@ static popliner_status write_program(const popliner_costs *costs,
     pl_stop stop = pl_stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
     pl_filter limits;
-    pl_written_program asked = {
-        .problem = &problem, .filter = &limits, .shared = &search.shared, .format = file.format};
+    pl_written_program asked = {.problem = &problem, .filter = &limits, .format = file.format};
     size_t num_objectives;
     popliner_status status =
         pl_options_check(options, popliner_costs_num_units(costs), costs, error);
@@ -227,8 +202,6 @@ static popliner_status write_program(const popliner_costs *costs,
         asked.known = known_value_of(&problem, plan);
     else
         status = find_known_value(&search, asked.objective, &asked.known, error);
-    if (status == POPLINER_OK && problem.is_shared)
-        status = learn_no_goods(&search, &limits, asked.objective, &asked.known, error);
     if (status == POPLINER_OK)
         status = pl_integer_program_write(&asked, file.path, error);
 done:

@@ -113,39 +113,21 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
     }
 }
 
-/* Ends that a stage may have, one after another. */
-typedef struct end_range {
-    size_t first_unit;
-    size_t end_unit; /* the first of them */
-    size_t count;
-    bool is_outer; /* the outer rule allows all of them */
-} end_range;
-
-/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends of a range. O(count). */
-static void mark_ends(const pl_stage_rule *rule, const end_range *range, uint8_t *ok) {
+/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on, which cuts, sizes
+ * and placements reach. */
+static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
+                      uint8_t *ok) {
     const pl_problem *p = rule->problem;
-    const size_t first_unit = range->first_unit;
-    const size_t end_unit = range->end_unit;
-    const size_t count = range->count;
     uint64_t earlier;
     const uint64_t *cycles = pl_costs_cycles_row(p->costs, first_unit, &earlier);
-    size_t max_end = placed_end(rule, first_unit);
-    if (max_end > p->max_end[first_unit])
-        max_end = p->max_end[first_unit];
-    size_t min_end = p->may_cut[first_unit] != 0 ? p->min_end[first_unit] : SIZE_MAX;
-    for (size_t d = 0; d < count; ++d) {
-        size_t end = end_unit + d;
-        ok[d] = p->may_cut[end] & (end >= min_end) & (end <= max_end);
-    }
-    if (!range->is_outer || rule->min_peak_bytes > 0)
-        pl_costs_mark_peaks(p->costs, rule->to_end,
-                            &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
-                                             rule->max_peak_bytes},
-                            ok);
+    memcpy(ok, p->may_cut + end_unit, count);
+    pl_costs_mark_peaks(p->costs, rule->to_end,
+                        &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
+                                         rule->max_peak_bytes},
+                        ok);
     if (cycles == NULL && rule->min_cycles > 0)
         memset(ok, 0, count);
-    bool has_limits = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
-    if (cycles == NULL || (!has_limits && rule->link_before == NULL))
+    if (cycles == NULL)
         return;
     cycles += end_unit - 1 - first_unit;
     for (size_t d = 0; d < count; ++d)
@@ -155,19 +137,54 @@ static void mark_ends(const pl_stage_rule *rule, const end_range *range, uint8_t
         mark_busy_enough(rule, first_unit, end_unit, count, ok);
 }
 
+/* Returns the cycles that a stage takes at least if it has these units and maybe more after them. */
+static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
+    const pl_cost_order *order = &rule->problem->order;
+    const pl_differences *least = &order->least_cycles;
+    if (order->cycles_never_shrink)
+        return popliner_costs_cycles(rule->problem->costs, first, end - 1);
+    return least->ends != NULL && least->ends[end] > least->begins[first]
+               ? least->ends[end] - least->begins[first]
+               : 0;
+}
+
+/* True if the units are too large for a stage, and stay so if more come after them. */
+static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
+    const pl_cost_order *order = &rule->problem->order;
+    return (order->peaks_never_shrink && end >= order->first_ends[first] &&
+            popliner_costs_peak(rule->problem->costs, first, end - 1, rule->to_end) >
+                rule->max_peak_bytes) ||
+           (rule->max_cycles < UINT64_MAX && least_cycles(rule, first, end) > rule->max_cycles);
+}
+
+/* Appends the marks of a unit's ends, from min_end on, to the array; returns one past the last end.
+ * SIZE_MAX if memory is short. */
+static size_t mark_unit(const pl_stage_rule *rule, size_t first, uint8_t **ok, size_t *capacity,
+                        size_t num_marks) {
+    enum { STEP = 64 };
+    const pl_problem *p = rule->problem;
+    const size_t placed = placed_end(rule, first);
+    const size_t most = p->max_end[first] < placed ? p->max_end[first] : placed;
+    size_t end = p->min_end[first];
+    while (p->may_cut[first] != 0 && end <= most && !is_over(rule, first, end)) {
+        const size_t count = most + 1 - end < STEP ? most + 1 - end : STEP;
+        if (!pl_grow(ok, capacity, num_marks + count, sizeof **ok))
+            return SIZE_MAX;
+        mark_ends(rule, first, end, count, *ok + num_marks);
+        num_marks += count;
+        end += count;
+    }
+    return end;
+}
+
 void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok) {
     const pl_stage_rule rule = pl_stage_rule_of(problem, limits, stage, stages_to_end);
-    const pl_stage_rule outer = pl_stage_rule_outer(&rule);
-    end_range range = {first_unit, first_unit + 1, problem->num_units - first_unit, false};
-    if (pl_stage_rule_is_ordered(&outer)) {
-        const size_t begin = problem->order.first_ends[first_unit];
-        const size_t end = pl_stage_rule_last_end(&outer, first_unit) + 1;
-        memset(ok, 0, range.count);
-        ok += begin - first_unit - 1;
-        range = (end_range){first_unit, begin, end - begin, true};
-    }
-    mark_ends(&rule, &range, ok);
+    const size_t skipped = problem->min_end[first_unit] - first_unit - 1;
+    size_t capacity = SIZE_MAX / 2; /* there is room for all ends */
+    memset(ok, 0, problem->num_units - first_unit);
+    ok += skipped;
+    mark_unit(&rule, first_unit, &ok, &capacity, 0);
 }
 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
@@ -213,166 +230,57 @@ void pl_stage_ends_free(pl_stage_ends *ends) {
     *ends = (pl_stage_ends){0};
 }
 
-bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
-    const pl_cost_order *order = &rule->problem->order;
-    bool has_cycles = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
-    return order->peaks_never_shrink && rule->link_before == NULL &&
-           (!has_cycles || order->cycles_never_shrink || rule->is_outer);
+/* True if no limit excludes that a stage has these units. If none excludes it, none does for fewer. */
+static bool may_have(const pl_stage_rule *rule, size_t first, size_t end) {
+    return end <= first || (end <= rule->problem->max_end[first] && !is_over(rule, first, end));
 }
 
-pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule) {
-    pl_stage_rule outer = *rule;
-    outer.link_before = outer.link_after = NULL;
-    if (!rule->problem->order.cycles_never_shrink) {
-        outer.is_outer = true;
-        outer.min_cycles = 0;
-        if (rule->problem->order.least_cycles.ends == NULL)
-            outer.max_cycles = UINT64_MAX;
-    }
-    return outer;
-}
-
-/* Returns the cycles of an interval that count for max_cycles. */
-static uint64_t counted_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
-    const pl_differences *least = &rule->problem->order.least_cycles;
-    if (!rule->is_outer)
-        return popliner_costs_cycles(rule->problem->costs, first, end - 1);
-    return least->ends[end] > least->begins[first] ? least->ends[end] - least->begins[first] : 0;
-}
-
-static bool is_too_small(const pl_stage_rule *rule, size_t first, size_t end) {
-    const popliner_costs *costs = rule->problem->costs;
-    return (rule->min_peak_bytes > 0 &&
-            popliner_costs_peak(costs, first, end - 1, rule->to_end) < rule->min_peak_bytes) ||
-           (rule->min_cycles > 0 &&
-            popliner_costs_cycles(costs, first, end - 1) < rule->min_cycles);
-}
-
-static bool is_too_large(const pl_stage_rule *rule, size_t first, size_t end) {
-    const popliner_costs *costs = rule->problem->costs;
-    return popliner_costs_peak(costs, first, end - 1, rule->to_end) > rule->max_peak_bytes ||
-           (rule->max_cycles < UINT64_MAX && counted_cycles(rule, first, end) > rule->max_cycles);
-}
-
-size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit) {
-    size_t n = rule->problem->num_units;
-    size_t begin = rule->problem->order.first_ends[first_unit];
-    size_t fits = begin - 1; /* the last end that fits, or that is not checked */
-    size_t end = begin;
-    while (end <= n && !is_too_large(rule, first_unit, end)) {
-        fits = end;
-        end += end - begin + 1;
-    }
-    size_t too_large = end <= n ? end : n + 1;
-    while (too_large - fits > 1) {
-        size_t middle = fits + (too_large - fits) / 2;
-        if (is_too_large(rule, first_unit, middle))
-            too_large = middle;
+size_t pl_stage_rule_last(const pl_stage_rule *rule, size_t first) {
+    size_t last = first;
+    for (size_t over = rule->problem->num_units + 1; last + 1 < over;) {
+        const size_t middle = last + (over - last) / 2;
+        if (may_have(rule, first, middle))
+            last = middle;
         else
-            fits = middle;
+            over = middle;
     }
-    return fits;
+    return last;
 }
 
-size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit) {
-    const size_t *first_ends = rule->problem->order.first_ends;
-    size_t begin = end_unit;
-    while (begin > 0 &&
-           (first_ends[begin - 1] > end_unit || !is_too_large(rule, begin - 1, end_unit)))
-        --begin;
-    return begin;
-}
-
-static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule, pl_begin_range range) {
-    const pl_problem *p = rule->problem;
-    size_t n = p->num_units;
-    size_t from = 0;
-    size_t to = 0;
-    for (size_t first = range.first; first <= range.last && first < n; ++first) {
-        size_t least = p->order.first_ends[first];
-        size_t most = placed_end(rule, first);
-        if (p->max_end[first] < most)
-            most = p->max_end[first];
-        from = from > least ? from : least;
-        from = from > p->min_end[first] ? from : p->min_end[first];
-        while (from <= n && is_too_small(rule, first, from))
-            ++from;
-        to = to > least ? to : least;
-        while (to <= n && !is_too_large(rule, first, to))
-            ++to;
-        ends->from[first] = from;
-        ends->to[first] = to <= most ? to : most + 1;
+size_t pl_stage_rule_first(const pl_stage_rule *rule, size_t end) {
+    size_t first = 0;
+    for (size_t last = end; first < last;) {
+        const size_t middle = first + (last - first) / 2;
+        if (may_have(rule, middle, end))
+            last = middle;
+        else
+            first = middle + 1;
     }
-}
-
-/* Finds windows without the limits that a longer interval may meet although a shorter one does not;
- * all ends if peaks may shrink. */
-static void find_outer_windows(pl_stage_ends *ends, const pl_stage_rule *rule,
-                               pl_begin_range range) {
-    size_t n = rule->problem->num_units;
-    const pl_stage_rule outer = pl_stage_rule_outer(rule);
-    if (pl_stage_rule_is_ordered(&outer)) {
-        find_windows(ends, &outer, range);
-        return;
-    }
-    for (size_t first = range.first; first <= range.last && first < n; ++first) {
-        ends->from[first] = first + 1;
-        ends->to[first] = n + 1;
-    }
-}
-
-/* Marks the ends within the windows. */
-static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
-                                pl_begin_range range, const pl_stage_ends *within,
-                                popliner_error *error) {
-    size_t n = rule->problem->num_units;
-    size_t num_marks = 0;
-    const pl_stage_rule outer = pl_stage_rule_outer(rule);
-    const bool is_outer = pl_stage_rule_is_ordered(&outer);
-    for (size_t first = range.first; first <= range.last && first < n; ++first) {
-        size_t from = ends->from[first];
-        size_t to = ends->to[first];
-        if (within != NULL && within->from[first] > from)
-            from = within->from[first];
-        if (within != NULL && within->to[first] < to)
-            to = within->to[first];
-        size_t count = to > from ? to - from : 0;
-        if (!pl_grow(&ends->ok, &ends->capacity, num_marks + count + 1, sizeof *ends->ok))
-            return pl_fail_memory(error, "the intervals that may be stages");
-        uint8_t *ok = ends->ok + num_marks;
-        mark_ends(rule, &(end_range){first, from, count, is_outer}, ok);
-        size_t skipped = 0;
-        while (count > 0 && ok[count - 1] == 0)
-            --count;
-        while (skipped < count && ok[skipped] == 0)
-            ++skipped;
-        ends->from[first] = from + skipped;
-        ends->to[first] = from + count;
-        ends->row[first] = num_marks + skipped;
-        num_marks += count;
-    }
-    return POPLINER_OK;
+    return first;
 }
 
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
-                                   pl_begin_range range, const pl_stage_ends *within,
-                                   popliner_error *error) {
-    size_t n = rule->problem->num_units;
-    if (ends->from == NULL)
+                                   const uint8_t *begins, popliner_error *error) {
+    const size_t n = rule->problem->num_units;
+    size_t num_marks = 0;
+    if (ends->from == NULL) {
         ends->from = pl_new_array(n, sizeof *ends->from);
-    if (ends->to == NULL)
         ends->to = pl_new_array(n, sizeof *ends->to);
-    if (ends->row == NULL)
         ends->row = pl_new_array(n, sizeof *ends->row);
+    }
     if (ends->from == NULL || ends->to == NULL || ends->row == NULL)
         return pl_fail_memory(error, "the intervals that may be stages");
-    ends->is_ordered = pl_stage_rule_is_ordered(rule);
-    if (ends->is_ordered) {
-        find_windows(ends, rule, range);
-        return POPLINER_OK;
+    for (size_t first = 0; first < n; ++first) {
+        ends->row[first] = num_marks;
+        ends->from[first] = ends->to[first] = rule->problem->min_end[first];
+        if (begins != NULL && begins[first] == 0)
+            continue;
+        ends->to[first] = mark_unit(rule, first, &ends->ok, &ends->capacity, num_marks);
+        if (ends->to[first] == SIZE_MAX)
+            return pl_fail_memory(error, "the intervals that may be stages");
+        num_marks += ends->to[first] > ends->from[first] ? ends->to[first] - ends->from[first] : 0;
     }
-    find_outer_windows(ends, rule, range);
-    return mark_all(ends, rule, range, within, error);
+    return POPLINER_OK;
 }
 
 /* ---- which units stages can reach ---- */
@@ -382,157 +290,77 @@ static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit
     pl_problem_mark(r->problem, r->limits, stage, r->num_stages - stage, first_unit, ok);
 }
 
-/* Scratch arrays of a pass over the stages. */
-typedef struct reach_pass {
-    pl_stage_ends ends;
-    uint8_t *ok;   /* [units] */
-    size_t *count; /* [units + 2] */
-    pl_arrays arrays;
-} reach_pass;
-
-static popliner_status begin_pass(reach_pass *pass, size_t num_units, popliner_error *error) {
-    pass->ok = pl_arrays_new(&pass->arrays, num_units, sizeof *pass->ok);
-    pass->count = pl_arrays_new(&pass->arrays, num_units + 2, sizeof *pass->count);
-    return pass->arrays.failed ? pl_fail_memory(error, "the units that stages can reach")
-                               : POPLINER_OK;
-}
-
-static void end_pass(reach_pass *pass) {
-    pl_stage_ends_free(&pass->ends);
-    pl_arrays_free(&pass->arrays);
-}
-
-/* Finds the ends of a stage if they are windows; sets *is_ordered if so. */
-static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_pass *pass,
-                                  bool *is_ordered, popliner_error *error) {
-    pl_stage_rule rule = pl_stage_rule_of(r->problem, r->limits, stage, r->num_stages - stage);
-    *is_ordered = pl_stage_rule_is_ordered(&rule);
-    if (!*is_ordered)
-        return POPLINER_OK;
-    return pl_stage_ends_find(&pass->ends, &rule, (pl_begin_range){0, r->problem->num_units - 1},
-                              NULL, error);
-}
-
 /* Marks the units that the next stage can begin with. */
-static popliner_status reach_forward(pl_reachability *r, size_t stage, reach_pass *pass,
-                                     popliner_error *error) {
-    const pl_problem *p = r->problem;
-    size_t n = p->num_units;
+static void reach_forward(pl_reachability *r, size_t stage, uint8_t *ok) {
+    const size_t n = r->problem->num_units;
     const uint8_t *from = r->from_start + stage * (n + 1);
     uint8_t *after = r->from_start + (stage + 1) * (n + 1);
-    bool is_ordered;
-    popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
-    if (status != POPLINER_OK)
-        return status;
-    memset(pass->count, 0, (n + 2) * sizeof *pass->count);
     for (size_t i = 0; i < n; ++i) {
         if (from[i] == 0)
             continue;
-        if (is_ordered) {
-            if (p->may_cut[i] != 0 && pass->ends.from[i] < pass->ends.to[i]) {
-                ++pass->count[pass->ends.from[i]];
-                --pass->count[pass->ends.to[i]]; /* modulo 2^64 the order does not matter */
-            }
-            continue;
-        }
-        mark_alone(r, stage, i, pass->ok);
+        mark_alone(r, stage, i, ok);
         for (size_t d = 0; d < n - i; ++d)
-            after[i + d + 1] |= pass->ok[d];
+            after[i + d + 1] |= ok[d];
     }
-    size_t num_open = 0;
-    for (size_t end = 1; is_ordered && end <= n; ++end) {
-        num_open += pass->count[end];
-        after[end] = num_open > 0 && p->may_cut[end] != 0;
-    }
-    return POPLINER_OK;
 }
 
 /* Marks, of these units, those from which stages can reach the end of the chain. */
-static popliner_status reach_backward(pl_reachability *r, size_t stage, reach_pass *pass,
-                                      popliner_error *error) {
-    const pl_problem *p = r->problem;
-    size_t n = p->num_units;
+static void reach_backward(pl_reachability *r, size_t stage, uint8_t *ok) {
+    const size_t n = r->problem->num_units;
     const uint8_t *from = r->from_start + stage * (n + 1);
     const uint8_t *after = r->to_end + (stage + 1) * (n + 1);
     uint8_t *to_end = r->to_end + stage * (n + 1);
-    bool is_ordered;
-    popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
-    if (status != POPLINER_OK)
-        return status;
-    pass->count[0] = 0; /* the number of ends before this unit that reach the end of the chain */
-    for (size_t end = 0; end <= n; ++end)
-        pass->count[end + 1] = pass->count[end] + after[end];
     for (size_t i = 0; i < n; ++i) {
         if (from[i] == 0)
             continue;
-        if (is_ordered) {
-            to_end[i] = p->may_cut[i] != 0 && pass->ends.from[i] < pass->ends.to[i] &&
-                        pass->count[pass->ends.to[i]] > pass->count[pass->ends.from[i]];
-            continue;
-        }
-        mark_alone(r, stage, i, pass->ok);
+        mark_alone(r, stage, i, ok);
         for (size_t d = 0; d < n - i; ++d)
-            to_end[i] |= pass->ok[d] & after[i + d + 1];
+            to_end[i] |= ok[d] & after[i + d + 1];
     }
-    return POPLINER_OK;
 }
 
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error) {
     pl_reachability *r = reachability;
-    size_t n = r->problem->num_units;
-    size_t width = n + 1;
-    reach_pass pass = {0};
-    popliner_status status = begin_pass(&pass, n, error);
+    const size_t n = r->problem->num_units;
+    const size_t width = n + 1;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
     r->from_start = pl_new_array((r->num_stages + 1) * width, sizeof *r->from_start);
     r->to_end = pl_new_array((r->num_stages + 1) * width, sizeof *r->to_end);
-    if (status == POPLINER_OK && (r->from_start == NULL || r->to_end == NULL))
-        status = pl_fail_memory(error, "the units that stages can reach");
-    if (status != POPLINER_OK)
-        goto done;
+    if (ok == NULL || r->from_start == NULL || r->to_end == NULL) {
+        free(ok);
+        return pl_fail_memory(error, "the units that stages can reach");
+    }
     r->from_start[0] = 1;
-    for (size_t stage = 0; status == POPLINER_OK && stage < r->num_stages; ++stage)
-        status = reach_forward(r, stage, &pass, error);
+    for (size_t stage = 0; stage < r->num_stages; ++stage)
+        reach_forward(r, stage, ok);
     for (size_t stage = r->is_at_most ? 1 : r->num_stages; stage <= r->num_stages; ++stage)
         r->to_end[stage * width + n] = 1;
-    for (size_t stage = r->num_stages; status == POPLINER_OK && stage-- > 0;)
-        status = reach_backward(r, stage, &pass, error);
-done:
-    end_pass(&pass);
-    return status;
+    for (size_t stage = r->num_stages; stage-- > 0;)
+        reach_backward(r, stage, ok);
+    free(ok);
+    return POPLINER_OK;
 }
 
 popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
                                       uint8_t *units, popliner_error *error) {
     const pl_reachability *r = reachability;
-    size_t n = r->problem->num_units;
-    const uint8_t *after = r->to_end + (stage + 1) * (n + 1);
-    reach_pass pass = {0};
-    bool is_ordered = false;
+    const size_t n = r->problem->num_units;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
     size_t num_done = 0;
-    size_t last = 0; /* one past the last unit that can reach the end of the chain */
-    popliner_status status = begin_pass(&pass, n, error);
-    if (status == POPLINER_OK)
-        status = find_stage(r, stage, &pass, &is_ordered, error);
+    if (ok == NULL)
+        return pl_fail_memory(error, "the units that stages can reach");
     memset(units, 0, n);
-    for (size_t end = 0; status == POPLINER_OK && end <= n; ++end) {
-        last = after[end] != 0 ? end : last;
-        pass.count[end + 1] = last;
-    }
-    for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {
+    for (size_t first = 0; first < n; ++first) {
         size_t end = first;
-        if (r->from_start[stage * (n + 1) + first] == 0 || r->to_end[stage * (n + 1) + first] == 0)
-            continue;
-        if (is_ordered)
-            end = pass.count[pass.ends.to[first]];
-        else if (pl_reachability_mark(r, stage, first, pass.ok))
+        if (pl_reachability_mark(r, stage, first, ok))
             for (size_t d = 0; d < n - first; ++d)
-                end = pass.ok[d] != 0 ? first + d + 1 : end;
+                end = ok[d] != 0 ? first + d + 1 : end;
         for (size_t unit = num_done > first ? num_done : first; unit < end; ++unit)
             units[unit] = 1;
         num_done = end > num_done ? end : num_done;
     }
-    end_pass(&pass);
-    return status;
+    free(ok);
+    return POPLINER_OK;
 }
 
 void pl_reachability_free(pl_reachability *reachability) {

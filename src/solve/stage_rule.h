@@ -14,7 +14,6 @@ typedef struct pl_stage_rule {
     size_t to_end; /* the stage's place in the costs: see pl_costs_place */
     size_t ipu;
     bool is_anywhere; /* ignore placements */
-    bool is_outer;    /* max_cycles is of the least cycles of the order */
     uint64_t min_peak_bytes;
     uint64_t max_peak_bytes;
     /* Cycles of the costs, whatever the speed of the IPU. If its links take time, there is no
@@ -51,50 +50,34 @@ void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t 
 
 /* ---- where stages may end ---- */
 
-/* The ends that a stage may have, for each unit that it may begin with.
- *
- * If needs never shrink, these ends are a window: from those that make the stage large enough to
- * those that do not make it too large. Both bounds ascend with the unit, so two pointers find all
- * windows. Otherwise each end has a mark. */
-
-/* An end is one past the last unit. Zero-initialise; free with pl_stage_ends_free. */
+/* The ends that a stage may have, for each unit that it may begin with: a mark for each, from the
+ * first that sizes allow to the last before all longer stages are too large. An end is one past the
+ * last unit. Zero-initialise; free with pl_stage_ends_free. */
 typedef struct pl_stage_ends {
-    bool is_ordered; /* no marks: every end in a window is allowed if it may be a cut */
-    size_t *from;    /* [units] the first end; owned, like all of these arrays */
-    size_t *to;      /* [units] one past the last end; not above `from` if there is none */
-    /* Marks: those of a unit begin at ok[row[unit]], with the end `from`. */
-    size_t *row;
+    size_t *from; /* [units] the first end; owned, like all of these arrays */
+    size_t *to;   /* [units] one past the last end; not above `from` if there is none */
+    size_t *row;  /* [units] where its marks begin */
     uint8_t *ok;
     size_t capacity;
 } pl_stage_ends;
 
-/* Units that stages may begin with: first ... last. */
-typedef struct pl_begin_range {
-    size_t first;
-    size_t last;
-} pl_begin_range;
-
-/* Finds the ends of the units of a range; may be called again. `within` (may be NULL) must contain
- * all of these ends and saves trying others. Errors: MEMORY. O(n) if needs never shrink; else
- * O(n^2), or the size of the windows of `within`. */
+/* Finds the ends of the units that `begins` marks (NULL: all), and none of the others; may be called
+ * again. Errors: MEMORY. O(n * longest stage), or O(n^2) if needs may shrink as stages grow. */
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
-                                   pl_begin_range range, const pl_stage_ends *within,
-                                   popliner_error *error);
+                                   const uint8_t *begins, popliner_error *error);
 void pl_stage_ends_free(pl_stage_ends *ends);
 
-/* True if pl_stage_ends_find takes O(n) for this rule. */
-bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
+/* True if the stage may be the units first_unit ... end - 1. */
+static inline bool pl_stage_ends_have(const pl_stage_ends *ends, size_t first_unit, size_t end) {
+    return end >= ends->from[first_unit] && end < ends->to[first_unit] &&
+           ends->ok[ends->row[first_unit] + end - ends->from[first_unit]] != 0;
+}
 
-/* Returns the rule without the limits that a longer interval may meet although a shorter one does
- * not: the time of cuts, and cycles that can shrink, except those that all longer ones take. It
- * allows every interval that `rule` allows, and is ordered if peaks never shrink. */
-pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule);
-
-/* For ordered rules, ignoring whether cuts are allowed. pl_stage_rule_last_end returns the largest
- * end of stages that begin with the unit or before it: O(log n). pl_stage_rule_first_begin returns
- * the smallest beginning of stages that end at end_unit or after it: O(units between). */
-size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit);
-size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit);
+/* Return the last end that a stage may have that begins with the unit or an earlier one, and the first
+ * unit that a stage may begin with that has the end or a later one; at least, and at most: minima,
+ * placements and rules of single cuts are ignored. O(log n). */
+size_t pl_stage_rule_last(const pl_stage_rule *rule, size_t first_unit);
+size_t pl_stage_rule_first(const pl_stage_rule *rule, size_t end);
 
 /* ---- which units stages can reach ---- */
 

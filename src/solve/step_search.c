@@ -129,9 +129,7 @@ static uint64_t most_busy(const search *s, size_t k) {
 }
 
 static bool may_end(const search *s, size_t k, size_t first, size_t end) {
-    const pl_stage_ends *e = &s->ends[k];
-    return e->from[first] <= end && end < e->to[first] && s->problem.may_cut[end] &&
-           (e->is_ordered || e->ok[e->row[first] + end - e->from[first]]) &&
+    return pl_stage_ends_have(&s->ends[k], first, end) &&
            pl_step_may_take(&s->choices, first, end, most_busy(s, k)) &&
            rest_of(s, k + 1, end)->reach < UINT64_MAX;
 }
@@ -162,7 +160,6 @@ static void fill_row(search *s, size_t k, size_t first) {
 
 /* Finds the ends of all stages, and the bounds of what remains after them. */
 static popliner_status find_bounds(search *s, popliner_error *error) {
-    const size_t last = s->num_units - 1;
     popliner_status status = POPLINER_OK;
     s->ends = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->ends);
     s->rest = pl_arrays_new(&s->arrays, (s->num_stages + 1) * (s->num_units + 1), sizeof *s->rest);
@@ -173,7 +170,7 @@ static popliner_status find_bounds(search *s, popliner_error *error) {
     for (size_t k = s->num_stages; k-- > 0 && !s->is_over;) {
         const pl_stage_rule rule = pl_stage_rule_of(
             &s->problem, &s->filter.limits, k, pl_costs_place(s->problem.costs, s->num_stages, k));
-        status = pl_stage_ends_find(&s->ends[k], &rule, (pl_begin_range){0, last}, NULL, error);
+        status = pl_stage_ends_find(&s->ends[k], &rule, NULL, error);
         if (status != POPLINER_OK)
             return status;
         rest_of(s, k, s->num_units)->reach = UINT64_MAX;

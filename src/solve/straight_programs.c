@@ -1,6 +1,6 @@
 /* The best split by integer programs alone, if no stages share an IPU.
  *
- * Why the answers are exact although GLPK uses floating point: as in no_goods.c, a program has only
+ * Why the answers are exact although GLPK uses floating point: a program has only
  * intervals that the filter admits; its answer is measured in integers; and an answer outside the
  * filter (by less than the tolerance of a row) is forbidden. For the peak, the slowest IPU and the
  * spread, a program that requires less than the found value must have no answer. For sums, GLPK's
@@ -131,7 +131,7 @@ static popliner_status exclude(run *r) {
         return pl_fail_memory(r->error, "the integer program");
     for (size_t i = 0; i < split->num_stages; ++i)
         conditions[i] = (pl_condition){pl_integer_program_place(&r->s, split->num_stages, i),
-                                       pl_split_interval(r->asked->problem, split, i), PL_SAME};
+                                       pl_split_interval(r->asked->problem, split, i)};
     pl_integer_program_forbid(&r->s, conditions, split->num_stages);
     free(conditions);
     ++r->num_excluded;
@@ -439,7 +439,7 @@ static popliner_status choose_again(const pl_solving *solving, pl_search *search
     if (status == POPLINER_OK && known->num_stages > 0)
         return pl_search_optimise(search, solving->objectives, solving->num_objectives, own, error);
     if (status == POPLINER_OK)
-        status = pl_search_begin(search, solving->objectives[0], error);
+        status = pl_search_any(search, solving->objectives[0], error);
     if (status == POPLINER_OK && search->split.num_stages > 0)
         status = fail_different("the number of stages", search->split.num_stages, 0, error);
     return status;

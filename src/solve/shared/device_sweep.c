@@ -55,8 +55,6 @@ typedef struct level {
     gap gaps[MOST_BORDER];
     size_t num_gaps;
     uint64_t limits[NUM_SUMS]; /* of the sums of all further stages */
-    double held;               /* an upper bound of the weight on this IPU */
-    double most_weight;        /* an upper bound of the weight on further IPUs */
 
     /* The borders that can be reached. */
     border *borders;     /* [count] */
@@ -79,7 +77,6 @@ typedef struct sweep {
     const uint64_t *least; /* pl_shared_least_bytes */
     size_t *lowest;        /* [stages + 1]: the range of each cut */
     size_t *highest;       /* [stages + 1] */
-    double *weight_before; /* [units + 1]: sums of the room's weights */
     level *levels;         /* one for each IPU */
     size_t num_levels;
     size_t num_states;
@@ -179,15 +176,6 @@ static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_byte
 
 /* ---- one IPU ---- */
 
-/* Returns the weight of the units in the gaps after the level, with the known cuts. */
-static double weight_of_rest(const sweep *s, const level *l) {
-    double weight = 0.0;
-    for (size_t g = 0; g < l->num_gaps; ++g)
-        weight += s->weight_before[s->place[l->gaps[g].end_stage]] -
-                  s->weight_before[s->place[l->gaps[g].first_stage]];
-    return weight;
-}
-
 /* True if further IPUs may hold the stages after the level, with these cuts and bytes. */
 static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     uint64_t sums[NUM_SUMS] = {[CUTS] = cut_bytes};
@@ -208,7 +196,7 @@ static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     for (size_t k = 0; k < NUM_SUMS; ++k)
         if (sums[k] > l->limits[k])
             return false;
-    return weight_of_rest(s, l) <= l->most_weight;
+    return true;
 }
 
 /* True if the IPU has both units of each pair, or neither. */
@@ -257,7 +245,6 @@ typedef struct chosen {
     uint64_t cut_bytes;  /* of all known cuts */
     uint64_t peak_bytes; /* a lower bound of the IPU's peak */
     uint64_t cycles;
-    double weight; /* the weight that the IPU must still hold, so that the rest is not too heavy */
 } chosen;
 
 typedef struct step {
@@ -307,7 +294,6 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
         s->gave_up = true;
     if (first >= end || is_ok(s, stage, first, end) == 0)
         return POPLINER_OK;
-    so_far.weight -= s->weight_before[end] - s->weight_before[first];
     so_far.cycles = add(so_far.cycles, cycles_of(s, stage, first, end));
     so_far.peak_bytes =
         add(so_far.peak_bytes, s->least[stage * pl_triangle_size(s->num_units) +
@@ -330,13 +316,7 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
         return go_on(t, k, so_far, is_fine);
     popliner_status status = POPLINER_OK;
     *is_fine = true;
-    size_t end = first + 1;
-    /* shorter last stages leave too much weight to further IPUs */
-    for (; k + 1 == t->l->num_stages && end < s->highest[stage + 1] &&
-           s->weight_before[end] - s->weight_before[first] < so_far.weight;
-         ++end)
-        is_smallest = false;
-    for (; end <= s->highest[stage + 1] && !must_end(s); ++end) {
+    for (size_t end = first + 1; end <= s->highest[stage + 1] && !must_end(s); ++end) {
         bool is_end_fine = true;
         if (is_ok(s, stage, first, end) == 0)
             continue;
@@ -405,10 +385,6 @@ static popliner_status run_level(sweep *s, size_t number) {
         forget_places(s);
         if (before != NULL)
             recall(s, before, t.parent);
-        if (before != NULL)
-            so_far.weight = weight_of_rest(s, before) - l->most_weight;
-        else
-            so_far.weight = s->weight_before[s->num_units] - l->most_weight;
         status = choose_begin(&t, 0, so_far, &is_fine);
     }
     return status;
@@ -463,37 +439,6 @@ static bool find_borders(sweep *s) {
             }
     }
     return true;
-}
-
-/* Returns how much weight the IPU of the level can hold; a later IPU of the same kind already has
- * the number. */
-static double held_by(sweep *s, size_t number) {
-    pl_room *room = s->asked->room;
-    level *l = &s->levels[number];
-    size_t other = number + 1;
-    while (other < s->num_levels &&
-           room->kind_of[s->levels[other].first_stage] != room->kind_of[l->first_stage])
-        ++other;
-    l->held = other < s->num_levels ? s->levels[other].held
-                                    : pl_room_held(room, s->limits, l->first_stage);
-    return l->held;
-}
-
-/* Computes how much weight the IPUs after each level can hold. */
-static void find_room(sweep *s) {
-    pl_room *room = s->asked->room;
-    bool is_known = room != NULL && room->is_known;
-    double most = 0.0;
-    for (size_t unit = 0; unit < s->num_units; ++unit)
-        s->weight_before[unit + 1] =
-            s->weight_before[unit] + (is_known ? room->weights[unit] : 0.0);
-    for (size_t number = s->num_levels; number-- > 0;) {
-        level *l = &s->levels[number];
-        /* a margin for rounded sums */
-        l->most_weight = most + 1e-9 * (1.0 + s->weight_before[s->num_units]);
-        if (is_known)
-            most += held_by(s, number);
-    }
 }
 
 /* Computes the limits of all IPUs after each level together. */
@@ -679,27 +624,22 @@ static popliner_status run_earliest(sweep *s, pl_split *split) {
 
 static popliner_status prepare(sweep *s) {
     size_t n = s->num_units;
-    const pl_cut_range *ranges = s->asked->ranges;
     s->ok = pl_arrays_new(&s->arrays, s->num_stages * pl_triangle_size(n), sizeof *s->ok);
     s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
     s->lowest = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->lowest);
     s->highest = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->highest);
     s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);
-    s->weight_before = pl_arrays_new(&s->arrays, n + 1, sizeof *s->weight_before);
     s->levels = pl_arrays_new(&s->arrays, s->num_levels, sizeof *s->levels);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
     if (s->arrays.failed || s->least == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
-    for (size_t cut = 0; cut <= s->num_stages; ++cut) {
-        s->lowest[cut] = ranges != NULL ? ranges[cut].lowest : 0;
-        s->highest[cut] = ranges != NULL && ranges[cut].highest < n ? ranges[cut].highest : n;
-    }
+    for (size_t cut = 0; cut <= s->num_stages; ++cut)
+        s->highest[cut] = n;
     for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
     find_limits(s);
-    find_room(s);
     return POPLINER_OK;
 }
 
@@ -747,5 +687,35 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *
     if (s.gave_up)
         *gave_up = true;
     clear(&s);
+    return status;
+}
+
+/* ---- the best split within a spread ---- */
+
+typedef struct spread_sweep {
+    const pl_shared_search *asked;
+    pl_search_result *result;
+    bool *gave_up;
+} spread_sweep;
+
+/* A pl_windows_function. */
+static popliner_status sweep_window(void *user, const pl_limits *limits, pl_split *split,
+                                    bool *is_over, popliner_error *error) {
+    const spread_sweep *s = user;
+    popliner_status status = pl_device_sweep(s->asked, limits, split, s->result, s->gave_up, error);
+    *is_over = s->result->is_stopped || *s->gave_up;
+    return status;
+}
+
+popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *filter,
+                                pl_split *split, pl_search_result *result, bool *gave_up,
+                                popliner_error *error) {
+    spread_sweep s = {asked, result, gave_up};
+    bool is_over = false;
+    popliner_status status = pl_windows_find(
+        &(pl_windows_question){asked->problem, filter, asked->goal, sweep_window, &s}, split,
+        &is_over, error);
+    if (pl_filter_only_limits(filter) == NULL)
+        result->bound_bytes = pl_split_cut_bytes(asked->problem, split);
     return status;
 }

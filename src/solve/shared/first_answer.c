@@ -274,27 +274,6 @@ static popliner_status kick(climb *c) {
     return begin(c);
 }
 
-/* Moves cuts of the best split at random, then improves the result; again with more moves. */
-static popliner_status anneal(climb *c, size_t num_steps) {
-    enum { NUM_ROUNDS = 3 };
-    popliner_status status = POPLINER_OK;
-    for (size_t round = 0; status == POPLINER_OK && !must_end(c) && round < NUM_ROUNDS; ++round) {
-        const pl_annealing_wish wish = {.is_of_cycles = of_cycles(c),
-                                        .ok = c->ok,
-                                        .random = &c->random,
-                                        .num_steps = num_steps << round,
-                                        .deadline_seconds = c->deadline_seconds,
-                                        .stop = c->asked->stop};
-        memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
-        status = pl_anneal(c->problem, &wish, c->cuts, c->error);
-        if (status == POPLINER_OK)
-            status = begin(c);
-        if (status == POPLINER_OK)
-            status = improve(c);
-    }
-    return status;
-}
-
 /* ---- starting points ---- */
 
 /* Cuts close to equal parts of the weights. False if there is no such split. */
@@ -402,11 +381,6 @@ static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_
         status = begin_evenly(c, true);
     if (status == POPLINER_OK && wish->hint != NULL)
         status = begin_with_split(c, wish->hint);
-    const bool anneals = wish->num_steps > 0 && pl_anneal_can(c->problem, of_cycles(c)) &&
-                         pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST;
-    if (status == POPLINER_OK && c->has_best && anneals)
-        status = anneal(c, wish->num_steps);
-    /* annealing ignores limits of what it does not minimise */
     for (size_t i = 0; status == POPLINER_OK && c->has_best && i < wish->num_kicks; ++i) {
         if (must_end(c))
             break;

@@ -15,9 +15,6 @@
 enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
 
 void pl_shared_free(pl_shared *shared) {
-    free(shared->intervals);
-    free(shared->first_stage);
-    free(shared->peak_bytes);
     free(shared->least_bytes);
     free(shared->measured.units);
     free(shared->measured.peak_bytes);
