@@ -97,6 +97,8 @@ def gguf_value(value):
     """The type and the bytes of a value: a str, an int (u32), a list of either."""
     if isinstance(value, str):
         return 8, text(value)
+    if isinstance(value, bool):
+        return 7, bytes([value])
     if isinstance(value, list):
         inner = gguf_value(value[0])[0] if value else 4
         return 9, struct.pack("<IQ", inner, len(value)) + b"".join(gguf_value(v)[1] for v in value)
@@ -309,9 +311,87 @@ class Checkpoints(unittest.TestCase):
         from popliner.costs import gguf as module
         self.assertEqual({key: row[1:] for key, row in module.BLOCKS.items()}, GGUF_BLOCKS)
 
-        with self.assertRaisesRegex(popliner.InputError, "block_count is 3, but 2 blocks"):
-            read_source(write("b.gguf", gguf(dict(GGUF_PAIRS, **{"llama.block_count": 3}),
+    def test_blocks_without_tensors(self):
+        """Pruned models, which llama.cpp loads; a block too many is an error."""
+        pairs = dict(GGUF_PAIRS, **{"llama.block_count": 4,
+                                    "llama.attention.head_count_kv": [2, 1, 0, 1]})
+        table = read_source(write("b.gguf", gguf(pairs, GGUF_TENSORS)))
+        self.assertEqual([unit.memory for unit in table.units[2:5]],
+                         [69632 + 69632 + 1024 + 256 * 2048, 0, 256 * 2048])
+        with self.assertRaisesRegex(popliner.InputError, "block_count is 1, but block 1"):
+            read_source(write("b.gguf", gguf(dict(GGUF_PAIRS, **{"llama.block_count": 1}),
                                              GGUF_TENSORS)))
+
+    #: What llama.cpp's sources say of ten layers: w has a window, f has none, - keeps nothing.
+    WINDOWS = {"afmoe": "wwwfwwwfww", "cohere2": "wwwfwwwfww", "cohere2moe": "fwwwfwwwfw",
+               "exaone-moe": "wwwfwwwfww", "exaone4": "ffffffffff", "gemma2": "wfwfwfwfwf",
+               "gemma3": "wwwwwfwwww", "gemma3n": "wwwwfwwwwf", "gpt-oss": "wfwfwfwfwf",
+               "laguna": "fwwwfwwwfw", "llama": "ffffffffff", "llama4": "cccfcccfcc",
+               "mellum": "wwwfwwwfww", "olmo2": "wwwfwwwfww", "phi3": "ffffffffff",
+               "plamo3": "wwwwwwwfww", "smallthinker": "faaafaaafa", "bert": "----------",
+               "dream": "----------", "gemma-embedding": "----------", "lfm2": "wwwwwwwwww"}
+
+    def test_windows_of_llama_cpp(self):
+        """Memory of a cache of 40,960 tokens: 128 + 512 of a micro-batch, rounded up to 768, 8,192
+        + 512 (llama4), 4,096 + 512 (smallthinker)."""
+        cells = {"f": 40960, "w": 768, "c": 8704, "a": 4608, "-": 0}
+
+        def kept(base, **more):
+            pairs = {"general.architecture": base, f"{base}.block_count": 10,
+                     f"{base}.embedding_length": 64, f"{base}.attention.head_count": 2,
+                     f"{base}.attention.sliding_window": 128,
+                     **{f"{base}.{key}": value for key, value in more.items()}}
+            tensors = [(f"blk.{i}.attn_k.weight", [64], 0, 256) for i in range(10)]
+            table = read_source(write("w.gguf", gguf(pairs, tensors)), sequence=40960, kv_dtype="q8_0")
+            return [(unit.memory - 256) / (2 * 64 * 34 / 32) for unit in table.units[1:-1]]
+
+        for base, right in self.WINDOWS.items():
+            with self.subTest(base):
+                self.assertEqual(kept(base), [cells[it] for it in right])
+        listed = [1, 0, 1, 1, 0, 0, 0, 1, 1, 1]
+        for base, right in (("gemma4", listed), ("mimo2", listed), ("step35", listed),
+                            ("mellum", listed), ("cohere2moe", listed), ("unheard-of", listed),
+                            ("gpt-oss", [1, 0] * 5)):  # which takes a period alone
+            with self.subTest(base):
+                self.assertEqual(kept(base, **{"attention.sliding_window_pattern": listed}),
+                                 [768 if it else 40960 for it in right])
+        self.assertEqual(kept("gemma3", **{"attention.sliding_window_pattern": 2}),
+                         [768, 40960] * 5)
+        self.assertEqual(kept("gemma4", **{"attention.shared_kv_layers": 3})[6:], [768, 0, 0, 0])
+
+    def test_states_of_llama_cpp(self):
+        """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid
+        layers without heads have states alone; MTP blocks are not loaded; latent caches have keys
+        alone."""
+        def units(base, names, **more):
+            pairs = {"general.architecture": base, f"{base}.block_count": len(names),
+                     f"{base}.embedding_length": 64, f"{base}.attention.head_count": 2,
+                     **{f"{base}.{key}": value for key, value in more.items()}}
+            tensors = [(f"blk.{i}.{name}.weight", [64], 0, 256) for i, name in enumerate(names)]
+            return read_source(write("w.gguf", gguf(pairs, tensors)), sequence=1024, kv_dtype="fp16",
+                               batch=2).units[1:-1]
+
+        ssm = {"ssm.conv_kernel": 4, "ssm.inner_size": 128, "ssm.state_size": 16, "ssm.group_count": 2}
+        state, cache = 4 * 2 * (3 * (128 + 2 * 2 * 16) + 16 * 128), 2 * 1024 * 2 * 2 * 64
+        self.assertEqual([unit.memory - 256 for unit in units(
+            "jamba", ["ssm_in", "attn_k"], **ssm, **{"attention.head_count_kv": [0, 2]})],
+            [state, cache])
+        self.assertEqual([unit.memory - 256 for unit in units("falcon-h1", ["attn_k"], **ssm)],
+                         [cache])
+        self.assertEqual([unit.memory - 256 for unit in units(
+            "rwkv7", ["time_mix_key"], **{"wkv.head_size": 32, "attention.head_count": 0})],
+            [4 * 2 * 64 * (2 + 32)])
+        found = units("glm4moe", ["attn_k"] * 3, nextn_predict_layers=1)
+        self.assertEqual([(unit.memory, unit.kind) for unit in found],
+                         [(256 + cache, "layer")] * 2 + [(0, "mtp")])
+        latent = {"attention.kv_lora_rank": 32, "attention.key_length": 48,
+                  "attention.value_length": 32, "attention.head_count_kv": 1,
+                  "attention.key_length_mla": 24, "attention.value_length_mla": 16}
+        self.assertEqual([unit.memory - 256 for unit in units("deepseek2", ["attn_k_b"], **latent)],
+                         [2 * 1024 * 2 * 48])
+        self.assertEqual([unit.memory - 256 for unit in units(
+            "deepseek32", ["attn_k_b"], **latent, **{"attention.indexer.key_length": 8})],
+            [2 * 1024 * 2 * (48 + 8)])
 
     def test_shards_of_gguf(self):
         pairs = dict(GGUF_PAIRS, **{"split.count": 2})
@@ -338,7 +418,7 @@ class Checkpoints(unittest.TestCase):
             "dtype.safetensors": (safetensors([("layers.0.a", "F33", [2], 8)]), "unknown dtype"),
             "gap.safetensors": (safetensors([("layers.1.a", "F32", [2], 8)]), "layer|no tensor"),
             "two.safetensors": (safetensors([("encoder.layers.0.a", "F32", [2], 8),
-                                             ("decoder.layers.0.a", "F32", [2], 8)]), "same num"),
+                                             ("decoder.layers.1.a", "F32", [2], 8)]), "0 has no"),
             "nested.gguf": (nested, "too deeply"),
             "many.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0), "needs"),
             "string.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62)
@@ -661,7 +741,7 @@ class Robust(unittest.TestCase):
                             ("rope.dimension_count", (12, struct.pack("<d", float("nan")))),
                             ("feed_forward_length", []), ("expert_used_count", ["a"]),
                             ("attention.sliding_window", (11, struct.pack("<q", -5))),
-                            ("attention.key_length", [[1]]), ("block_count", 2)):
+                            ("attention.key_length", [[1]]), ("block_count", 0)):
             with self.subTest(name), self.assertRaisesRegex(popliner.InputError, name):
                 read_source(write("n.gguf", gguf_of(**{name: value})))
 
@@ -711,7 +791,7 @@ class Robust(unittest.TestCase):
         self.assertIn(shown, read_source(write("d.onnx", content)).csv())
         lone = b'{"\\ud800.layers.0.w":{"dtype":"F3","shape":[1],"data_offsets":[0,4]}}'
         write("l.safetensors", struct.pack("<Q", len(lone)) + lone + bytes(4))
-        two = safetensors([(bad + ".a.layers.0.w", "F32", [1], 4), ("b.layers.0.w", "F32", [1], 4)])
+        two = safetensors([(bad + ".a.layers.1.w", "F32", [1], 4), (bad, "F33", [1], 4)])
         write("t\x1b.safetensors", two)
         for path, *more in (["l.safetensors"], ["t\x1b.safetensors"], ["none\x1b\udcff"],
                             ["x", "--x\x1b"], ["x", "--group", "(\x1b"]):

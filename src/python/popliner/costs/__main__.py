@@ -16,7 +16,7 @@ from typing import Dict, List, NoReturn, Optional
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from . import read_source
-from .table import DTYPE_BYTES, OPTIMIZERS, READ, Assumed, clean
+from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, clean
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -57,12 +57,12 @@ def parser() -> argparse.ArgumentParser:
                    help="of gradients (default: that of the weights; adam-mixed: fp32)")
     p.add_argument("--dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
                    help="of the weights of a config.json (default: torch_dtype, or bf16)")
-    p.add_argument("--kv-dtype", choices=list(DTYPE_BYTES), default="bf16", metavar="DTYPE",
+    p.add_argument("--kv-dtype", choices=list(KV_BYTES), default="bf16", metavar="DTYPE",
                    help="of the KV cache (default: bf16)")
     p.add_argument("--tensor", type=int, default=1, metavar="N",
                    help="tensor degree, which divides weights, cache, activations and times")
-    p.add_argument("--experts", type=int, default=1, metavar="N",
-                   help="expert degree, which divides experts")
+    p.add_argument("--experts", type=int, metavar="N",
+                   help="expert degree, which divides experts (default: the tensor degree)")
     p.add_argument("--tflops", type=float, metavar="N",
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
@@ -72,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
                    "servers do (default: all)")
     p.add_argument("--embedding", choices=["device", "host"], help="where the embedding's weights "
                    "are in inference (default: host for GGUF, as llama.cpp does, else device)")
+    p.add_argument("--mtp", choices=["keep", "drop"], help="layers that predict further tokens "
+                   "(default: drop for GGUF in inference, as llama.cpp does, else keep)")
     p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
@@ -103,7 +105,7 @@ def _run(a: argparse.Namespace) -> None:
     READ.set(set())
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
-                      a.logits, a.embedding)
+                      a.logits, a.embedding, a.mtp)
     table = read_source(a.source, assumed, config=a.config)
     _write(a.output, table.json() if a.format == "json" else table.csv())
 

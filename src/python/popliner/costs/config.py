@@ -12,7 +12,7 @@ import os
 from typing import Any, Dict, List, Optional
 
 from ..errors import InputError
-from .model import LayerShape, Place, Shape, Weights, chain
+from .model import Cache, LayerShape, Model, Place, Shape, Weights, chain
 from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Table, read_json
 
 #: Models whose MLP has two matrices, with biases everywhere and norms of two vectors.
@@ -91,7 +91,8 @@ def _windows(c: _Config, kind: str, count: int) -> List[Optional[int]]:
     return [None if pattern and (i + 1) % pattern == 0 else window for i in range(count)]
 
 
-def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape) -> None:
+def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape,
+               window: Optional[int]) -> None:
     """Adds the parameters, cache and scores of attention."""
     if c.keys.get("kv_lora_rank") is not None:
         latent, rope = c.whole("kv_lora_rank"), c.whole("qk_rope_head_dim")
@@ -103,7 +104,7 @@ def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape
         matrices += heads * value * hidden
         layer.active += matrices
         layer.parameters += matrices + query + latent
-        layer.kv = latent + rope
+        layer.caches = [Cache(latent + rope, window=window)]
         layer.score_width = heads * (nope + rope + value)
         return
     kv_heads = c.whole("num_key_value_heads", default=heads)
@@ -119,8 +120,7 @@ def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape
         layer.parameters += size * (heads + 2 * kv_heads)
     if kind in _QK_NORM:
         layer.parameters += 2 * size
-    layer.kv = 2 * kv_heads * size
-    layer.kv_heads = kv_heads
+    layer.caches = [Cache(2 * kv_heads * size, kv_heads, window)]
     layer.score_width = 2 * heads * size
 
 
@@ -195,8 +195,8 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     norms = (4 if kind in _FOUR_NORMS else 2) * hidden * (2 if kind in _PLAIN else 1)
     layers = []
     for i, window in enumerate(_windows(c, kind, count)):
-        layer = LayerShape(parameters=norms, window=window)
-        _attention(c, kind, hidden, heads, layer)
+        layer = LayerShape(parameters=norms)
+        _attention(c, kind, hidden, heads, layer, window)
         _mlp(c, kind, hidden, i, layer)
         layers.append(layer)
     layers += [_mtp(hidden, layers[-1], vocabulary) for _ in range(num_mtp)]
@@ -209,11 +209,6 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     shape.head = 0 if shape.is_tied else vocabulary * hidden
     dtype = keys.get("torch_dtype", keys.get("dtype"))
     shape.dtype = None if dtype is None else str(dtype)
-    if num_mtp:
-        shape.notes.append(f"{num_mtp} layers predict further tokens: the units mtp.….")
-    if any(layer.window for layer in layers):
-        shape.notes.append("Windows: " + ", ".join(sorted(
-            {f"{layer.window or 'none'}" for layer in layers})) + " tokens.")
     return shape
 
 
@@ -235,13 +230,15 @@ def read(path: str, assumed: Assumed) -> Table:
         raise InputError(f"{name}: torch_dtype {dtype!r:.40} is unknown; give dtype")
     size = DTYPE_BYTES[dtype]
     places: Dict[Place, Weights] = {}
+    model = Model([str(i) for i in range(len(shape.layers))], places)
     for i, layer in enumerate(shape.layers):
         places[i] = Weights(layer.parameters * size, layer.parameters,
                             layer.expert_parameters * size, layer.expert_parameters)
-    for part, count in (("embedding", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
+    for part, count in (("input", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
         if count:
             places[part] = Weights(count * size, count)
-    table = chain(name, places, shape, assumed)
-    table.notes.insert(0, f"All weights are {dtype}; {sum(w.elements for w in places.values())} "
+    places["table"] = Weights(shape.vocabulary * shape.hidden * size, shape.vocabulary * shape.hidden)
+    table = chain(name, model, shape, assumed)
+    table.notes.insert(0, f"All weights are {dtype}; {sum(w.elements for it, w in places.items() if it != 'table')} "
                        "parameters.")
     return table

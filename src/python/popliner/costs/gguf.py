@@ -15,8 +15,8 @@ import struct
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
-from .model import LayerShape, Shape, chain, gather, require_whole
-from .table import Assumed, Source, Table
+from .model import Cache, LayerShape, Model, Shape, Weights, chain, gather, require_whole
+from .table import MAX_UNITS, Assumed, Source, Table
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -186,83 +186,191 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
             for i in range(1, int(found[2]) + 1)]
 
 
+#: Windows by llama.cpp's sources (src/models): the window of files without one (0: none); the
+#: period, of whose layers the last has no window, or, if negative, the first; 0: the file lists
+#: the layers with a window, or all have it.
+_WINDOWS = {
+    "afmoe": (0, 4), "cohere2": (0, 4), "cohere2moe": (0, -4), "dflash": (0, 0),
+    "exaone-moe": (128, 4), "exaone4": (4096, 4), "gemma2": (4096, 2), "gemma3": (0, 6),
+    "gemma3n": (0, 5), "gemma4": (0, 0), "gpt-oss": (0, 2), "granite_swa": (0, 0), "laguna": (0, -4),
+    "lfm2": (0, 0), "llama4": (8192, 4), "mellum": (0, 4), "mimo2": (0, 0), "olmo2": (0, 4),
+    "plamo3": (0, 8), "smallthinker": (0, -4), "step35": (0, 0)}
+#: Windows that are not those of the file.
+_FIXED = {"llama4": 8192, "smallthinker": 4096}
+#: Architectures that may list the layers with a window instead of the period.
+_LISTED = {"cohere2moe", "mellum"}
+#: Encoders without a head.
+_ENCODERS = {"bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert",
+             "nomic-bert", "nomic-bert-moe"}
+#: Architectures without a cache: these, diffusion models, and what uses another model's.
+_UNCACHED = _ENCODERS | {"dream", "gemma-embedding", "gemma4-assistant", "llada", "llada-moe", "rnd1",
+                         "wavtokenizer-dec"}
+
+
+#: Keys that are numbers of something.
+_COUNTS = re.compile(r"(?:count|length|rank|size|kernel|layers|window|_dim)$")
+
+
 class _Keys:
     """The hyperparameters of a file, checked."""
 
     def __init__(self, name: str, pairs: Dict[str, Any]) -> None:
         self.name, self.pairs = name, pairs
         self.base = pairs.get("general.architecture")
+        for key in pairs:
+            if key.startswith(f"{self.base}.") and _COUNTS.search(key):
+                self.each(key[len(self.base) + 1:], 1)
 
-    def whole(self, key: str, default: Optional[int] = None) -> Optional[int]:
+    def whole(self, key: str, default: int = 0) -> int:
         """A number, or the default."""
-        values = self.each(key, 1, default)
-        return None if values is None else values[0]
+        return self.each(key, 1, default)[0]
 
-    def each(self, key: str, count: int, default: Optional[int]) -> Optional[List[int]]:
+    def each(self, key: str, count: int, default: int = 0) -> List[int]:
         """A number of each layer: a list may give them, or one number all."""
         value = self.pairs.get(f"{self.base}.{key}", default)
-        if value is None:
-            return None
         values = value if isinstance(value, list) else [value] * count
-        if len(values) < count or not all(type(it) is int and 0 <= it < 1 << 32 for it in values):
+        if len(values) < count or not all(type(it) is int and 0 <= it < 1 << 32 or type(it) is bool
+                                          and count > 1 for it in values):
             raise InputError(f"{self.name}: {self.base}.{key} is {value!r:.60}; expected a whole "
                              "number from 0 to 4294967295, or one for each layer")
         return values[:count]
 
+    def has(self, key: str) -> bool:
+        """True if the file has the key."""
+        return f"{self.base}.{key}" in self.pairs
 
-def shape_of(pairs: Dict[str, Any], places: Any, name: str) -> Optional[Shape]:
-    """The hyperparameters; None if the file lacks some, or its layers are not those of a
-    transformer."""
-    keys = _Keys(name, pairs)
-    if not isinstance(keys.base, str):
-        return None
-    count, hidden = keys.whole("block_count"), keys.whole("embedding_length")
-    num_layers = sum(isinstance(place, int) for place in places)
-    if count is not None and count != num_layers:
-        raise InputError(f"{name}: block_count is {count}, but {num_layers} blocks have tensors")
-    if not count or not hidden or keys.whole("ssm.state_size") is not None:
-        return None
-    heads = keys.each("attention.head_count", count, None)
-    if heads is None or not all(heads):
-        return None
-    kv_heads = keys.each("attention.head_count_kv", count, None) or heads
-    key_size = keys.whole("attention.key_length", hidden // heads[0])
-    value_size = keys.whole("attention.value_length", hidden // heads[0])
-    latent, rope = keys.whole("attention.kv_lora_rank"), keys.whole("rope.dimension_count")
-    window = keys.whole("attention.sliding_window")
-    widths = keys.each("feed_forward_length", count, 0)
-    experts, used = keys.whole("expert_count", 0), keys.whole("expert_used_count", 0)
-    if not key_size or not value_size or widths is None:
-        return None
+    def windows(self, count: int, main: int) -> List[Optional[int]]:
+        """The window of each layer. Layers after the first `main` have none, except where the file
+        lists them."""
+        pattern = "attention.sliding_window_pattern"
+        default, period = _WINDOWS.get(self.base, (0, 0))
+        window = self.whole("attention.sliding_window", default)
+        is_listed = isinstance(self.pairs.get(f"{self.base}.{pattern}"), list)
+        is_known = self.base in _WINDOWS or self.has(pattern)
+        if not window or not is_known or self.base == "exaone4" and main != 64:
+            return [None] * count
+        window = _FIXED.get(self.base, window)
+        if is_listed and (period == 0 or self.base in _LISTED):
+            listed = self.each(pattern, main)
+            return [window if i < main and listed[i] else None for i in range(count)]
+        if not is_listed:
+            signed = -1 if period < 0 else 1
+            period = signed * self.whole(pattern, abs(period))
+        size = abs(period)
+        return [window if i < main and (size == 0 or i % size != (0 if period < 0 else size - 1))
+                else None for i in range(count)]
+
+
+def _state(keys: _Keys, heads: int, hidden: int) -> int:
+    """The bytes of a layer's recurrent state, in fp32 (llama.cpp, n_embd_r and n_embd_s)."""
+    head, kernel = keys.whole("wkv.head_size"), keys.whole("ssm.conv_kernel")
+    short, kda = keys.whole("shortconv.l_cache"), keys.whole("kda.head_dim")
+    inner, size = keys.whole("ssm.inner_size"), keys.whole("ssm.state_size")
+    if head:
+        return 4 * hidden * (keys.whole("token_shift_count", 2) + head)
+    if short:
+        return 4 * hidden * (short - 1)
+    if kda:
+        return 4 * heads * kda * (3 * (kernel - 1 if kernel else 3) + kda)
+    return 4 * (max(kernel - 1, 0) * (inner + 2 * keys.whole("ssm.group_count") * size) + size * inner)
+
+
+def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:
+    """Adds the caches and states of compressed attention (deepseek4): keys alone, of single tokens
+    in a window, and of 4 or 128 tokens; with 4 an indexer's, too."""
+    ratio = keys.each("attention.compress_ratios", keys.whole("block_count"))[i]
+    indexer = keys.whole("attention.indexer.key_length")
+    layer.caches = [Cache(elements, window=keys.whole("attention.sliding_window") or None)]
+    if ratio in (4, 128):
+        layer.caches.append(Cache(elements, ratio=ratio))
+        layer.state = 8 * 128 * elements
+    if ratio == 4:
+        layer.caches.append(Cache(indexer, ratio=4))
+        layer.state = 8 * 8 * 2 * (elements + indexer)
+
+
+def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
+            keeps_mtp: bool) -> List[LayerShape]:
+    """The layers; `blocks` has the names of each one's tensors."""
+    count = len(model.names)
+    main = count - model.num_mtp
+    heads = keys.each("attention.head_count", count)
+    kv_heads = keys.each("attention.head_count_kv", count) \
+        if keys.has("attention.head_count_kv") else heads
+    width = hidden // heads[0] if heads[0] else 0
+    sizes = [keys.whole(f"attention.{it}_length", width) for it in ("key", "value")]
+    in_window = [keys.whole(f"attention.{it}_length_swa", size)
+                 for it, size in zip(("key", "value"), sizes)]
+    # the latent cache has no values of its own; without these keys the file has expanded heads
+    is_latent = keys.has("attention.key_length_mla") and keys.has("attention.value_length_mla")
+    indexer = keys.whole("attention.indexer.key_length")
+    indexed = keys.each("attention.indexer.types", count, 1)
+    if keys.whole("context_length") >= 1 << 20 and not keys.has("attention.indexer.types") \
+            and keys.base == "glm-dsa":
+        indexed = [i < 3 or i % 4 == 2 for i in range(count)]
+    widths = keys.each("feed_forward_length", count)
+    experts, used = keys.whole("expert_count"), keys.whole("expert_used_count")
+    cached = count if keeps_mtp else main
+    first_indexed = keys.whole("leading_dense_block_count") if keys.base == "minimax-m3" else 0
+    if keys.base == "gemma3n":
+        cached = 20
+    elif keys.has("attention.shared_kv_layers"):
+        cached = count - keys.whole("attention.shared_kv_layers")
     layers = []
-    for i in range(count):
-        weights = places[i]
-        layer = LayerShape(parameters=weights.elements)
-        layer.active = weights.elements - weights.expert_elements
-        if weights.expert_elements and experts and used:
-            layer.active += weights.expert_elements * min(used, experts) // experts
-        layer.kv = kv_heads[i] * (key_size + value_size)
-        layer.kv_heads = max(kv_heads[i], 1)
-        if latent is not None and rope is not None:
-            layer.kv = latent + rope
-            layer.kv_heads = 1
-        layer.score_width = heads[i] * (key_size + value_size)
-        layer.intermediate = widths[i]
+    for i, window in enumerate(keys.windows(count, main)):
+        weights = model.places[i]
+        layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
+        if i < cached:
+            layer.active = weights.elements - weights.expert_elements
+            if experts and used:
+                layer.active += weights.expert_elements * min(used, experts) // experts
+            layer.score_width = heads[i] * sum(sizes)
+        is_recurrent = re.search(r"\.(?:ssm_|shortconv|time_mix)", blocks[i]) is not None
+        if is_recurrent and i < main:
+            layer.state = _state(keys, heads[0], hidden)
+        if keys.base == "deepseek4":
+            _compressed(keys, i, kv_heads[i] * sizes[0], layer)
+        elif i < cached and kv_heads[i] and keys.base not in _UNCACHED and \
+                (not is_recurrent or ".attn_k." in blocks[i]):
+            key, value = sizes if window is None else in_window
+            layer.caches = [Cache(kv_heads[i] * (key if is_latent else key + value), kv_heads[i],
+                                  window)]
+            if indexer and indexed[i] and i >= first_indexed:
+                layer.caches.append(Cache(indexer if is_latent else indexer + value))
         layers.append(layer)
-    vocabulary = places["embedding"].elements // hidden if "embedding" in places else 0
-    shape = Shape(hidden, vocabulary, heads[0], layers, is_tied="head" not in places)
+    return layers
+
+
+def shape_of(keys: _Keys, model: Model, blocks: List[str], keeps_mtp: bool) -> Optional[Shape]:
+    """The hyperparameters; None if the file lacks them."""
+    missing = "general.architecture"
+    if isinstance(keys.base, str):
+        needed = ("block_count", "embedding_length", "attention.head_count")
+        missing = next((f"{keys.base}.{it}" for it in needed if not keys.has(it)), "")
+    if missing and not (missing.endswith("head_count") and any("ssm_" in it for it in blocks)):
+        model.notes.append(f"The file has no {missing}.")
+        return None
+    hidden = keys.whole("embedding_length")
+    layers = _layers(keys, model, blocks, hidden, keeps_mtp)
+    heads = max(keys.each("attention.head_count", len(layers))) or 1
+    table = model.places.get("table", Weights()).elements
+    shape = Shape(hidden, table // max(hidden, 1), heads, layers, num_mtp=model.num_mtp,
+                  is_llama=True)
     shape.notes.append("FLOPs of a layer count all its weights, of experts those that are used.")
-    if window:
-        shape.notes.append(f"A window of {window} tokens is not counted: the file does not say for "
-                           "which layers.")
+    if keys.base in _UNCACHED:
+        shape.notes.append(f"llama.cpp keeps no cache for {keys.base}.")
+    window = keys.whole("attention.sliding_window")
+    if window and not any(cache.window for layer in layers for cache in layer.caches):
+        shape.notes.append(f"llama.cpp does not use the file's window of {window} tokens.")
     return shape
 
 
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model, of which `path` may be any of several files."""
     name = os.path.basename(path)
-    if assumed.embedding is None and assumed.train is None:
-        assumed = dataclasses.replace(assumed, embedding="host")
+    if assumed.train is None:
+        assumed = dataclasses.replace(assumed, embedding=assumed.embedding or "host",
+                                      mtp=assumed.mtp or "drop")
     pairs, _, _ = read_file(path)
     tensors: Dict[str, Tuple[int, int]] = {}
     first: Dict[str, Any] = {}
@@ -279,5 +387,17 @@ def read(path: str, assumed: Assumed) -> Table:
             tensors[tensor] = size
     if not tensors:
         raise InputError(f"{name}: holds no tensors")
-    places = gather(name, tensors)
-    return chain(name, places, shape_of(first, places, name), assumed, is_tied="head" not in places)
+    keys = _Keys(name, first)
+    count = keys.whole("block_count") if keys.has("block_count") else None
+    if count is not None and not 0 < count <= MAX_UNITS - 2:
+        raise InputError(f"{name}: {keys.base}.block_count is {count}; expected 1 to "
+                         f"{MAX_UNITS - 2}")
+    model = gather(name, tensors, count)
+    model.num_mtp = min(keys.whole("nextn_predict_layers"), len(model.names) - 1)
+    blocks = [""] * len(model.names)
+    for tensor in tensors:
+        block = re.search(r"(?:^|\.)blk\.(\d{1,9})(\..*)", tensor)
+        if block is not None and int(block[1]) < len(blocks):
+            blocks[int(block[1])] += block[2]
+    return chain(name, model, shape_of(keys, model, blocks, assumed.mtp != "drop"), assumed,
+                 is_tied="output.weight" not in tensors and keys.base not in _ENCODERS)

@@ -10,24 +10,33 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Union
+from typing import Dict, List, Optional, Tuple, Union
 
 from ..errors import InputError, UsageError
-from .table import DTYPE_BYTES, MAX_TIME, MAX_UNITS, Assumed, Table, Unit, ceil_div
+from .table import KV_BYTES, MAX_TIME, MAX_UNITS, Assumed, Table, Unit, ceil_div
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
 
 @dataclass
+class Cache:
+    """What attention keeps of tokens. Elements are those of one entry."""
+
+    elements: int  #: of keys and values, of all heads
+    heads: int = 1  #: parts that devices share out; each is whole on some
+    window: Optional[int] = None  #: the most tokens that it attends to
+    ratio: int = 1  #: tokens that an entry stands for
+
+
+@dataclass
 class LayerShape:
-    """A layer of a transformer. Numbers are of elements; FLOPs are those of one token."""
+    """A layer of a model. Numbers are of elements; FLOPs are those of one token."""
 
     parameters: int = 0
     expert_parameters: int = 0  #: the part of all experts but the shared ones
     active: int = 0  #: parameters of the matrices that a token is multiplied with
-    kv: int = 0  #: elements that the cache keeps for a token
-    kv_heads: int = 1  #: parts of the cache that devices share out; each is whole on some
-    window: Optional[int] = None  #: the most tokens that it attends to
+    caches: List[Cache] = field(default_factory=list)
+    state: int = 0  #: bytes that a sequence of any length keeps
     score_width: int = 0  #: elements of query and value, of all heads together
     intermediate: int = 0  #: the width of the MLP that a token goes through
 
@@ -46,6 +55,7 @@ class Shape:
     is_tied: bool = False
     num_mtp: int = 0  #: the last of `layers` predict further tokens
     dtype: Optional[str] = None
+    is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows beside a batch
     notes: List[str] = field(default_factory=list)
 
 
@@ -86,24 +96,32 @@ class Weights:
                 + ceil_div(round(self.expert_elements * size), assumed.experts))
 
 
-_LAYER = re.compile(r"(?:^|\.)(?:layers|layer|h|blocks|block|blk)\.(\d{1,9})(?:\.|$)")
-_EXPERT = re.compile(r"(?:^|[._])(?:experts|ffn_(?:gate|up|down|gate_up)_exps)(?:\.|$|_)")
-_HEAD = re.compile(r"(?:^|\.)(?:lm_head|head|output|embed_out|classifier|score|cls)(?:\.|$)")
-_EMBEDDING = re.compile(r"embed|(?:^|\.)(?:wte|wpe|tok_|token_|position_embd|rope_freqs)")
+_LAYER = re.compile(r"(?:^|[./])(?:layers?|h|blocks?|blk|resblocks)[._](\d{1,9})(?:\.|$)")
+_NUMBER = re.compile(r"\.(\d{1,9})(?:\.|$)")
+_EXPERT = re.compile(r"(?:^|[._])(?:experts|ffn_(?:gate|up|down|gate_up)_exps)(?:\.|$|_)"
+                     r"|ffn_(?:gate|up|down)\.\d")
+_HEAD = re.compile(r"(?:^|\.)(?:lm_head|head|output|embed_out|proj_out|classifier|score|cls)(?:\.|$)")
+_INPUT = re.compile(r"embed|(?:^|\.)(?:wte|wpe|tok_|token_(?:embd|types)|position_embd|per_layer_token|"
+                    r"shared\b)")
+_TABLE = re.compile(r"(?:^|\.)(?:token_embd|embed_tokens|wte|embed_in|shared|"
+                    r"(?:word_|tok_)?embeddings?)\.weight$")
+#: What comes before the layers, but is no table: towers, and what fits their outputs to the model.
+_TOWER = re.compile(r"visi|visual|audio|image|speech|video|tower|projector|connector|resampler|"
+                    r"aligner|qformer|perceiver|patch_embed|(?:^|\.)(?:vit|mlp1|conv[12])\.")
+_MTP = re.compile(r"(?:^|\.)mtp")
+_GENERIC = {"model", "layers", "layer", "h", "block", "blocks", "blk", "transformer", "module", ""}
 
 
 def place_of(name: str) -> Place:
-    """Where a tensor belongs, by its name."""
-    layer = _LAYER.search(name)
-    if layer is not None:
-        return int(layer[1])
+    """Where a tensor that is in no layer belongs: tables of the embedding are the input."""
+    is_norm = "norm" in name or re.search(r"(?:^|\.)ln_\w", name) is not None
+    if _TOWER.search(name) or "rope_freqs" in name:
+        return "embedding"
     if _HEAD.search(name):
         return "head"
-    start = name.find("embed")
-    if "norm" not in name and not re.search(r"(?:^|\.)ln_f(?:\.|$)", name) or \
-            start >= 0 and "norm" in name[start:] or "embd_norm" in name or "embeddings." in name:
-        return "embedding" if _EMBEDDING.search(name) else "other"
-    return "norm"
+    if _INPUT.search(name):
+        return "embedding" if is_norm else "input"
+    return "embedding" if is_norm and "embd" in name else "norm" if is_norm else "other"
 
 
 def is_expert(name: str) -> bool:
@@ -111,43 +129,74 @@ def is_expert(name: str) -> bool:
     return _EXPERT.search(name) is not None and "shared" not in name
 
 
-def _stacks(source: str, tensors: "Dict[str, tuple[int, int]]") -> Dict[str, str]:
-    """The place of the tensors of every stack of layers but the main one, by what its names begin
-    with. Two stacks that are numbered alike must not become one."""
-    sizes: Dict[str, int] = {}
-    for name, (size, _) in tensors.items():
-        layer = _LAYER.search(name)
-        if layer is not None:
-            prefix = name[:layer.end(1)][:-len(layer[1])]
-            sizes[prefix] = sizes.get(prefix, 0) + size
-    if not sizes:
+@dataclass
+class Model:
+    """The tensors of a chain, by place; those of layers by their position."""
+
+    names: List[str]  #: of the layers
+    places: Dict[Place, Weights]
+    num_mtp: int = 0  #: the last of the layers predict further tokens
+    others: List[str] = field(default_factory=list)  #: tensors whose place is a guess
+    notes: List[str] = field(default_factory=list)
+
+
+def _label(prefix: str, prefixes: List[str]) -> str:
+    """What tells a stack of layers from others: "encoder." of "model.encoder.layers."."""
+    parts = [[part for part in it.split(".") if part not in _GENERIC][-1:]
+             for it in (prefix, *prefixes)]
+    if len(prefixes) < 2:
+        return ""
+    return parts[0][0] + "." if parts[0] and parts.count(parts[0]) == 2 else prefix
+
+
+def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
+           count: Optional[int] = None) -> Model:
+    """Totals the (bytes, elements) of tensors by place. A stack of layers follows another, towers
+    are part of the embedding. With `count` there are that many layers, even without tensors."""
+    pattern = _LAYER if any(map(_LAYER.search, tensors)) else _NUMBER
+    stacks: Dict[str, Dict[int, Weights]] = {}
+    model = Model([], {})
+    loose = []
+    for name, size in tensors.items():
+        layer = pattern.search(name)
+        if layer is None:
+            loose.append(name)
+            continue
+        prefix = name[:layer.start(1)] if count is None else "blk."
+        stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
+            *size, is_expert(name))
+    if not stacks and not count:
         raise InputError(f"{source}: no tensor is in a layer; expected names like layers.0.…, "
                          "h.0.…, blk.0.…")
-    aside = {prefix: "other" if re.search(r"mtp", prefix) else "embedding" for prefix in sizes
-             if re.search(r"vision|visual|audio|image|speech|mtp", prefix)}
-    main = sorted(set(sizes) - set(aside))
-    if len(main) > 1:
-        raise InputError(f"{source}: layers of {' and of '.join(main[:4]):.400} have the same "
-                         "numbers; expected one stack of layers")
-    return aside if main else {}
-
-
-def gather(source: str, tensors: "Dict[str, tuple[int, int]]") -> Dict[Place, Weights]:
-    """Totals the (bytes, elements) of tensors by place."""
-    aside = _stacks(source, tensors)
-    places: Dict[Place, Weights] = {}
-    for name, (size, elements) in tensors.items():
-        layer = _LAYER.search(name)
-        prefix = "" if layer is None else name[:layer.end(1)][:-len(layer[1])]
-        place = aside.get(prefix, None) or place_of(name)
-        places.setdefault(place, Weights()).add(size, elements,
-                                                isinstance(place, int) and is_expert(name))
-    numbers = sorted(place for place in places if isinstance(place, int))
-    if numbers != list(range(len(numbers))):
-        missing = next(i for i, number in enumerate(numbers) if number != i)
-        raise InputError(f"{source}: layers go up to {numbers[-1]}, but {missing} has no tensor; "
-                         "pass all files of the model")
-    return places
+    main = sorted((it for it in stacks if not _TOWER.search(it) and not _MTP.search(it)),
+                  key=lambda it: "decoder" in it) or list(stacks)
+    for prefix in main + [it for it in stacks if it not in set(main) and _MTP.search(it)]:
+        numbers = sorted(stacks[prefix])
+        if count is None and numbers != list(range(len(numbers))):
+            missing = next(i for i, number in enumerate(numbers) if number != i)
+            raise InputError(f"{source}: layers go up to {numbers[-1]}, but {missing} has no "
+                             "tensor; pass all files of the model")
+        if count is not None and numbers[-1] >= count:
+            raise InputError(f"{source}: block_count is {count}, but block {numbers[-1]} has "
+                             "tensors")
+        label = _label(prefix, main)
+        for i in range(count or len(numbers)):
+            model.places[len(model.names)] = stacks[prefix].get(i, Weights())
+            model.names.append(f"{label}{i}")
+        model.num_mtp += 0 if prefix in main else len(numbers)
+        del stacks[prefix]
+    for layers in stacks.values():
+        for weights in layers.values():
+            model.places.setdefault("embedding", Weights()).add(weights.size, weights.elements)
+    for name in loose:
+        place: Place = len(model.names) - 1 if model.num_mtp and _MTP.search(name) else place_of(name)
+        model.places.setdefault(place, Weights()).add(*tensors[name])
+        table = model.places.get("table", Weights())
+        if place == "input" and _TABLE.search(name) and tensors[name] > (table.size, 0):
+            model.places["table"] = Weights(*tensors[name])
+        if place == "other":
+            model.others.append(name)
+    return model
 
 
 def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
@@ -158,8 +207,27 @@ def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
             tokens = assumed.batch
         return 2 * tokens * shape.hidden * shape.vocabulary
     layer = shape.layers[i]
-    reach = min(assumed.sequence, layer.window or assumed.sequence)
+    reach = min(assumed.sequence, *(cache.window or assumed.sequence for cache in layer.caches),
+                assumed.sequence)
     return tokens * (2 * layer.active + 2 * reach * layer.score_width)
+
+
+#: llama.cpp stores a micro-batch of so many tokens beside a window, in units of so many.
+LLAMA_BATCH, LLAMA_UNIT = 512, 256
+
+
+def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, bool]:
+    """The entries of a cache, and whether another token takes more."""
+    tokens = assumed.sequence if cache.window is None else min(assumed.sequence, cache.window)
+    if not shape.is_llama:
+        return assumed.batch * ceil_div(tokens, cache.ratio), tokens < (cache.window or tokens + 1)
+    if cache.ratio > 1:
+        return assumed.batch * LLAMA_UNIT * ceil_div(
+            ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), True
+    tokens = assumed.batch * assumed.sequence
+    most = tokens if cache.window is None else LLAMA_UNIT * ceil_div(
+        cache.window * assumed.batch + LLAMA_BATCH, LLAMA_UNIT)
+    return min(tokens, most), cache.window is None or tokens < most
 
 
 def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
@@ -181,13 +249,14 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
         if assumed.activations == "all":
             size = 34 * shape.hidden + 5 * shape.heads * assumed.sequence
         unit.stash = ceil_div(tokens * size, assumed.tensor)
-    else:
-        kv_bytes = ceil_div(layer.kv * ceil_div(layer.kv_heads, assumed.tensor)
-                            * DTYPE_BYTES[assumed.kv_dtype], layer.kv_heads)
-        reach = min(assumed.sequence, layer.window or assumed.sequence)
-        unit.memory += assumed.batch * reach * kv_bytes
-        # a full window keeps no more
-        unit.kv = kv_bytes if layer.window is None or reach < layer.window else 0
+        return
+    unit.memory += assumed.batch * ceil_div(layer.state, assumed.tensor)
+    for cache in layer.caches:
+        size = ceil_div(cache.elements * ceil_div(cache.heads, assumed.tensor)
+                        * KV_BYTES[assumed.kv_dtype], cache.heads)
+        entries, grows = _entries(cache, shape, assumed)
+        unit.memory += entries * size
+        unit.kv += ceil_div(size, cache.ratio) if grows else 0
 
 
 def _scale_times(table: Table, assumed: Assumed) -> None:
@@ -205,37 +274,39 @@ def _scale_times(table: Table, assumed: Assumed) -> None:
                     else value if divisor == 1 else round(value / divisor))
 
 
-def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
-          assumed: Assumed, is_tied: bool = False) -> Table:
-    """The units embedding, 0, 1, …, head of a model. No device has the weights of an embedding on
-    the host; a head that is tied to it has its own."""
+def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
+          is_tied: bool = False) -> Table:
+    """The units embedding, 0, 1, …, head of a model. No device has the tables of an embedding on
+    the host; a head that is tied to them has its own."""
     table = Table()
     training = assumed.train is not None
-    numbers = sorted(place for place in places if isinstance(place, int))
-    num_mtp = shape.num_mtp if shape is not None else 0
-    if shape is not None and len(numbers) != len(shape.layers):
-        if len(numbers) == len(shape.layers) - num_mtp:
-            num_mtp = 0
-        else:
-            raise InputError(f"{source}: {len(numbers)} layers have tensors, but the configuration "
-                             f"has {len(shape.layers)}")
-    if shape is not None and shape.heads % assumed.tensor != 0:
-        raise InputError(f"{source}: {shape.heads} heads cannot be divided among "
-                         f"{assumed.tensor} devices; give another tensor degree")
-    if len(numbers) + 2 > MAX_UNITS:
-        raise InputError(f"{source}: {len(numbers)} layers; expected at most {MAX_UNITS - 2}")
-    for place in numbers:
+    places, count = model.places, len(model.names)
+    num_mtp, keeps_mtp = model.num_mtp, assumed.mtp != "drop"
+    if shape is not None:
+        if count not in (len(shape.layers), len(shape.layers) - shape.num_mtp):
+            raise InputError(f"{source}: {count} layers have tensors, but the configuration has "
+                             f"{len(shape.layers)}")
+        num_mtp = max(num_mtp, shape.num_mtp - len(shape.layers) + count)
+        if shape.heads % assumed.tensor != 0:
+            raise InputError(f"{source}: {shape.heads} heads cannot be divided among "
+                             f"{assumed.tensor} devices; give another tensor degree")
+    if count + 2 > MAX_UNITS:
+        raise InputError(f"{source}: {count} layers; expected at most {MAX_UNITS - 2}")
+    first_mtp = count - num_mtp
+    for place, name in enumerate(model.names):
+        is_mtp = place >= first_mtp
+        if is_mtp and not keeps_mtp and (shape is None or not shape.is_llama):
+            continue
         weights = places[place]
-        is_mtp = place >= len(numbers) - num_mtp
-        unit = Unit(f"mtp.{place - len(numbers) + num_mtp}" if is_mtp else str(place),
-                    kind="mtp" if is_mtp else "layer")
-        unit.memory = weights.share(assumed, training)
-        unit.weight_bytes = weights.size
-        unit.parameters = weights.gradients(assumed)
+        unit = Unit(f"mtp.{place - first_mtp}" if is_mtp else name,
+                    kind="mtp" if is_mtp else "layer", weight_bytes=weights.size)
+        if not is_mtp or keeps_mtp:
+            unit.memory = weights.share(assumed, training)
+            unit.parameters = weights.gradients(assumed)
         if shape is not None:
             _fill(unit, shape, place, assumed)
         table.units.append(unit)
-    ends = {"embedding": ("embedding",), "head": ("norm", "head", "other")}
+    ends = {"embedding": ("embedding", "input"), "head": ("norm", "head", "other")}
     for name, parts in ends.items():
         weights = Weights()
         for part in parts:
@@ -247,36 +318,32 @@ def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
-    _tie(table, places, shape, assumed, is_tied)
-    if assumed.embedding == "host":
-        embedding = table.units[0]
-        table.notes.append(f"The embedding, {embedding.weight_bytes} bytes, is on the host: no "
-                           "device has it (embedding device changes that).")
-        embedding.memory = 0
+    if is_tied or shape is not None and shape.is_tied:
+        _tie(table, places, assumed)
+    if assumed.embedding == "host" and "input" in places:
+        size = places["input"].share(assumed, training)
+        table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
+                           "(embedding device changes that).")
+        table.units[0].memory -= size
+    if num_mtp:
+        table.notes.append(f"{num_mtp} layers predict further tokens"
+                           + (": the units mtp.…." if keeps_mtp else
+                              " and are not loaded (mtp keep changes that)."))
     if shape is not None:
         size = 2 * assumed.batch * assumed.sequence * shape.hidden * (2 if training else 1)
         for unit in table.units:
             unit.cut = size
         _scale_times(table, assumed)
-    _explain(table, places, shape, assumed)
+    _explain(table, model, shape, assumed)
     return table.checked(source)
 
 
-def _tie(table: Table, places: Dict[Place, Weights], shape: Optional[Shape], assumed: Assumed,
-         is_tied: bool) -> None:
-    """A head without weights uses those of the embedding: once in a stage that has both."""
-    if not (is_tied or (shape is not None and shape.is_tied)) or "head" in places or \
-            "embedding" not in places:
+def _tie(table: Table, places: Dict[Place, Weights], assumed: Assumed) -> None:
+    """A head without weights uses the table of tokens: once in a stage that has both."""
+    if "head" in places or "table" not in places:
         return
     embedding, head = table.units[0], table.units[-1]
-    own = places["embedding"]
-    size = own.share(assumed, assumed.train is not None)
-    if shape is not None and 0 < shape.hidden * shape.vocabulary < own.elements:
-        # positions are not tied
-        part = Weights()
-        elements = shape.hidden * shape.vocabulary
-        part.add(own.size * elements // own.elements, elements)
-        size = part.share(assumed, assumed.train is not None)
+    size = places["table"].share(assumed, assumed.train is not None)
     if assumed.embedding == "host":
         head.memory += size
         table.notes.append("The head is tied to the embedding, of which it has a copy.")
@@ -287,13 +354,18 @@ def _tie(table: Table, places: Dict[Place, Weights], shape: Optional[Shape], ass
                        "two stages have a copy each.")
 
 
-def _explain(table: Table, places: Dict[Place, Weights], shape: Optional[Shape],
-             assumed: Assumed) -> None:
+def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assumed) -> None:
     """Says what was assumed."""
     say = table.notes.append
-    parts = ", ".join(f"{part} {places[part].size}"
-                      for part in ("embedding", "norm", "head", "other") if part in places)
-    say(f"Bytes of weights outside the layers: {parts or 'none'}; norm and others count in head.")
+    places = model.places
+    parts = {"embedding": table.units[0].weight_bytes,
+             **{part: places[part].size for part in ("norm", "head", "other") if part in places}}
+    say("Bytes of weights outside the layers: " + ", ".join(
+        f"{part} {size}" for part, size in parts.items()) + "; norm and others count in head.")
+    table.notes.extend(model.notes)
+    if model.others:
+        say(f"Nothing says where these belong: {', '.join(model.others[:4]):.400}"
+            + (", …." if len(model.others) > 4 else "."))
     if assumed.train is None:
         say("Inference: weights as stored, no gradients.")
     else:
@@ -310,6 +382,14 @@ def _explain(table: Table, places: Dict[Place, Weights], shape: Optional[Shape],
             "bytes over cuts.")
         return
     table.notes.extend(shape.notes)
+    windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
+                      if cache.window})
+    if windows:
+        say(f"Windows of {', '.join(map(str, windows))} tokens"
+            + (f", in llama.cpp with {LLAMA_BATCH} more for a micro-batch." if shape.is_llama else
+               "."))
+    if any(layer.state for layer in shape.layers) and assumed.train is None:
+        say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
     if assumed.train is None:
         say(f"KV cache in {assumed.kv_dtype}: memory has that of every token of the micro-batch, "

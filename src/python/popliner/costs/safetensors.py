@@ -111,13 +111,20 @@ def read(path: str, assumed: Assumed, config_path: Optional[str] = None) -> Tabl
     tensors, quantised = (read_index if path.endswith(".json") else read_file)(path)
     if quantised:
         require_whole(assumed, os.path.basename(path), "a tensor")
+    is_asked = config_path is not None
     if config_path is None:
         own = os.path.join(os.path.dirname(path), "config.json")
         config_path = own if os.path.exists(own) else None
-    shape = None if config_path is None else config.read_shape(config_path, assumed)
-    places = gather(os.path.basename(path), tensors)
-    table = chain(os.path.basename(path), places, shape, assumed)
-    if shape is None and "head" not in places:
+    model = gather(os.path.basename(path), tensors)
+    try:
+        shape = None if config_path is None else config.read_shape(config_path, assumed)
+        return chain(os.path.basename(path), model, shape, assumed)
+    except InputError as error:
+        if is_asked:
+            raise
+        model.notes.append(f"{error}: its weights are those of the files all the same.")
+    table = chain(os.path.basename(path), model, None, assumed)
+    if "head" not in model.places:
         table.notes.append("No tensor is a head; if it is tied to the embedding, a config.json in "
                            "the same folder says so.")
     return table

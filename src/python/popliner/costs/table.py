@@ -15,6 +15,7 @@ import os
 import stat
 import struct
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
 from ..errors import InputError, UsageError
@@ -26,10 +27,15 @@ DTYPE_BITS: Dict[str, int] = {
     "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
     "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64, "C64": 64}
 
-#: The bytes of an element by the names that options and config.json take.
-DTYPE_BYTES: Dict[str, int] = {
-    "float32": 4, "fp32": 4, "bfloat16": 2, "bf16": 2, "float16": 2, "fp16": 2, "float8": 1,
-    "fp8": 1, "int8": 1}
+#: The bytes of an element by the names that options and config.json take; of blocks with scales
+#: those of a block.
+DTYPE_BYTES: Dict[str, Fraction] = {name: Fraction(size, block) for names, block, size in (
+    ("float32 fp32 f32", 1, 4), ("bfloat16 bf16 float16 fp16 f16", 1, 2),
+    ("float8 fp8 int8 float8_e4m3fn", 1, 1), ("int4 fp4", 2, 1), ("mxfp4", 32, 17),
+    ("nvfp4", 16, 9)) for name in names.split()}
+#: The same of caches: llama.cpp's types besides.
+KV_BYTES: Dict[str, Fraction] = {**DTYPE_BYTES, **{name: Fraction(size, 32) for name, size in (
+    ("q8_0", 34), ("q5_1", 24), ("q5_0", 22), ("q4_1", 20), ("q4_0", 18), ("iq4_nl", 18))}}
 
 #: Bytes of states for each parameter, from the bytes of the parameter itself.
 OPTIMIZERS: Mapping[str, Any] = {
@@ -74,7 +80,7 @@ class Assumed:
     dtype: Optional[str] = None  #: of weights of a config.json; None: as it says, or bf16
     kv_dtype: str = "bf16"
     tensor: int = 1  #: the degree that divides weights, KV cache and activations
-    experts: int = 1  #: the degree that divides experts, instead of `tensor`
+    experts: Optional[int] = None  #: the degree that divides experts, instead of `tensor`
     tflops: Optional[float] = None  #: TFLOP in a second: times are then in ms
     activations: str = "selective"  #: "selective" recomputation or flash attention; "all" kept
     group: Optional[str] = None  #: a regular expression whose group 1 names the unit of a node
@@ -83,24 +89,26 @@ class Assumed:
     logits: str = "all"  #: tokens that the head computes: "all", or the "last" of a sequence
     #: where its weights are: "device", or "host"; None: host for GGUF in inference, as llama.cpp
     embedding: Optional[str] = None
+    #: layers that predict further tokens: "keep", or "drop"; None: drop for GGUF in inference
+    mtp: Optional[str] = None
 
     def __post_init__(self) -> None:
+        self.experts = self.tensor if self.experts is None else self.experts
         for name in ("batch", "sequence", "tensor", "experts"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {value!r}: expected a whole number of at least 1")
         if self.train is not None and self.train not in OPTIMIZERS:
             raise UsageError(f"train {self.train!r}: expected one of {', '.join(OPTIMIZERS)}")
-        for name in ("gradient", "dtype", "kv_dtype"):
+        for name, known in (("gradient", DTYPE_BYTES), ("dtype", DTYPE_BYTES),
+                            ("kv_dtype", KV_BYTES), ("activations", ("selective", "all")),
+                            ("logits", ("all", "last")), ("embedding", ("device", "host")),
+                            ("mtp", ("keep", "drop"))):
             value = getattr(self, name)
-            if value is not None and value not in DTYPE_BYTES:
-                raise UsageError(f"{name} {value!r}: expected one of {', '.join(DTYPE_BYTES)}")
-        if self.activations not in ("selective", "all"):
-            raise UsageError(f"activations {self.activations!r}: expected selective or all")
-        if self.logits not in ("all", "last"):
-            raise UsageError(f"logits {self.logits!r}: expected all or last")
-        if self.embedding not in (None, "device", "host"):
-            raise UsageError(f"embedding {self.embedding!r}: expected device or host")
+            if value is None and name in ("gradient", "dtype", "embedding", "mtp"):
+                continue
+            if not isinstance(value, str) or value not in known:
+                raise UsageError(f"{name} {value!r}: expected one of {', '.join(known)}")
         for name, own in (("logits", "last"), ("embedding", "host")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
