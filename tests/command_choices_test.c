@@ -140,6 +140,13 @@ static void copies_that_lack_something_are_refused(void **state) {
     assert_refused(&run, 2, "is for 2 stages, but --evaluate 0,1 has 3");
     RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--schedule", "zero-bubble");
     assert_int_equal(run.status, 0);
+    /* a profile without training stores nothing, however many stages there are */
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,2", "--schedule",
+        "zero-bubble");
+    assert_int_equal(run.status, 0);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "-n", "1", "--device-map", "interleaved:3",
+        "--schedule", "interleaved");
+    assert_int_equal(run.status, 0);
 }
 
 /* ---- What is recomputed --------------------------------------------------------------------- */

@@ -177,8 +177,8 @@ class Costs:
         self.cut_cycles = [decimal(c) for c in [0, *document.get("cut_cycles", [0] * gaps), 0]]
         for unit in self.units:
             if "forward" in unit:
-                unit.setdefault("cycles", unit["forward"] + unit["backward"])
-                unit.setdefault("recompute_cycles", unit["forward"])
+                unit.setdefault("cycles", decimal(unit["forward"]) + decimal(unit["backward"]))
+                unit.setdefault("recompute_cycles", unit["forward"] if "inputs" in unit else 0)
         self.has_passes = any("forward" in unit for unit in self.units)
         times = [decimal(u.get(key, 0)) for unit in self.units
                  for u in [unit, *unit.get("variants", [])]

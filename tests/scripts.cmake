@@ -247,7 +247,3 @@ popliner_script(embedded embedded_test.sh CASES nightly
 popliner_script(examples examples_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/examples ${sample}
     ${golden} ${CMAKE_C_COMPILER} ${sanitizers})
-
-if(TARGET popliner_python)
-  add_subdirectory(python)
-endif()

@@ -198,15 +198,15 @@ bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
                            const popliner_pipeline *pipeline, popliner_need need,
                            popliner_costs *costs) {
     size_t num_units = popliner_costs_num_units(costs);
+    /* one position has that of every split if nothing is stored, as by a profile without training */
     size_t max_stages = 1;
-    while (max_stages < pipeline->max_stages && max_stages < num_units &&
+    while (max_stages < pipeline->max_stages && max_stages < num_units && tiles->max_copies > 0 &&
            pl_pipeline_keeps(pipeline) &&
            pl_pipeline_copies_for(pipeline, need, max_stages + 1) <= tiles->max_copies)
         max_stages++;
     if (!pl_costs_add_pipeline(costs, max_stages))
         return false;
-    if (pl_pipeline_follows_split(pipeline))
-        costs->follows_split = true;
+    costs->follows_split = max_stages > 1 && pl_pipeline_follows_split(pipeline);
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];

@@ -1,0 +1,650 @@
+#!/usr/bin/env python3
+"""What holds between answers to random questions, whatever they are: of costs and of profiles, in
+the words of the command, of the Python module and of C.
+
+    relations_test.py [--seed N] [--only RELATION] [--number N] [--case JSON]
+
+Each run has other seeds. A case that fails is made smaller, and printed as the command that repeats
+it. Where the documents allow a difference, the relation says why.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import argparse
+import collections
+import json
+import logging
+import os
+import random
+import re
+import sys
+import time
+
+import cases
+import plain_solver
+from questions import (Draw, Question, Refused, Unsayable, draw_costs, draw_limit, draw_options)
+
+RELATIONS = {}
+logging.disable()  # warnings of the module
+
+
+def holds(weight, profiles=0):
+    """A relation for so many of a hundred questions about costs, and of those about profiles."""
+    def add(relation):
+        RELATIONS[relation.__name__] = relation, weight, profiles
+        return relation
+    return add
+
+
+def expect(own, other, what):
+    if own != other:
+        raise AssertionError(f"{what}: {own}, expected {other}")
+
+
+def signed(name, value):
+    return -value if name == "headroom" else value
+
+
+def values(answer, key="value"):
+    """What the objectives are worth, less being better; nothing is worse than what does not fit."""
+    if answer["status"] == "infeasible":
+        return [float("inf")]
+    return [signed(own["name"], own[key]) for own in answer["objectives"]]
+
+
+def counted(question, answer, key="value"):
+    """The values that may be compared with those of another question. With slack only the first
+    bound is the best of all; the choices of stages are not made for balance, so theirs may be
+    better by chance."""
+    found = values(answer, key)
+    names = [own["name"] for own in answer["objectives"]]
+    if question.options.get("recompute") == "auto" and "balance" in names:
+        found = found[:names.index("balance")]
+    return found[:1] if "slack" in question.options else found
+
+
+def expect_worse(question, own, other, what):
+    """That the question has no better answer `own` than another one has."""
+    expect(own["status"] in ("optimal", "infeasible"), True, f"proof of {own['status']}")
+    key = "bound" if "slack" in question.options and "infeasible" not in (
+        own["status"], other["status"]) else "value"
+    worse, better = counted(question, own, key), counted(question, other, key)
+    if worse < better:
+        raise AssertionError(f"{what}: {worse} is better than {better}")
+
+
+def stages(answer, *keys):
+    keys = keys or ("ipu", "layer_from", "layer_to", "mem", "cycles", "cut_bytes", "link_cycles")
+    return [[stage.get(key) for key in keys] for stage in answer["stages"]]
+
+
+def first_units(question, answer):
+    """Those after the cuts."""
+    if not question.is_profile:
+        return [question.names.index(s["layer_to"]) + 1 for s in answer["stages"][:-1]]
+    ends = [len(stage["layers"]) + stage.get("head", False) for stage in answer["stages"][:-1]]
+    return [sum(ends[:k + 1]) for k in range(len(ends))]
+
+
+def told(answer):
+    """Without its words: names are those of who asks, and a link's ends in any order."""
+    found = {key: value for key, value in answer.items() if key != "messages"}
+    why = found["infeasibility"]
+    if why and "constraints" in why:
+        found["infeasibility"] = {**why, "constraints": [
+            own.replace("num_ipus", "num-ipus").replace("device_map", "device-map")
+            .replace("require ", "") for own in why["constraints"]]}
+    if "options" in found:
+        links = {"-".join(sorted(key.split("-"))): own
+                 for key, own in found["options"]["links"].items()}
+        found["options"] = {**found["options"], "links": links}
+    return found
+
+
+# ---- relations ----
+
+@holds(6, 4)
+def in_any_words(rng, q):
+    """The command, the module and C give one answer, or all refuse."""
+    answers = {}
+    for name, ask in (("python", q.python), ("command", lambda: q.command("--solve")),
+                      ("c", q.in_c)):
+        try:
+            answers[name] = told(ask())
+        except Refused as error:
+            answers[name] = {"refused": str(error)}
+        except Unsayable:
+            if name == "python":
+                raise
+    own = answers.pop("python")
+    for name, other in answers.items():
+        for key in {*own, *other} - {"refused"}:
+            expect(own.get(key, own), other.get(key, other), f"{key} in Python, not {name}")
+    if "refused" in own:
+        raise Refused(own["refused"])
+
+
+@holds(8, 4)
+def split_is_worth_that(rng, q):
+    """--evaluate of the answer's split says what the answer says."""
+    if q.options.get("map") in ("any", "replicas") or q.options.get("recompute") == "auto" and (
+            "slack" in q.options or q.is_profile):
+        raise Unsayable("stages choose within what slack, or objectives, allow; devices are no list")
+    answer = case_ask(rng, q)
+    if not answer["stages"]:
+        return
+    again = q.python(split=first_units(q, answer))
+    keys = ("ipu", "layer_from", "layer_to", "mem", "needs", "peak")
+    keys += () if q.is_profile else ("cycles", "cut_bytes", "link_cycles", "recompute")
+    expect(stages(again, *keys), stages(answer, *keys), "stages evaluated")
+    for key in ("memory", "ipus") if q.is_profile else answer["totals"]:
+        expect(again["totals"][key], answer["totals"][key], f"total {key} evaluated")
+    if not q.is_profile:
+        expect(again["status"], answer["status"], "status evaluated")
+        expect(values(again), values(answer), "values evaluated")
+
+
+@holds(8, 3)
+def tighter_limit_is_not_better(rng, q):
+    limits = q.limits()
+    answer = case_ask(rng, q)
+    most = max([stage["mem"]["max_tile_mem"] for stage in answer["stages"]], default=10)
+    ipu = rng.choice([*limits, None])
+    lower = rng.randrange(1, 2 + min(limits.get(own, most + 5) for own in {ipu, None}))
+    lower = min(lower, limits.get(ipu, lower))
+    other = q.but(memory=lower) if ipu is None else q.but(
+        memories={**q.options.get("memories", {}), str(ipu): lower})
+    expect_worse(q, case_ask(rng, other.but(objectives=",".join(q.objectives()))), answer,
+                 f"a limit of {lower} for {ipu}")
+
+
+@holds(6, 3)
+def device_more_is_not_worse(rng, q):
+    if q.device_map() is not None:
+        raise Unsayable("a map has its devices")
+    count = q.num_ipus()
+    q = q.but(num_ipus=count, objectives=",".join(q.objectives()))
+    if "headroom" in q.objectives() and None not in q.limits() and not q.is_profile:
+        raise Unsayable("the new one would need a limit")
+    expect_worse(q, case_ask(rng, q), case_ask(rng, q.but(num_ipus=count + rng.randrange(1, 3))),
+                 f"{count} devices")
+
+
+@holds(4)
+def variant_more_is_not_worse(rng, q):
+    if q.options.get("map") in ("any", "replicas") or "regions" in q.document or \
+            len(q.device_map() or []) > len(q.names):
+        raise Unsayable("nothing is chosen")
+    q = q.but(recompute="auto", schedule="popart", copies=None, micro_batches=None)
+    if "balance" in q.objectives() and "cycles" in q.objectives():
+        q = q.but(objectives="cycles,memory")
+    document = json.loads(json.dumps(q.document))
+    unit = rng.choice(document["units"])
+    unit["variants"] = unit.get("variants", []) + [
+        {"name": "more", "memory": rng.randrange(40), "stash": rng.randrange(6),
+         **({"cycles": rng.randrange(30)} if "cycles" in unit else {})}]
+    expect_worse(q, case_ask(rng, q), case_ask(rng, q.but(document)), "without a variant")
+
+
+@holds(4, 1)
+def slack_is_for_the_second(rng, q):
+    """More slack leaves the best of the first objective as it is, and the second one can only win.
+    Of a third one nothing is said: it gets what the second leaves."""
+    if q.options.get("map") in ("any", "replicas") or q.options.get("recompute") == "auto" and \
+            "balance" in q.objectives():
+        raise Unsayable("no slack, or stages do not choose for balance")
+    less, more = (case_ask(rng, q.but(slack=slack)) for slack in sorted(rng.sample(
+        [0, 5, 12.5, 50, 100], 2)))
+    expect(less["status"], more["status"], "status with slack")
+    if less["status"] == "optimal":
+        first, second = values(less, "bound"), values(more, "bound")
+        expect(first[:1], second[:1], "first bound with more slack")
+        if len(first) > 1 and second[1] > first[1]:
+            raise AssertionError(f"bounds with more slack: {second}, with less {first}")
+
+
+@holds(4, 2)
+def equal_maps(rng, q):
+    """A map by its word is the list; other numbers of devices change no more than their numbers."""
+    devices = q.device_map()
+    if devices is None:
+        raise Unsayable("no map")
+    answer = told(case_ask(rng, q))
+    listed = q.but(map=devices, num_ipus=None, objectives=",".join(q.objectives()))
+    expect(told(case_ask(rng, listed)), answer, "with the map as a list")
+    new = rng.sample(range(max(devices) + 3), max(devices) + 1)
+    name = {str(ipu): str(own) for ipu, own in enumerate(new)}
+    renamed = listed.but(map=[new[ipu] for ipu in devices])
+    for key in ("memories", "speeds"):
+        renamed.options[key] = {name[ipu]: own for ipu, own in q.of_devices(key).items()
+                                if ipu in name}
+    renamed.options["links"] = {"-".join(name[end] for end in key.split("-")): own
+                                for key, own in q.of_devices("links").items()
+                                if set(key.split("-")) <= set(name)}
+    renamed.options["require"] = [
+        rule if not rule.startswith("place:") else
+        rule.partition("=")[0] + "=" + name.get(rule.partition("=")[2], "9")
+        for rule in q.options.get("require", [])]
+    if not q.is_profile:
+        renamed.document = {**q.document, "devices": {
+            key: own for key, own in q.document.get("devices", {}).items()
+            if key in ("memory", "bandwidth")}}
+    again = case_ask(rng, renamed)
+    expect(values(again), values(answer), "values with other numbers of devices")
+    keys = ("ipu", "layer_from", "layer_to", "mem", "cycles", "cut_bytes")
+    expect([[str(ipu), *own] for ipu, *own in stages(again, *keys)],
+           [[name[str(ipu)], *own] for ipu, *own in stages(answer, *keys)], "stages, renamed")
+
+
+@holds(4)
+def backwards(rng, q):
+    """A chain from its other end, where nothing but the order tells the ends apart."""
+    devices = q.device_map()
+    if devices is None and (q.of_devices("memories") or q.of_devices("speeds") or
+                            q.of_devices("links") or "place" in dict(q.rules())) or \
+            q.options.get("map") in ("any", "replicas"):
+        raise Unsayable("stage k is on device k")
+    q = q.but(schedule=None, copies=None, micro_batches=None, recompute=None,
+              objectives=",".join(q.objectives()))
+    document, names = {**q.document}, q.names
+    for key in ("units", "cuts", "cut_cycles"):
+        if key in document:
+            document[key] = document[key][::-1]
+    rules = [f"{word}:" + (own if "cut" not in word else ",".join(
+        names[names.index(name) + 1] for name in own.split(","))) for word, own in q.rules()]
+    other = q.but(document, map=None if devices is None else devices[::-1], require=rules or None,
+                  num_ipus=q.num_ipus() if devices is None else None)
+    answer, again = case_ask(rng, q), case_ask(rng, other)
+    expect(again["status"], answer["status"], "status backwards")
+    if answer["status"] == "optimal":
+        expect([values(again), values(again, "bound")], [values(answer), values(answer, "bound")],
+               "values backwards")
+    else:
+        keys = ("reason", "enough_num_ipus", "enough_mem_per_tile", "needed_mem_per_tile")
+        expect([again["infeasibility"].get(key) for key in keys],
+               [answer["infeasibility"].get(key) for key in keys], "what is enough, backwards")
+
+
+def times(value, factor):
+    """What a number of a question, or a list or object of such, is times a factor."""
+    if isinstance(value, dict):
+        return {key: times(own, factor) for key, own in value.items()}
+    if isinstance(value, list):
+        return [times(own, factor) for own in value]
+    product = plain_solver.decimal(value) * factor
+    return int(product) if product.denominator == 1 else float(product)
+
+
+BYTES = {"memory", "stash", "inputs", "parameters", "cuts", "capacity", "memories", "bandwidth",
+         "links", "reserve"}
+TIMES = {"cycles", "forward", "backward", "recompute_cycles", "cut_cycles"}
+
+
+def in_units(tree, bytes_, time_):
+    """Costs or options in units so much smaller."""
+    if isinstance(tree, list):
+        return [in_units(own, bytes_, time_) for own in tree]
+    if not isinstance(tree, dict):
+        return tree
+    found = {}
+    for key, own in tree.items():
+        if key in BYTES:
+            own = times(own, bytes_)
+        if key in TIMES:
+            own = times(own, time_)
+        if key in ("bandwidth", "links"):
+            own = times(own, plain_solver.Fraction(1, time_))
+        found[key] = in_units(own, bytes_, time_) if isinstance(own, (dict, list)) and \
+            key not in BYTES | TIMES else own
+    return found
+
+
+@holds(6)
+def other_units(rng, q):
+    """Bytes and times in smaller units are as many times more. Nothing may be rounded for that:
+    speeds and bandwidths divide, and slack and reserves in percent are left out. What a step takes
+    is divided in halves and thirds."""
+    options = {key: own for key, own in q.options.items() if key not in ("slack", "micro_batches")}
+    if str(options.get("copies", "")).startswith("gpipe"):
+        options["micro_batches"] = q.options["micro_batches"]
+    if "%" in options.get("reserve", ""):
+        del options["reserve"]
+    def even(tree):
+        if isinstance(tree, dict):
+            return {key: {ipu: 0.5 for ipu in own} if key in ("speeds", "links") else
+                    0.5 if key == "bandwidth" else even(own) for key, own in tree.items()}
+        return [even(own) for own in tree] if isinstance(tree, list) else tree
+    bytes_, time_ = rng.choice([(1, 10000), (1000, 1), (1, 10), (1024, 10000)])
+    if q.options.get("map") == "replicas":
+        time_ = 1  # their number divides
+    if "reserve" in options:
+        options["reserve"] = int(options["reserve"])
+    q = Question(even(q.document), even(options))
+    other = Question(in_units(q.document, bytes_, time_), in_units(q.options, bytes_, time_))
+    answer, again = case_ask(rng, q), case_ask(rng, other)
+    expect(again["status"], answer["status"], "status in other units")
+    def unit(i, names):
+        is_time = names[i] == "cycles" or names[i] == "balance" and "cycles" in names[:i]
+        return time_ if is_time else 1 if names[i] == "ipus" else bytes_
+    names = [own["name"] for own in answer["objectives"]]
+    for key in ("value", "bound"):
+        if answer["status"] == "optimal":
+            expect(values(again, key), [own * unit(i, names) for i, own in
+                                        enumerate(values(answer, key))], f"{key}s in other units")
+    expect([(s["ipu"], s["layer_to"], s["mem"]["max_tile_mem"], s["cycles"], s["cut_bytes"])
+            for s in again["stages"]],
+           [(s["ipu"], s["layer_to"], s["mem"]["max_tile_mem"] * bytes_,
+             None if s["cycles"] is None else s["cycles"] * time_, s["cut_bytes"] * bytes_)
+            for s in answer["stages"]], "stages in other units")
+
+
+def shuffled(rng, tree):
+    """Objects with their keys in another order."""
+    if isinstance(tree, dict):
+        return {key: shuffled(rng, tree[key]) for key in rng.sample(list(tree), len(tree))}
+    return [shuffled(rng, own) for own in tree] if isinstance(tree, list) else tree
+
+
+@holds(4, 1)
+def other_orders(rng, q):
+    """The order of keys, options and rules changes nothing."""
+    other = Question(q.document if q.is_profile else shuffled(rng, q.document),
+                     shuffled(rng, q.options))
+    if "require" in other.options:
+        rng.shuffle(other.options["require"])
+    answer, again = told(case_ask(rng, q)), told(case_ask(rng, other))
+    for one in (answer, again):  # lists of rules are in the order of the rules
+        one["options"] = {key: sorted(map(str, own)) if isinstance(own, list) else own
+                          for key, own in one["options"].items()}
+        why = one["infeasibility"]
+        for key in ("constraints", "remedies", "left_out_together"):
+            if why and isinstance(why.get(key), list):
+                why[key] = sorted(map(str, why[key]))
+    expect(again, answer, "in another order")
+
+
+@holds(10, 2)
+def enough_is_enough(rng, q):
+    """What is said to help is accepted and helps; of the least that does, less does not."""
+    answer = case_ask(rng, q)
+    why = answer["infeasibility"]
+    if why is None:
+        return
+
+    def fits(question, is_enough, what):
+        if not is_enough and q.options.get("map") == "any":
+            return  # the reasons are those of the devices' own order
+        if "headroom" in q.objectives() and "memories" in q.options or \
+                q.options.get("copies", "").startswith("interleaved"):
+            return  # is being mended: what is named is not accepted
+        try:
+            found = case_ask(rng, question.but(objectives=",".join(q.objectives())))["status"]
+        except Refused as error:
+            raise AssertionError(f"{what} is refused: {error}") from error
+        expect(found != "infeasible", is_enough, f"{what} is enough")
+
+    reserve = str(q.options.get("reserve", "0"))
+    plain_reserve = 0 if reserve.endswith("%") else int(reserve)
+    bytes_, count = why.get("enough_mem_per_tile"), why.get("enough_num_ipus")
+    if bytes_ is not None and not reserve.endswith("%"):
+        fits(q.but(memory=bytes_ + plain_reserve), True, f"mem-per-tile {bytes_}")
+        if bytes_ > 0:
+            fits(q.but(memory=bytes_ + plain_reserve - 1), False, f"mem-per-tile {bytes_ - 1}")
+    if count is not None:
+        fits(q.but(num_ipus=count), True, f"num-ipus {count}")
+        if count > 1:
+            fits(q.but(num_ipus=count - 1), False, f"num-ipus {count - 1}")
+    for remedy in why.get("remedies", []):
+        change = remedy["change"]
+        if change == "ipu_limit" and not reserve.endswith("%"):
+            for less, is_enough in ((0, True), (1, False)):
+                if remedy["bytes"] >= less:
+                    fits(q.but(memories={**q.options.get("memories", {}), str(remedy["ipu"]):
+                                         remedy["bytes"] + plain_reserve - less}), is_enough,
+                         f"{remedy} less {less}")
+        elif change == "without_device_map":
+            for count in (remedy["num_ipus"], remedy["num_ipus"] - 1):
+                if count >= q.least_ipus():
+                    fits(q.but(map=None, num_ipus=count), count == remedy["num_ipus"], str(remedy))
+
+
+@holds(6, 4)
+def together_is_not_more(rng, q):
+    """What stages need on one device is not more than the sum of what each needs alone, in its
+    place of the pipeline."""
+    names = q.names
+    cuts = sorted(rng.sample(range(1, len(names)), rng.randrange(len(names))))
+    q = q.but(slack=None, require=None, num_ipus=None, map=None, objectives="memory", reserve=None,
+              recompute=None if q.options.get("recompute") == "auto" else q.options.get("recompute"),
+              copies=None if q.options.get("copies", "").startswith("inter") else
+              q.options.get("copies"))
+    devices = [rng.randrange(2) for _ in range(len(cuts) + 1)]
+    alone = q.python(split=cuts)
+    if q.options.get("schedule") is None and q.options.get("copies") is None:
+        q = q.but(recompute=None)
+    shared = q.but(map=devices).python(split=cuts)
+
+    def needs(stage):
+        own = [stage["mem"]["max_tile_mem"]]
+        return own + [stage["needs"][key] for key in (
+            "at_least_bytes", "expected_bytes")] if stage["needs"] else own
+
+    for k, stage in enumerate(shared["stages"]):
+        apart = [needs(other) for i, other in enumerate(alone["stages"]) if devices[i] == devices[k]]
+        for own, *others in zip(needs(stage), *apart):
+            if own > sum(others):
+                raise AssertionError(f"stage {k} of {cuts} on {devices}: {own} bytes together, "
+                                     f"{others} alone: {needs(stage)}, {apart}")
+
+
+@holds(3, 2)
+def row_is_the_answer(rng, q):
+    """A row of a range is the answer for its value."""
+    if q.options.get("map") in ("any", "replicas"):
+        raise Unsayable("no ranges")
+    q = q.but(objectives=",".join(q.objectives()), solver=None)
+    if isinstance(q.options.get("map"), list) or rng.has(.4):
+        first = q.options.get("memory", 20)
+        name, key, step = "mem-per-tile", "memory", max(1, first // 3)
+        values_ = range(first, 3 * first, step)
+        limits = ",".join([f"{first}..{values_[-1]}:{step}", *(
+            f"{ipu}={own}" for ipu, own in q.options.get("memories", {}).items())])
+        rows = q.but(memory=None, memories=None).command("--solve", f"--mem-per-tile={limits}")
+    else:
+        name, key, values_ = "num-ipus", "num_ipus", range(1, 3 + q.least_ipus())
+        rows = q.but(num_ipus=None).command("--solve", f"--num-ipus=1..{values_[-1]}")
+    expect(rows["sweep"], name, "range")
+    for value, row in zip(values_, rows["results"]):
+        if key == "num_ipus" and value < q.least_ipus():
+            continue
+        answer = case_ask(rng, q.but(**{key: value}))
+        expect(row["value"], value, "value")
+        expect(row["status"], answer["status"], f"status of {name} {value}")
+        told_ = [[own[k] for k in ("name", "value", "bound")] for own in row["objectives"]]
+        expect(told_, [[own[k] for k in ("name", "value", "bound")]
+                       for own in answer["objectives"]], f"objectives of {name} {value}")
+        ends = [*first_units(q, answer), len(q.names)][:len(answer["stages"])]
+        expect([(s["ipu"], s["to"]) for s in row["stages"]],
+               [(s["ipu"], q.names[end - 1]) for s, end in zip(answer["stages"], ends)],
+               f"stages of {name} {value}")
+
+
+@holds(4, 2)
+def solvers_agree(rng, q):
+    answer = case_ask(rng, q)
+    devices = q.device_map() or []
+    for solver in ["ilp"] + ["dp"] * (len(set(devices)) == len(devices)):
+        if q.options.get("map") in ("any", "replicas") or \
+                solver == "ilp" and q.options.get("recompute") == "auto":
+            continue
+        again = case_ask(rng, q.but(solver=solver))
+        for key in ("status", "totals", "infeasibility", "bottleneck"):
+            expect(again[key], answer[key], f"{key} by {solver}")
+        expect(stages(again), stages(answer), f"stages by {solver}")
+        expect([values(again), values(again, "bound")] if answer["status"] == "optimal" else 0,
+               [values(answer), values(answer, "bound")] if answer["status"] == "optimal" else 0,
+               f"values by {solver}")
+
+
+@holds(14)
+def every_split_is_looked_at(rng, q):
+    """The answer is that of plain_solver.py."""
+    costs, request = q.plain()
+    if q.options.get("map") == "any":
+        raise Unsayable("device_order_test.py tries all orders")
+    if request.recompute == "auto" and len(costs.names) > 5:
+        raise Unsayable("too many choices")
+    does_fit, best = plain_solver.solve(costs, request)
+    answer = case_ask(rng, q)
+    expect(answer["status"], "optimal" if does_fit else "infeasible", "status")
+    if best is None:
+        expect(answer["stages"], [], "best effort")
+        return
+    split, worth, bounds = best
+    ends = [(s.device, costs.names[s.first], costs.names[s.end - 1]) for s in split.stages]
+    expect([tuple(own) for own in stages(answer, "ipu", "layer_from", "layer_to")], ends, "stages")
+    if request.recompute != "auto":
+        expect([[s["mem"]["max_tile_mem"], (s["cycles"] or 0) * costs.scale, s["cut_bytes"]]
+                for s in answer["stages"]], [[s.memory, s.cycles, s.cut] for s in split.stages],
+               "numbers of stages")
+    if does_fit:
+        names = request.objectives
+        scales = [costs.scale if name == "cycles" or name == "balance" and "cycles" in names[:i]
+                  else 1 for i, name in enumerate(names)]
+        for key, own in (("value", worth), ("bound", bounds)):
+            expect([value * scale for value, scale in zip(values(answer, key), scales)], own, key)
+
+
+@holds(0, 5)
+def stored_is_the_profile(rng, q):
+    """A stored analysis answers as the profile does."""
+    expect(told(q.python(how="load")), told(q.python()), "of the stored analysis")
+
+
+# ---- running ----
+
+def case_ask(rng, question):
+    """One in ten through the command, at a fixed place of the case."""
+    words = ["--solve"]
+    return question.command(*words) if rng.through_command else question.python()
+
+
+PROFILES = ([], ["--training"], ["--framework", "tensorflow", "--training", "--outline"],
+            ["--framework", "poptorch", "--training", "--accumulate"],
+            ["--framework", "popart", "--training", "--outline", "--skips", "1"],
+            ["--framework", "tensorflow", "--inference", "--skips", "1"])
+
+
+def draw_question(rng, is_profile):
+    if not is_profile:
+        question = Question(draw_costs(rng), {})
+        return draw_options(rng, question, lambda r, q: draw_limit(
+            r, q.document, len(q.device_map() or []) or q.num_ipus()))
+    words = ["--layers", str(rng.randrange(2, 5)), "--seed", str(rng.randrange(3)), "--tiles",
+             "2", "--hidden", "8", "--sequence", "8", "--vocabulary", "20", "--pieces", "1",
+             "--debug-arguments", "0", "--debug-nesting", "0", *rng.choice(PROFILES)]
+    question = draw_options(rng, Question({"profile": words}, {}),
+                            lambda r, q: r.randrange(5000, 60000))
+    if rng.has(.5):
+        question.options["need"] = rng.choice(["at-most", "at-least", "expected"])
+    return question
+
+
+class Case:
+    def __init__(self, name, seed, question=None):
+        self.name, self.seed = name, seed
+        rng = Draw(f"{name} {seed}")
+        _, weight, profiles = RELATIONS[name]
+        self.is_profile = rng.random() * (weight + profiles) >= weight
+        self.question = question or draw_question(rng, self.is_profile)
+
+    def check(self, question=None):
+        """None, or what is wrong."""
+        rng = Draw(f"{self.name} {self.seed} again")
+        rng.through_command = rng.has(.1)
+        try:
+            RELATIONS[self.name][0](rng, question or self.question)
+        except AssertionError as error:
+            return str(error)
+        except (Refused, Unsayable):
+            raise
+        except Exception as error:
+            return repr(error)
+        return None
+
+    def shrunk(self, most=400):
+        """The question with as little in it as possible, and what is wrong with it."""
+        best, wrong = self.question, self.check()
+        kind = re.split(r"[:(]|\d", wrong)[0]
+        begun, is_smaller = time.monotonic(), True
+        while is_smaller and time.monotonic() - begun < 60:
+            is_smaller = False
+            for other in best.simpler():
+                try:
+                    own = self.check(other)
+                except Exception:  # not a question any more
+                    continue
+                if own is not None and own.startswith(kind):
+                    best, wrong, is_smaller = other, own, True
+                    break
+        return best, wrong
+
+    def report(self):
+        try:
+            question, wrong = self.shrunk()
+        except (Refused, Unsayable):
+            question, wrong = self.question, self.check()
+        print(f"{self.name}, seed {self.seed}: {wrong}\n  repeat by: {' '.join(sys.argv[:1])} "
+              f"--only {self.name} --seed {self.seed} --case '{question}'", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", help="the first of this run's seeds, or that of a case")
+    parser.add_argument("--only", help="one relation")
+    parser.add_argument("--number", type=int, help="so many cases, whatever the time")
+    parser.add_argument("--seconds", type=float, default=cases.chosen(5, 180, 1800))
+    parser.add_argument("--case", help="a question")
+    asked = parser.parse_args()
+    seed = asked.seed or str(random.SystemRandom().randrange(10**6))
+    names = [asked.only] if asked.only else list(RELATIONS)
+    if asked.case:
+        case = Case(asked.only, seed, Question(*json.loads(asked.case)))
+        wrong = case.check()
+        print(wrong or "it holds")
+        return wrong is not None
+    print(f"seed {seed}", flush=True)
+    order = Draw(seed)
+    weights = [sum(RELATIONS[name][1:]) for name in names]
+    counts, spent = collections.Counter(), collections.Counter()
+    i = 0
+    while i < asked.number if asked.number else sum(os.times()[:4]) < asked.seconds:
+        case = Case(order.choices(names, weights)[0], f"{seed}.{i}")
+        i += 1
+        begun = sum(os.times()[:4])
+        try:
+            wrong = case.check()
+            result = "holds" if wrong is None else "fails"
+        except Refused as error:
+            result, wrong = "refused", None
+            if asked.number:
+                print(f"refused: {case.name} {case.seed}: {str(error)[:300]}")
+        except Unsayable:
+            result, wrong = "not said", None
+        spent[case.name] += sum(os.times()[:4]) - begun
+        counts[case.name, result] += 1
+        counts[result] += 1
+        if wrong is not None:
+            print(f"{case.name} {case.seed}: {wrong[:3000]}\n   {case.question}", flush=True)
+            case.report()
+            if counts["fails"] >= 5:
+                break
+    for name in names:
+        print(f"{name:30}", *(f"{result} {counts[name, result]}" for result in (
+            "holds", "refused", "not said", "fails")), f"{spent[name]:.1f} s")
+    print(f"seed {seed}: {counts['holds']} cases hold, {counts['refused']} are refused, "
+          f"{counts['not said']} cannot be asked, {counts['fails']} fail")
+    return counts["fails"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
