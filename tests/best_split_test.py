@@ -32,7 +32,7 @@ PROFILES = 50
 
 
 def run(*arguments, status=(0, 1)):
-    done = subprocess.run(arguments, capture_output=True, text=True)
+    done = subprocess.run(arguments, capture_output=True, encoding="utf-8")
     if done.returncode not in status:
         sys.exit(f"{' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
     return done.stdout

@@ -51,7 +51,8 @@ class Tests:
         return self.path(name)
 
     def run(self, *arguments, status=0):
-        done = subprocess.run([self.popliner, "-q", *arguments], capture_output=True, text=True)
+        done = subprocess.run([self.popliner, "-q", *arguments], capture_output=True,
+                              encoding="utf-8")
         if done.returncode != status:
             sys.exit(f"{' '.join(arguments)}: status {done.returncode}, not {status}\n"
                      f"{done.stderr}{done.stdout[:500]}")
@@ -311,7 +312,7 @@ def check_directories(tests, whole, path, options):
         require((stage["compiled"]["live"], stage["compiled"]["with_layout"]) ==
                 compiled(report, 0), "directories", report)
     log = subprocess.run([tests.popliner, whole, "--evaluate", "1", *options, "--compiled", path],
-                         capture_output=True, text=True, check=True).stderr
+                         capture_output=True, encoding="utf-8", check=True).stderr
     require(f" {path}: IPU 0 alone: the tiles 0 to {TILES - 1} " in log, log)
     tests.refuse(2, ["3 stages", "2 IPUs"], whole, "--evaluate", "0,1", "--compiled", reports)
     shutil.rmtree(os.path.join(reports, "ipu10"))

@@ -36,7 +36,15 @@ static const char *input; /* of the next run, or NULL */
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-/* Appends what $NAME stands for, and returns the end of the name. */
+/* Appends the value of a variable; in words a blank of a path is no end of its word. */
+static void append_value(const char *value, bool is_in_words, char *out) {
+    for (out += strlen(out); *value != '\0'; *out++ = *value++)
+        if (*value == ' ' && is_in_words)
+            *out++ = '\\';
+    *out = '\0';
+}
+
+/* Appends what $NAME stands for, and returns the end of the name. Words have `all` for $@. */
 static const char *append_variable(const char *name, char *out, const char *all) {
     static const struct {
         const char *name;
@@ -47,13 +55,13 @@ static const char *append_variable(const char *name, char *out, const char *all)
                      {"DATA", PROJECT_DIRECTORY "/data"},
                      {"PROJECT", PROJECT_DIRECTORY}};
     const size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ@");
-    if (length == 1 && *name == '@') {
+    if (length == 1 && *name == '@' && all != NULL) {
         strcat(out, all);
         return name + 1;
     }
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         if (strlen(variables[i].name) == length && memcmp(variables[i].name, name, length) == 0) {
-            strcat(out, variables[i].value);
+            append_value(variables[i].value, all != NULL, out);
             return name + length;
         }
     if (length == 3 && memcmp(name, "DIR", 3) == 0) {
@@ -65,7 +73,7 @@ static const char *append_variable(const char *name, char *out, const char *all)
     return name;
 }
 
-/* Writes a text with its variables; `all` stands for $@. */
+/* Writes a text with its variables; `all` stands for $@ in words, and is NULL elsewhere. */
 static void expand(const char *text, char *out, const char *all) {
     *out = '\0';
     while (*text != '\0') {
@@ -127,7 +135,7 @@ static void check_status(const char *expected) {
         FAIL("exit status %d instead of %d: %s%s", runs[0].status, status, runs[0].err,
              runs[0].out);
     if (*rest == ' ') {
-        expand(rest + 1, sentence, "");
+        expand(rest + 1, sentence, NULL);
         assert_refused(&runs[0], status, unescape(sentence));
     }
 }
@@ -177,7 +185,7 @@ static void check_text(const char *what, const char *expected, bool is_wanted) {
     static char expanded[LINE_BYTES];
     const char *text = strcmp(what, "out") == 0 ? runs[0].out : runs[0].err;
     const bool is_whole = strncmp(expected, "= ", 2) == 0 || strcmp(expected, "=") == 0;
-    expand(expected + (is_whole ? strcspn(expected, " ") : 0), expanded, "");
+    expand(expected + (is_whole ? strcspn(expected, " ") : 0), expanded, NULL);
     const char *wanted = unescape(expanded + (is_whole && *expanded == ' '));
     const bool found = is_whole ? strcmp(text, wanted) == 0 : strstr(text, wanted) != NULL;
     if (found != is_wanted)
@@ -269,7 +277,7 @@ static void carry_out(const char *line) {
     } else if ((rest = after(line, "left")) != NULL) {
         assert_holds(in_scratch(""), rest);
     } else if ((rest = after(line, "input")) != NULL) {
-        expand(rest, names[0], "");
+        expand(rest, names[0], NULL);
         input = *names[0] == '/' ? names[0] : strcpy(names[0], in_scratch(rest));
     } else if ((rest = after(line, "copy")) != NULL) {
         expand(rest, words_text, "");

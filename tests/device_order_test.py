@@ -67,7 +67,7 @@ def ask(popliner, path, costs, request):
     elif request.copies is not None:
         command += ["--schedule", request.copies + "+1" * request.more_copies,
                     "--micro-batches", str(request.micro_batches)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode in (0, 1), f"{command}: {done.stderr}"
     return json.loads(done.stdout)
 
@@ -106,11 +106,11 @@ def check_refusals(popliner, path):
                     ["--objective", "balance"], ["--evaluate", "a"]):
         action = [] if options[0] == "--evaluate" else ["--solve"]
         done = subprocess.run([popliner, path, *action, "--device-map", "any", *options],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, encoding="utf-8", check=False)
         assert done.returncode == 2 and options[0] in done.stderr and \
             "not with --device-map any" in " ".join(done.stderr.split()), (options, done.stderr)
     done = subprocess.run([popliner, path, "--solve", "--device-map", "any", "--mem-per-tile", "4",
-                           "--num-ipus", "3"], capture_output=True, text=True, check=False)
+                           "--num-ipus", "3"], capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 1 and "in any order of the devices" in done.stderr, done.stderr
     assert "It would fit with --mem-per-tile 5" in done.stderr, done.stderr
 

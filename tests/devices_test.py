@@ -138,13 +138,13 @@ def check(popliner, solvers, path, seed):
     file = draw_file(rng)
     options, words = draw_options(rng, file)
     objectives = rng.choice(LISTS).split(",")
-    with open(path, "w") as out:
+    with open(path, "w", encoding="utf-8") as out:
         json.dump(file, out)
     devices = options["map"] or []
     solver = rng.choice([own for own in solvers if own == "auto" or len({*devices}) == len(devices)])
     words = ["--solve", "--format=json", "-q", "--solver=" + solver,
              "--objective=" + ",".join(objectives)] + words
-    run = subprocess.run([popliner, path] + words, capture_output=True, text=True)
+    run = subprocess.run([popliner, path] + words, capture_output=True, encoding="utf-8")
     told = "%d: %s\n%s\n%s%s" % (seed, " ".join(words), json.dumps(file), run.stdout, run.stderr)
     costs = plain_solver.Costs(file)
     objectives = plain_solver.completed(objectives, any(
@@ -181,10 +181,10 @@ def check(popliner, solvers, path, seed):
 
 def solvers_of(popliner, path):
     """Those that it was built with."""
-    with open(path, "w") as out:
+    with open(path, "w", encoding="utf-8") as out:
         json.dump({"format": "popliner-costs", "version": 1, "units": [{"name": "a", "memory": 1}]}, out)
     run = subprocess.run([popliner, path, "--solve", "-q", "--solver=ilp"],
-                         capture_output=True, text=True)
+                         capture_output=True, encoding="utf-8")
     if run.returncode == 2 and "without (POPLINER_GLPK=OFF)" in run.stderr:
         print("[  SKIPPED ] What needs GLPK: the command was built without it")
         return ["auto", "dp"]

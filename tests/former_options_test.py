@@ -59,7 +59,8 @@ class World:
     def run(self, *arguments, status=0, subject=None):
         """Standard output and log."""
         command = [self.popliner, subject or self.golden, *arguments]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              env={**os.environ, "LC_ALL": "C.UTF-8"})  # which bars are drawn by
         check(done.returncode == status, command, done.returncode, done.stderr.decode())
         return done.stdout.decode(), cases.joined(done.stderr.decode())
 

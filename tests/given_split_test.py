@@ -93,7 +93,7 @@ def draw(rng, scratch):
 
 def run(popliner, path, *words):
     done = subprocess.run([popliner, "-q", path, "--format=json", *words], capture_output=True,
-                          text=True)
+                          encoding="utf-8")
     if done.returncode not in (0, 1):
         raise AssertionError(f"{words}: {done.stderr}")
     return done
@@ -159,7 +159,7 @@ def check_graphs(popliner, scratch):
             json.dump({"maxSizePerFPGA": 90, "maxFPGAs": 3, "maxCPUs": 0, "nodes": nodes, "edges": [
                 {"sourceId": a, "destId": b, "cost": 0.5} for a, b in edges]}, file)
         done = subprocess.run([popliner, "-q", path, "--format=json", "--evaluate=node0"],
-                              capture_output=True, text=True)
+                              capture_output=True, encoding="utf-8")
         pairs.expect(done.returncode, status, done.stderr)
         if status == 2:
             pairs.expect("several orders" in done.stderr, True, done.stderr)

@@ -173,7 +173,8 @@ def try_short_limit(report):
     report.alter("SELECT 1")
     page = os.path.join(report.folder, "page.html")
     command = f"ulimit -f 8; exec '{popliner}' '{report.folder}' --solve -q --output page={page}"
-    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["sh", "-c", command], capture_output=True,
+                            encoding="utf-8", timeout=60)
     left = [name for name in os.listdir(report.folder) if "page" in name or ".part" in name]
     check(result.returncode == 3 and "page.html" in result.stderr and not left,
           "a file that may not grow:", result.returncode, result.stderr, left)

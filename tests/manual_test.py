@@ -14,7 +14,7 @@ import sys
 
 
 def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, **more)
+    return subprocess.run(words, capture_output=True, encoding="utf-8", **more)
 
 
 def options_of(popliner):

@@ -104,7 +104,7 @@ def check(popliner, path, seed, seen):
     with open(path, "w", encoding="utf-8") as out:
         json.dump(file, out)
     run = subprocess.run([popliner, path, "--solve", "-q", "--format=json", *words],
-                         capture_output=True, text=True, check=False)
+                         capture_output=True, encoding="utf-8", check=False)
     told = f"{seed}: {' '.join(words)}\n{json.dumps(file)}\n{run.stdout}{run.stderr}"
     costs = plain_solver.Costs(file)
     if what == "pareto":

@@ -106,7 +106,7 @@ class Comparison:
 
     def run(self, *options):
         done = subprocess.run([self.command, "-q", self.place, *options], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, universal_newlines=True, check=False)
+                              stderr=subprocess.PIPE, encoding="utf-8", check=False)
         if done.returncode not in (0, 1):
             self.problems.append(f"{self.place} {' '.join(options)}: status {done.returncode}: "
                                  f"{done.stderr}")
@@ -332,7 +332,7 @@ def main():
     command, tool, *folders = sys.argv[1:]
     every = cases.takes_all()
     features = subprocess.run([command, "--help", "all"], stdout=subprocess.PIPE, check=True,
-                              universal_newlines=True).stdout
+                              encoding="utf-8").stdout
     folders = [folder for folder in folders if os.path.exists(os.path.join(folder, "profile.pop"))]
     trained = [folder for folder in folders if folder.endswith("-train")]
     if not every:

@@ -157,7 +157,7 @@ def best_split(graph, units, chain, most_stages, limit):
 
 def solve(popliner, path, *options):
     run = subprocess.run([popliner, path, "--solve", "--format", "json", *options],
-                         capture_output=True, text=True)
+                         capture_output=True, encoding="utf-8")
     assert run.returncode in (0, 1), run.stderr
     answer = json.loads(run.stdout)
     found = re.search(r"chain (.*); another order may be better", run.stderr)

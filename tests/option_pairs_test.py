@@ -244,7 +244,8 @@ LEFT_OUT = {"solve", "help", "version"}
 
 def check_items(popliner):
     """That each option of --help is tried."""
-    done = subprocess.run([popliner, "--help", "all"], capture_output=True, text=True, check=True)
+    done = subprocess.run([popliner, "--help", "all"], capture_output=True,
+                          encoding="utf-8", check=True)
     options = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", done.stdout, re.M))
     world = World(COSTS, list("abcde"), [True] * 5, "", 100, {})
     tried = {next(iter(draw(random.Random(0), world))) for draw in ITEMS.values()}
@@ -521,7 +522,7 @@ class Profile:
         key = tuple(words)
         if key not in self.answers:
             done = subprocess.run([self.popliner, "-q", "--format=json", *words],
-                                  capture_output=True, text=True)
+                                  capture_output=True, encoding="utf-8")
             if done.returncode not in (0, 1):
                 raise AssertionError(f"the oracle cannot ask {words}: {done.stderr}")
             self.answers[key] = load(done.stdout)
@@ -1160,7 +1161,7 @@ class Check:
         kept = [own for own in words if own.split("=")[0].strip("-") not in FINDS_LAYERS]
         again = subprocess.run(
             [self.world.popliner, "--solve", self.options["save-to-file"], *kept],
-            capture_output=True, text=True)
+            capture_output=True, encoding="utf-8")
         if "compare" not in self.options and again.stdout != self.done.stdout:
             raise AssertionError(f"stored, it answers {again.stdout[:300]}{again.stderr}")
 
@@ -1214,7 +1215,7 @@ class Tester:
         return os.path.join(self.scratch, name)
 
     def run(self, *words, **others):
-        return subprocess.run([*words], capture_output=True, text=True, **others)
+        return subprocess.run([*words], capture_output=True, encoding="utf-8", **others)
 
     def make_profiles(self):
         small = ["--tiles", "4", "--hidden", "16", "--sequence", "8", "--vocabulary", "60",

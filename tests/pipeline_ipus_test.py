@@ -45,7 +45,7 @@ def same(what, left, right):
 
 def run(popliner, *arguments, status=(0, 1)):
     """Output and log."""
-    done = subprocess.run([popliner, *arguments], capture_output=True, text=True)
+    done = subprocess.run([popliner, *arguments], capture_output=True, encoding="utf-8")
     if done.returncode not in status:
         sys.exit(f"{' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
     return done.stdout, re.sub(r"^[\d:]+ ", "", cases.joined(done.stderr), flags=re.M)

@@ -589,7 +589,7 @@ def try_other_words(popliner, folder, name, questions):
 # ---- the command ----
 
 def run(popliner, *arguments, cwd=None):
-    return subprocess.run([popliner, "-q", *arguments], capture_output=True, text=True,
+    return subprocess.run([popliner, "-q", *arguments], capture_output=True,
                           encoding="utf-8", check=False, cwd=cwd)
 
 

@@ -38,7 +38,7 @@ def fail(text):
 
 
 def run(*arguments, status=(0, 1)):
-    done = subprocess.run(arguments, capture_output=True, text=True)
+    done = subprocess.run(arguments, capture_output=True, encoding="utf-8")
     if done.returncode not in status:
         fail(f"{' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
     return done

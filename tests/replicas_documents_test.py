@@ -122,7 +122,7 @@ def ask(popliner, costs, asked, directory, memories=None):
         command += ["--schedule", asked["copies"] + ("+1" if asked["more"] else "")]
     elif asked["schedule"] != "none":
         command += ["--schedule", asked["schedule"]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode not in (0, 1):
         raise AssertionError(f"{command}: {done.stderr}")
     return json.loads(done.stdout)

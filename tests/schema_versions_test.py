@@ -61,7 +61,8 @@ class Report:
         sql.close()
 
     def ask(self, *question):
-        result = subprocess.run([popliner, self.folder, *question], capture_output=True, text=True,
+        result = subprocess.run([popliner, self.folder, *question], capture_output=True,
+                                encoding="utf-8",
                                 timeout=300)
         log = [line.split(" ", 1)[1].strip() for line in cases.joined(result.stderr).splitlines() if " " in line]
         check(result.returncode in (0, 1, 2, 3), question, "ended with", result.returncode)
@@ -107,7 +108,7 @@ def look_at_stored(report, name, warned):
     status, _, log = report.ask("--save-to-file", path)
     check(status == 0, name, "cannot be stored:", log)
     result = subprocess.run([popliner, path, "--load-from-file", "--layer-breakdown"],
-                            capture_output=True, text=True, timeout=300)
+                            capture_output=True, encoding="utf-8", timeout=300)
     for words in warned:
         check("WARNING " + words in cases.joined(result.stderr), name, "when loaded, does not warn", words)
 

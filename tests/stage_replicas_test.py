@@ -22,7 +22,7 @@ import plain_solver
 
 def run(popliner, path, *words):
     done = subprocess.run([popliner, "-q", path, "--solve", "--format", "json", "--device-map",
-                           "replicas", *words], capture_output=True, text=True, check=False)
+                           "replicas", *words], capture_output=True, encoding="utf-8", check=False)
     assert done.returncode in (0, 1), f"{words}: {done.stderr}"
     return json.loads(done.stdout, parse_float=Fraction)
 
@@ -130,18 +130,19 @@ def check_refusals(popliner, path):
                     ["--output", "megatron"], ["--solver", "ilp"],
                     ["--mem-per-tile", "1=20"]):
         done = subprocess.run([popliner, path, "--solve", "--device-map", "replicas", *options],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, encoding="utf-8", check=False)
         assert done.returncode == 2 and options[0] in done.stderr and \
             "not with --device-map replicas" in " ".join(done.stderr.split()), \
             (options, done.stderr)
     done = subprocess.run([popliner, path, "--solve", "--device-map", "replicas", "--num-ipus", "3",
-                           "--mem-per-tile", "4"], capture_output=True, text=True, check=False)
+                           "--mem-per-tile", "4"], capture_output=True,
+                           encoding="utf-8", check=False)
     assert done.returncode == 1, done.stderr
     assert "It would fit with --mem-per-tile 5" in done.stderr, done.stderr
     done = subprocess.run([popliner, path, "-q", "--solve", "--device-map", "replicas",
                            "--num-ipus", "3", "--micro-batches", "4", "--require",
                            "layers:3..3", "--format", "text"],
-                          capture_output=True, text=True, check=True)
+                          capture_output=True, encoding="utf-8", check=True)
     assert re.search(r"^> +0 +0-2 +a to c ", done.stdout, re.M), done.stdout
     assert "stages with replicas" in " ".join(done.stdout.split()), done.stdout
     assert "--output" not in done.stdout, done.stdout

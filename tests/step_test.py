@@ -126,7 +126,7 @@ class Drawn:
 
 def solve(popliner, path, options):
     done = subprocess.run([popliner, path, "-q", "--solve", "--format", "json", *options],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, encoding="utf-8", check=False)
     assert done.returncode in (0, 1), (options, done.stderr)
     return json.loads(done.stdout)
 
@@ -213,7 +213,7 @@ def check_papers(popliner, scratch):
         screen = subprocess.run(
             [popliner, path, "--solve", "--num-ipus", str(devices), "--micro-batches", str(micro),
              "--objective", "cycles", "--schedule", *options, "--format", "text"],
-            capture_output=True, text=True, check=True)
+            capture_output=True, encoding="utf-8", check=True)
         told = f"A step of {micro} micro-batches ({options[0]}) takes {step} units;"
         assert told in " ".join(screen.stdout.replace(",", "").split()), (screen.stdout, told)
     for options, told in [
@@ -270,7 +270,7 @@ def check_by_hand(popliner, scratch):
             json.dump({"format": "popliner-costs", "version": 1, **keys,
                        "units": [{"name": name, **unit} for name, unit in zip("ab", units)]}, file)
         done = subprocess.run([popliner, path, "-q", "--evaluate", "a", "--format", "json",
-                               *options.split()], capture_output=True, text=True, check=True)
+                               *options.split()], capture_output=True, encoding="utf-8", check=True)
         answer = json.loads(done.stdout)
         step = answer["totals"].get("step")
         return [it["cycles"] for it in answer["stages"]], step and step["cycles"]
@@ -296,7 +296,7 @@ def check_by_hand(popliner, scratch):
     cycles("", a, a)
     done = subprocess.run([popliner, path, "-q", "--solve", "--format", "json", "--total-ipus", "2",
                            "--micro-batches", "4", "--schedule", "inference", "--bandwidth",
-                           "replicas=1"], capture_output=True, text=True, check=True)
+                           "replicas=1"], capture_output=True, encoding="utf-8", check=True)
     rows = json.loads(done.stdout)["candidates"]
     assert [(it["replicas"], it["step_cycles"], it["all_reduce_cycles"]) for it in rows] == \
         [(2, 80, 0), (1, 50, 0)], rows

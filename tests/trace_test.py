@@ -23,7 +23,7 @@ MADE = ["--framework popart --training --layers 3 --tiles 4 --seed 7",
 
 
 def run(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                           check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stderr}")

@@ -11,13 +11,6 @@
 #include "base/numbers.h"
 #include "base/text.h"
 
-static bool is_utf8(const char *text) {
-    size_t length = 1;
-    for (uint32_t character = 0; *text != '\0' && length > 0; text += length)
-        length = pl_utf8_decode(text, &character);
-    return length > 0;
-}
-
 static void add_character(pl_text *text, uint32_t c) {
     static const char escaped[] = "\"\\\b\f\n\r\t";
     static const char letters[] = "\"\\bfnrt";
@@ -34,13 +27,13 @@ static void add_character(pl_text *text, uint32_t c) {
 }
 
 static void add_string(pl_text *text, const char *value) {
-    const bool is_valid = is_utf8(value);
+    enum { REPLACEMENT = 0xfffd }; /* of a byte that is no UTF-8 */
     pl_text_add(text, "\"");
     while (*value != '\0') {
-        uint32_t c = (unsigned char)*value;
-        const size_t length = is_valid ? pl_utf8_decode(value, &c) : 1;
-        add_character(text, is_valid || c < 0x80 ? c : '?');
-        value += length;
+        uint32_t c = REPLACEMENT;
+        const size_t length = pl_utf8_decode(value, &c);
+        add_character(text, length > 0 ? c : REPLACEMENT);
+        value += length > 0 ? length : 1;
     }
     pl_text_add(text, "\"");
 }

@@ -68,19 +68,11 @@ static void end_line(pl_text *text, const char *end) {
     pl_text_add(text, "\n");
 }
 
-/* A text in which every character takes one place. Freed by the caller. */
-static pl_text shown(const pl_layout *layout, const char *name) {
+/* A name as a terminal may show it: UTF-8, also where what is drawn is ASCII. Freed by the caller. */
+static pl_text shown(const char *name) {
     pl_text text = {0};
     pl_text_add(&text, "");
     pl_text_add_printable(&text, name, "");
-    if (!layout->screen.is_ascii || text.failed)
-        return text;
-    char *to = text.data;
-    for (const char *from = text.data; *from != '\0'; from++)
-        if (((unsigned char)*from & 0xc0) != 0x80)
-            *to++ = (unsigned char)*from < 0x80 ? *from : '?';
-    *to = '\0';
-    text.length = (size_t)(to - text.data);
     return text;
 }
 
@@ -109,7 +101,7 @@ static void add_names(const pl_layout *layout, pl_text *text, const char *name, 
 
 void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width) {
     enum { PART = 10 }; /* that much of a part between slashes may be left out for its sake */
-    pl_text own = shown(layout, name);
+    pl_text own = shown(name);
     const char *dots = sign_of(layout, SIGN_MORE);
     const size_t length = own.failed ? 0 : pl_layout_width_of(own.data);
     const size_t num_dots = pl_layout_width_of(dots);
@@ -165,8 +157,8 @@ static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_
 }
 
 void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain) {
-    pl_text own = shown(layout, bold);
-    pl_text rest = shown(layout, plain);
+    pl_text own = shown(bold);
+    pl_text rest = shown(plain);
     layout->text.failed = layout->text.failed || own.failed || rest.failed;
     pl_text_add(&layout->text, tint_of(layout, tint));
     size_t at = own.failed ? 0 : add_wrapped(layout, own.data, 0, 0);
@@ -182,7 +174,7 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
                      size_t subject_width, const char *words) {
     enum { GAP = 4 };
     size_t indent = PL_LABEL_WIDTH;
-    pl_text own = shown(layout, words);
+    pl_text own = shown(words);
     layout->text.failed = layout->text.failed || own.failed;
     pl_text_format(&layout->text, "%-*s", PL_LABEL_WIDTH, label);
     if (subject_width > 0) {

@@ -195,16 +195,15 @@ static void write_bar(char *text, size_t size, size_t width, bool is_ascii) {
 }
 
 /* Adds what is shown of the characters from *text on, at most `columns`, and moves *text on. */
-static void add_shown(char *result, size_t size, const char **text, size_t columns, bool is_ascii) {
+static void add_shown(char *result, size_t size, const char **text, size_t columns) {
     char shown[POPLINER_PRINTABLE_SIZE];
     size_t length = strlen(result);
     while (**text != '\0') {
         const char *next = popliner_printable_take(*text, shown);
-        const char *added = is_ascii && (shown[0] & 0x80) != 0 ? "?" : shown;
-        if (log_columns(added) > columns || length + strlen(added) >= size)
+        if (log_columns(shown) > columns || length + strlen(shown) >= size)
             return;
-        columns -= log_columns(added);
-        length += (size_t)snprintf(result + length, size - length, "%s", added);
+        columns -= log_columns(shown);
+        length += (size_t)snprintf(result + length, size - length, "%s", shown);
         *text = next;
     }
 }
@@ -220,19 +219,19 @@ static size_t shown_columns(const char *text) {
 }
 
 /* Writes a text that takes exactly `columns`: its middle left out, or blanks added. What a terminal
- * would obey is made printable. With is_ascii, characters outside ASCII become '?'. */
+ * would obey is made printable. */
 static void fit(char *result, size_t size, const char *text, size_t columns, bool is_ascii) {
     const char *const left_out = is_ascii ? "..." : "\u2026";
     char shown[POPLINER_PRINTABLE_SIZE];
     *result = '\0';
     if (shown_columns(text) > columns) {
         const size_t kept = columns - log_columns(left_out);
-        add_shown(result, size, &text, kept / 2, is_ascii);
+        add_shown(result, size, &text, kept / 2);
         while (shown_columns(text) > kept - kept / 2)
             text = popliner_printable_take(text, shown);
         strncat(result, left_out, size - strlen(result) - 1);
     }
-    add_shown(result, size, &text, columns, is_ascii);
+    add_shown(result, size, &text, columns);
     size_t length = strlen(result);
     for (size_t i = log_columns(result); i < columns && length + 1 < size; i++)
         result[length++] = ' ';

@@ -396,7 +396,7 @@ class Tester:
         if not own:
             return ["    " + " ".join(frames)]
         text = subprocess.run(["addr2line", "-f", "-e", self.popliner, *own],
-                              stdout=subprocess.PIPE, text=True, check=False).stdout
+                              stdout=subprocess.PIPE, encoding="utf-8", check=False).stdout
         names = iter(text.split("\n")[::2])
         return ["    " + (next(names, "?") if frame.startswith("+") else frame)
                 for frame in frames]

@@ -19,7 +19,7 @@ class Command(unittest.TestCase):
         own = common.python("-m", "popliner", *arguments)
         real = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True, check=False)
+                              encoding="utf-8", check=False)
         self.assertEqual(own.returncode, real.returncode)
         self.assertEqual(own.stdout, real.stdout)
         self.assertEqual([line[8:] for line in own.stderr.splitlines()],
@@ -40,7 +40,7 @@ class Command(unittest.TestCase):
             text = file.read()
         done = subprocess.run([sys.executable, "-m", "popliner", "-", "--solve"],
                               input=text, env=common.PYTHON_ENVIRONMENT, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, universal_newlines=True, check=True)
+                              stderr=subprocess.PIPE, encoding="utf-8", check=True)
         self.assertEqual(done.stdout, common.run(os.path.join(common.COSTS,
                                                                          "regions.json"),
                                                  "--solve"))
@@ -53,7 +53,7 @@ class Command(unittest.TestCase):
         os.chmod(path, stat.S_IRWXU)
         running = subprocess.Popen([sys.executable, "-m", "popliner", "a b", "c"],
                                    env={**common.PYTHON_ENVIRONMENT, "POPLINER_COMMAND": path},
-                                   stdout=subprocess.PIPE, universal_newlines=True)
+                                   stdout=subprocess.PIPE, encoding="utf-8")
         printed = running.communicate()[0]
         self.assertEqual(running.returncode, 77)
         self.assertEqual(printed, f"{running.pid} {path} a b c\n")

@@ -51,7 +51,7 @@ def run(*arguments, status=0):
 def log_of(*arguments):
     """The log of the command, without times and levels."""
     done = subprocess.run([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          universal_newlines=True, check=False)
+                          encoding="utf-8", check=False)
     return [re.sub(r"^\S+ \w+ +", "", line) for line in done.stderr.splitlines()]
 
 
@@ -59,7 +59,7 @@ def python(*arguments, **environment):
     """Another Python, finished."""
     return subprocess.run([sys.executable, *arguments], env={**PYTHON_ENVIRONMENT, **environment},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          universal_newlines=True, check=False)
+                          encoding="utf-8", check=False)
 
 
 _made = {}

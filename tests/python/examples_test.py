@@ -60,7 +60,7 @@ class Examples(unittest.TestCase):
     def test_profile_tour(self):
         path = os.path.join(SAMPLE, "profile.pop")
         tour = os.environ.get("POPLINER_PROFILE_TOUR")
-        in_c = subprocess.run([tour, path], stdout=subprocess.PIPE, universal_newlines=True,
+        in_c = subprocess.run([tour, path], stdout=subprocess.PIPE, encoding="utf-8",
                               check=True).stdout
         self.assertIn("Number of compute sets: ", in_c)
         self.assertEqual(example("profile_tour.py", path), in_c)

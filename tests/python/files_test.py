@@ -62,6 +62,29 @@ class FilesTest(unittest.TestCase):
             with self.assertRaisesRegex(popliner.InputError, f"{name}.*(cannot be read|no such file)"):
                 popliner.read(os.path.join(root, name))
 
+    def test_names_are_utf8_in_any_locale(self):
+        names = {"costs": "co\u00fbts/\u65e5.csv", "model": "mod\u00e8le/config.json"}
+        paths = {key: os.path.join(common.scratch(), name) for key, name in names.items()}
+        for path, text in zip(paths.values(), ("name,memory\n\u00e9cole,5\n", "{}")):
+            os.mkdir(os.path.dirname(path))
+            popliner.write_file(path, text)
+        program = ("import popliner, sys; from popliner.costs import read_source\n"
+                   "def say(text): sys.stdout.buffer.write(text.encode(errors='surrogateescape'))\n"
+                   f"costs, model = {ascii(paths['costs'])}, {ascii(paths['model'])}\n"
+                   "say(popliner.Costs.read(costs).solve(num_ipus=1).report(is_ascii=True))\n"
+                   f"for path in model, {ascii(os.path.dirname(paths['model']))}:\n"
+                   "    try: read_source(path)\n"
+                   "    except popliner.InputError as error: say(str(error))\n"
+                   "try: popliner.read(model)\n"
+                   "except popliner.InputError as error: say(str(error))\n")
+        for locale in ("C", "C.UTF-8"):
+            done = common.python("-c", program, LC_ALL=locale, PYTHONUTF8="0",
+                                 PYTHONCOERCECLOCALE="0")
+            self.assertEqual(done.stderr, "", locale)
+            self.assertIn("\u00e9cole", done.stdout)
+            self.assertEqual(done.stdout.count("config.json: model_type"), 2, done.stdout)
+            self.assertIn("mod\u00e8le/config.json", done.stdout)
+
     def test_names_are_shown(self):
         for name, shown in (("", ""), ("Layer0/é\U0001f642", "Layer0/é\U0001f642"),
                             ("a\n\r\tb", "a\\n\\r\\tb"), ("\x1b[31m", "\\u001b[31m"),

@@ -26,7 +26,7 @@ def install(prefix, destination=""):
 
 def python(program, *arguments, **environment):
     return subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          universal_newlines=True, check=False, cwd=common.scratch(),
+                          encoding="utf-8", check=False, cwd=common.scratch(),
                           env={**CLEAN, **environment})
 
 

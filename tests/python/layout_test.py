@@ -34,8 +34,8 @@ def compiled(source, compiler=("cc", "-std=c17", "-x", "c")):
     """The lines that a program prints."""
     program = os.path.join(common.scratch(), "layout")
     subprocess.run([*compiler, "-I", INCLUDE, "-", "-o", program], input=source,
-                   universal_newlines=True, check=True)
-    return subprocess.run([program], stdout=subprocess.PIPE, universal_newlines=True,
+                   encoding="utf-8", check=True)
+    return subprocess.run([program], stdout=subprocess.PIPE, encoding="utf-8",
                           check=True).stdout.splitlines()
 
 
@@ -191,7 +191,7 @@ class OtherLibraries(unittest.TestCase):
     def refused(self, source, expected):
         path = os.path.join(common.scratch(), "libother.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", path],
-                       input=source, universal_newlines=True, check=True)
+                       input=source, encoding="utf-8", check=True)
         done = common.python("-c", "import popliner", POPLINER_LIBRARY=path)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("ImportError", done.stderr)

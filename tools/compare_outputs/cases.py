@@ -118,7 +118,7 @@ def lines(text):
 
 def regexes_of(folder):
     """The layer regexes of a golden case."""
-    rows = (folder / "regex.txt").read_text().splitlines()
+    rows = (folder / "regex.txt").read_text(encoding="utf-8").splitlines()
     return [row.split("\t")[1] for row in rows if "\t" in row]
 
 
@@ -506,7 +506,7 @@ def add_golden(m, s, folder):
     """The solves that the golden case has an answer for, and the same with the other solver."""
     base = [f"in/{s.name}/profile.pop", f"in/{s.name}/debug.cbor"]
     for path in sorted(folder.glob("solve-*.txt")):
-        options = path.read_text().splitlines()[0].removeprefix("options: ").split()
+        options = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("options: ").split()
         m.add(f"golden {s.name}", *base, *options, "--solver", "popliner")
         m.add(f"golden {s.name}", *base, *options)
 

@@ -142,7 +142,7 @@ CONFIGS = {
 
 def fill_configs(folder):
     for name, text in CONFIGS.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def make_folder(path, fill):
@@ -226,7 +226,7 @@ def make_inputs(a, inputs):
 
     def fill_wrong(folder):
         for name, text in WRONG_COSTS.items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
 
     make_folder(inputs / "wrong-costs", fill_wrong)
     make_folder(inputs / "configs", fill_configs)

@@ -138,7 +138,7 @@ def keep(folder, parts, case):
     folder.mkdir(parents=True)
     for name, content in parts.items():
         (folder / name).write_bytes(content)
-    (folder / "command").write_text(case.line() + "\n", errors="surrogateescape")
+    (folder / "command").write_text(case.line() + "\n", errors="surrogateescape", encoding="utf-8")
 
 
 def kept(folder):

@@ -96,7 +96,11 @@ def text(value: Any, what: str) -> bytes:
 
 
 def file_name(value: Path, what: str = "the path") -> bytes:
-    return text(os.fsencode(value), what)
+    try:
+        value = os.fsencode(value)
+    except UnicodeEncodeError:  # a letter that the locale lacks; names are UTF-8
+        value = os.fspath(value)
+    return text(value, what)
 
 
 def member(kind: Type, value: Any, what: str) -> int:

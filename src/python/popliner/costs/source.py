@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Optional
 
+from .._calling import file_name
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, onnx, safetensors
@@ -58,6 +59,7 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
             raise UsageError(f"read_source: {error}") from None
     elif options:
         raise UsageError("read_source: give Assumed, or its members, and not both")
+    path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
     try:
         if os.path.isdir(path):
             path = _in_folder(path)

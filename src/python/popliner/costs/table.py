@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
+from .._calling import file_name
 from ..errors import InputError, UsageError
 from ..files import printable
 
@@ -265,7 +266,7 @@ class Source:
         self.path = path
         self.name = os.path.basename(path) or path
         try:
-            self.file: BinaryIO = open(path, "rb")
+            self.file: BinaryIO = open(file_name(path), "rb")
             info = os.fstat(self.file.fileno())
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
