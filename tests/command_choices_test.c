@@ -156,11 +156,7 @@ static void copies_that_lack_something_are_refused(void **state) {
     "\"inputs\": 5, \"recompute_cycles\": 33, \"variants\": [{\"name\": \"half\", \"stash\": 20, " \
     "\"cycles\": 115.5}]}"
 
-/* Two stages a b and c d, y copies y stages from the end. With 310 bytes the first one has 110 for
- * two copies: 40 at most, which is both halves; the second may be as it is. With 280 the first one
- * is the same, with 270 it has to recompute all. */
-static void stages_choose_what_they_recompute(void **state) {
-    (void)state;
+static const char *four_layers(void) {
     const char *path = in_scratch("layers.json");
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -173,6 +169,49 @@ static void stages_choose_what_they_recompute(void **state) {
                                                                  "100.5") "], \"cuts\": [1, 2, 3]}",
         file);
     fclose(file);
+    return path;
+}
+
+/* Two stages a b and c d: the last one holds what it recomputed of both micro-batches, of 80 bytes
+ * each, until their weight passes; with 1f1b only the first one keeps the inputs of one more. */
+static void what_is_recomputed_stays_for_the_weights(void **state) {
+    static const struct {
+        const char *schedule;
+        const char *recompute;
+        int memory;
+    } cases[] = {{"zero-bubble+1", "none", 360}, {"zero-bubble+1", "full", 360},
+                 {"zero-bubble+1", "auto", 360}, {"zero-bubble", "full", 280},
+                 {"zero-bubble", "auto", 280},   {"1f1b+1", "full", 285}};
+    (void)state;
+    const char *path = four_layers();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *answer =
+            RUN_JSON(&run, 0, path, "--num-ipus", "2", "--require", "cut:b", "--recompute",
+                     cases[i].recompute, "--schedule", cases[i].schedule);
+        assert_int_equal(NUMBER_AT(answer, "totals", "memory"), cases[i].memory);
+        json_decref(answer);
+    }
+    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--require", "cut:b", "--recompute", "auto",
+        "--schedule", "zero-bubble+1", "--mem-per-tile", "359");
+    assert_int_equal(run.status, 1);
+    static const char *const ways[] = {"none", "standard", "full"};
+    double bytes[3];
+    for (size_t i = 0; i < 3; i++) {
+        json_t *answer =
+            RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--num-ipus", "3", "--require", "cut:0,1",
+                     "--recompute", ways[i], "--schedule", "zero-bubble", "--mem-per-tile", "1G");
+        bytes[i] = (double)NUMBER_AT(answer, "totals", "memory");
+        json_decref(answer);
+    }
+    assert_true(bytes[1] >= bytes[0] && bytes[2] >= bytes[0]);
+}
+
+/* Two stages a b and c d, y copies y stages from the end. With 310 bytes the first one has 110 for
+ * two copies: 40 at most, which is both halves; the second may be as it is. With 280 the first one
+ * is the same, with 270 it has to recompute all. */
+static void stages_choose_what_they_recompute(void **state) {
+    (void)state;
+    const char *path = four_layers();
     RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--schedule",
         "none:1,2", "--objective", "cycles", "--mem-per-tile", "310");
     assert_int_equal(run.status, 0);
@@ -608,6 +647,7 @@ int main(void) {
         cmocka_unit_test(copies_of_a_profile_are_those_of_schedules),
         SCRATCH_TEST(copies_of_a_stored_analysis_are_the_same),
         cmocka_unit_test(copies_of_a_file_are_counted),
+        SCRATCH_TEST(what_is_recomputed_stays_for_the_weights),
         cmocka_unit_test(copies_that_lack_something_are_refused),
         SCRATCH_TEST(stages_choose_what_they_recompute),
         cmocka_unit_test(given_stages_recompute_what_is_said),

@@ -199,6 +199,9 @@ class Costs:
         if way not in ("none", "full"):
             units = [u if v < 0 else {**u, **u["variants"][v]} for u, v in zip(units, way)]
         kept = self.sum(units[:1], "inputs") if way == "full" else self.sum(units, "stash")
+        if request.copies == "zero-bubble" and request.recompute != "none":
+            # what is recomputed stays until the weight pass, at worst of all micro-batches
+            kept = [max(k, s) for k, s in zip(kept, self.sum(self.units[first:end], "stash"))]
         # what is under way besides "memory" is stored whole, even if it was recomputed
         whole = request.more_copies if way == "full" and request.copies in RULES else 0
         copies -= whole

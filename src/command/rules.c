@@ -11,30 +11,31 @@ enum { RULE_CUT, RULE_NO_CUT, RULE_TOGETHER, RULE_PLACE, RULE_LAYERS };
 
 /* ---- texts ---- */
 
-/* "A..B", "A..", "..B" or "A"; a number that is left out stays as it is. */
+/* Keeps what all rules allow. */
+static void narrow_layers(asked_rules *rules, bool has_least, uint64_t least, uint64_t most) {
+    if (has_least && (rules->min_layers == MIN_LAYERS_USUAL || least > rules->min_layers))
+        rules->min_layers = (size_t)least;
+    if (most > 0 && (rules->max_layers == 0 || most < rules->max_layers))
+        rules->max_layers = (size_t)most;
+}
+
+/* "A..B", "A..", "..B" or "A". */
 static bool parse_layers(const char *text, asked_rules *rules) {
     enum { MOST = 1000000 };
     const char *dots = strstr(text, "..");
+    const char *second = dots == NULL ? text : dots + 2;
     const char *end = text;
-    uint64_t number = 0;
-    if (dots != text) {
-        if (!number_take(text, MOST, &number, &end))
-            return false;
-        rules->min_layers = (size_t)number;
-    }
-    if (dots == NULL && *end == '\0') {
-        rules->max_layers = rules->min_layers;
-        return rules->max_layers > 0;
-    }
-    if (end != dots || (dots == text && dots[2] == '\0'))
+    const bool has_least = dots != text;
+    const bool has_most = *second != '\0';
+    uint64_t least = 0;
+    uint64_t most = 0;
+    if ((has_least && !number_take(text, MOST, &least, &end)) || (dots != NULL && end != dots))
         return false;
-    if (dots[2] == '\0')
-        return true;
-    const uint64_t first = number;
-    if (!number_take(dots + 2, MOST, &number, &end) || *end != '\0' || number == 0 ||
-        number < first)
+    if (has_most && (!number_take(second, MOST, &most, &end) || *end != '\0' || most < least))
         return false;
-    rules->max_layers = (size_t)number;
+    if (has_most ? most == 0 : !has_least)
+        return false;
+    narrow_layers(rules, has_least, least, most);
     return true;
 }
 

@@ -29,6 +29,22 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
     return peak_bytes;
 }
 
+/* Returns what a stage stores of a region for each copy, of the bytes of all its units: the inputs
+ * instead of the stash if it recomputes; the larger of both if it holds what it recomputes. */
+static uint64_t kept_of(const popliner_pipeline *pipeline, uint64_t stash, uint64_t inputs) {
+    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL)
+        return stash;
+    return pl_pipeline_holds_recomputed(pipeline) ? pl_larger(stash, inputs) : inputs;
+}
+
+/* The same for the units first ... end - 1. */
+static uint64_t kept_by(const pl_additive_costs *a, size_t region, size_t first, size_t end) {
+    const size_t from = first * a->num_regions + region;
+    return kept_of(&a->pipeline,
+                   a->stash_before[end * a->num_regions + region] - a->stash_before[from],
+                   a->inputs[from]);
+}
+
 /* Gives the table lines if the pipeline's peaks differ from those of a single stage, or if they are
  * differences. */
 static void begin_peaks(pl_costs_json *r, bool are_added) {
@@ -136,12 +152,9 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
         size_t from = stages[s].first_unit * width;
         size_t to = (stages[s].last_unit + 1) * width;
         size_t copies = pl_pipeline_copies(&a->pipeline, stages[s].stages_to_end);
-        bool recomputes = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-        for (size_t i = 0; i < width; ++i) {
-            uint64_t kept = recomputes ? a->inputs[from + i]
-                                       : a->stash_before[to + i] - a->stash_before[from + i];
-            bytes[i] += a->memory_before[to + i] - a->memory_before[from + i] + copies * kept;
-        }
+        for (size_t i = 0; i < width; ++i)
+            bytes[i] += a->memory_before[to + i] - a->memory_before[from + i] +
+                        copies * kept_by(a, i, stages[s].first_unit, stages[s].last_unit + 1);
     }
     for (size_t i = 0; i < width; ++i)
         bytes[i] += shared_bytes(a, i, stages, num_stages);
@@ -167,9 +180,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
     size_t from = stage->first_unit * width + region;
     size_t to = (stage->last_unit + 1) * width + region;
-    uint64_t kept = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL
-                        ? a->inputs[from]
-                        : a->stash_before[to] - a->stash_before[from];
+    const uint64_t kept = kept_by(a, region, stage->first_unit, stage->last_unit + 1);
     pl_peak_parts parts = {a->memory_before[to] - a->memory_before[from] +
                                pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept,
                            0};
@@ -187,7 +198,8 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
 /* Whether units add up the peaks of stages. */
 static bool peaks_add_up(const pl_costs_json *r) {
     const pl_additive_costs *a = &r->file->additive;
-    return a->num_regions == 1 && a->capacity_bytes[0] == UINT64_MAX && a->num_shared == 0;
+    return a->num_regions == 1 && a->capacity_bytes[0] == UINT64_MAX && a->num_shared == 0 &&
+           !pl_pipeline_holds_recomputed(&r->pipeline);
 }
 
 static void add_up_peaks(pl_costs_json *r, bool recomputes) {
@@ -240,7 +252,6 @@ static void add_up_cycles(pl_costs_json *r) {
 static void fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles) {
     const pl_additive_costs *a = &r->file->additive;
     const size_t width = r->num_regions;
-    const bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     uint64_t *kept = r->interval_bytes;
     uint64_t *sums = pl_new_array(r->num_samples, sizeof *sums); /* of the cycles of each sample */
     pl_costs_json_has(r, sums != NULL);
@@ -250,9 +261,7 @@ static void fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles
         pl_interval_sums_begin(&r->sums);
         for (size_t last = first; last < r->num_units; ++last) {
             for (size_t i = 0; i < width; ++i)
-                kept[i] = recomputes ? a->inputs[first * width + i]
-                                     : a->stash_before[(last + 1) * width + i] -
-                                           a->stash_before[first * width + i];
+                kept[i] = kept_by(a, i, first, last + 1);
             if (fills_peaks)
                 set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
             uint64_t cycles = 0; /* of the slowest sample */
@@ -282,11 +291,10 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     popliner_costs *costs = r->file->costs;
     const size_t width = r->num_regions;
     const bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-    const uint64_t *kept_bytes = recomputes ? a->inputs : r->stash;
     for (size_t i = 0; i < r->num_units * width; ++i) {
         a->memory_before[i + width] = a->memory_before[i] + r->memory[i];
         a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
-        r->has_kept = r->has_kept || kept_bytes[i] > 0;
+        r->has_kept = r->has_kept || kept_of(&r->pipeline, r->stash[i], a->inputs[i]) > 0;
     }
     r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     const bool fills_peaks = !peaks_add_up(r);
@@ -334,16 +342,18 @@ static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value
     uint64_t cycles = pl_costs_json_cycles(r, &time, 0);
     if (!pl_costs_json_is_well(r))
         return;
-    bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     pl_costs_json_read_interval_variants(r, value, pl_triangle_place(r->num_units, first, last),
                                          cycles);
     if (recomputes_stage(r, first, last))
         cycles += pl_costs_json_cycles(r, &more_time, 0);
     if (cycles > POPLINER_MAX_CYCLES)
         pl_json_refuse(&r->json, &more_time, "too many, with the cycles of the interval");
-    for (size_t k = 0; k < width; ++k)
-        r->interval_bytes[k] += r->num_working_sets * r->interval_bytes[width + k];
-    set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + (recomputes ? 2 : 1) * width);
+    for (size_t k = 0; k < width; ++k) {
+        uint64_t *own = r->interval_bytes + k;
+        *own += r->num_working_sets * own[width];
+        own[width] = kept_of(&r->pipeline, own[width], own[2 * width]);
+    }
+    set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + width);
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
     pl_costs_json_has(r, pl_id_map_add(&r->listed, first * r->num_units + last, i));
@@ -378,8 +388,9 @@ void pl_costs_json_fill_listed(pl_costs_json *r) {
         pl_json_refuse(&r->json, &list, "the list is empty; expected at least one interval");
     for (size_t i = 0; i < json_array_size(list.json); ++i) {
         const json_t *interval = json_array_get(list.json, i);
-        bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-        if (json_object_get(interval, recomputes ? "inputs" : "stash") != NULL ||
+        const bool has_stash = json_object_get(interval, "stash") != NULL;
+        const bool has_inputs = json_object_get(interval, "inputs") != NULL;
+        if (kept_of(&r->pipeline, has_stash, has_inputs) > 0 ||
             r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
             r->has_kept = true;
     }

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/costs_json.h"
 #include "costs/triangle.h"
 #include "costs/variants.h"
+#include "pipeline/pipeline.h"
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
@@ -48,10 +50,13 @@ static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t in
                          pl_variant variant) {
     const pl_json_value name = pl_json_in(value, "name");
     const pl_json_value cycles = pl_json_in(value, "cycles");
+    const uint64_t stash_bytes = variant.stash_bytes;
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_VARIANT, value);
     const char *text = pl_json_text(&r->json, &name);
     additive_bytes(r, value, "memory", &variant.memory_bytes);
     additive_bytes(r, value, "stash", &variant.stash_bytes);
+    if (pl_pipeline_holds_recomputed(&r->pipeline)) /* it stores less because it recomputes that */
+        variant.stash_bytes = pl_larger(variant.stash_bytes, stash_bytes);
     variant.cycles = pl_costs_json_cycles(r, &cycles, variant.cycles);
     pl_costs_json_add_up_cycles(r, &cycles, variant.cycles);
     if (pl_costs_json_is_well(r))
@@ -124,6 +129,12 @@ static void read_times(pl_costs_json *r, size_t unit, const pl_json_value *value
     pl_costs_json_add_up_cycles(r, &times[has_cycles ? 0 : 1], largest(own, r->num_samples));
 }
 
+/* True if a stage may recompute everything to store less. */
+static bool may_run_full(const pl_costs_json *r, const pl_json_value *value) {
+    return json_object_get(value->json, "inputs") != NULL &&
+           !pl_pipeline_holds_recomputed(&r->pipeline);
+}
+
 /* Adds the unit unchanged, and its variants. Its costs must have been read. */
 static void read_unit_variants(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     const pl_json_value more = pl_json_in(value, "recompute_cycles");
@@ -133,7 +144,7 @@ static void read_unit_variants(pl_costs_json *r, size_t unit, const pl_json_valu
     pl_costs_json_add_up_cycles(r, &more, r->recompute_cycles[unit]);
     add(r, unit, with_working_sets(r, own), "none");
     read_variants(r, value, unit, own);
-    if (json_object_get(value->json, "inputs") != NULL)
+    if (may_run_full(r, value))
         r->file->variants.has_full = true;
 }
 
@@ -148,7 +159,7 @@ void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value 
     full.cycles += pl_costs_json_cycles(r, &more, 0);
     if (full.cycles > POPLINER_MAX_CYCLES)
         pl_json_refuse(&r->json, &more, "too many, with the cycles of the interval");
-    if (json_object_get(interval->json, "inputs") != NULL)
+    if (may_run_full(r, interval))
         add(r, place, full, "full");
     /* the bytes of intervals are not added up */
     uint64_t *sums = r->sum_bytes;

@@ -368,7 +368,7 @@ static bool find_stash(pl_interval_inputs *inputs, size_t max_stages) {
         passes->is_training && pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
     inputs->max_stages = inputs->keeps ? max_stages : 1;
     return !inputs->keeps || create_stash(&inputs->stash, inputs->profile, inputs->chain, passes,
-                                          &inputs->pass_usage->usage, pipeline->recompute);
+                                          &inputs->pass_usage->usage, pl_pipeline_stored(pipeline));
 }
 
 /* Determines the wanted needs, and the effects on them. */

@@ -194,6 +194,7 @@ void pl_ipu_tiles_free(pl_ipu_tiles *t) {
 bool pl_ipu_tiles_serve(const pl_ipu_tiles *t, const popliner_pipeline *pipeline) {
     const popliner_pipeline *own = &t->options.pipeline;
     return own->schedule == pipeline->schedule && own->recompute == pipeline->recompute &&
+           pl_pipeline_stored(own) == pl_pipeline_stored(pipeline) &&
            own->effects == pipeline->effects && own->accumulators == pipeline->accumulators &&
            pl_pipeline_kind(own) == pl_pipeline_kind(pipeline) &&
            t->keeps == stores(&t->inputs, pipeline);

@@ -384,7 +384,7 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
     return kind == pl_pipeline_kind(own) &&
            (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&
            (!pl_pipeline_keeps(wanted) ||
-            (own->max_stages > 1 && own->recompute == wanted->recompute &&
+            (own->max_stages > 1 && pl_pipeline_stored(own) == pl_pipeline_stored(wanted) &&
              pl_pipeline_frees_originals(own, POPLINER_NEED_MOST) ==
                  pl_pipeline_frees_originals(wanted, POPLINER_NEED_MOST)));
 }

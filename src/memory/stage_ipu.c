@@ -370,7 +370,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         uint64_t *own_bytes = stash_bytes + i * num_tiles;
         if (pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) == 0)
             continue;
-        made = pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+        made = pl_stage_measure_stash(meter, pl_pipeline_stored(pipeline), stages[i].first_unit,
                                       stages[i].last_unit, own_bytes, NULL) == POPLINER_OK;
         /* if the expected need frees, it has copies where the one at most has */
         if (made && rule.has_needs && pl_pipeline_frees_originals(pipeline, POPLINER_NEED_MOST))

@@ -73,6 +73,17 @@ bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bo
                             pipeline, pl_pipeline_place(pipeline, num_stages, num_stages - 1)) > 0);
 }
 
+bool pl_pipeline_holds_recomputed(const popliner_pipeline *pipeline) {
+    return pipeline->recompute != POPLINER_RECOMPUTE_NONE &&
+           pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
+}
+
+popliner_recompute pl_pipeline_stored(const popliner_pipeline *pipeline) {
+    /* STANDARD stores activations, as NONE, and inputs, as FULL */
+    return pl_pipeline_holds_recomputed(pipeline) ? POPLINER_RECOMPUTE_STANDARD
+                                                  : pipeline->recompute;
+}
+
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end) {
     const schedule *s = find(pipeline->schedule);

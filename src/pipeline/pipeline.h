@@ -43,6 +43,15 @@ size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, s
  * except with own copies, and no stage does if these are 0 however many stages follow. */
 bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last);
 
+/* True if stages need what they recompute until a pass that comes later: that of the weights, with
+ * ZERO_BUBBLE. Stage k then holds what k + 1 micro-batches recompute. A stage in any place stores
+ * at most as much as the last one would, or as one that recomputes nothing. */
+bool pl_pipeline_holds_recomputed(const popliner_pipeline *pipeline);
+
+/* Returns how the stash of a stage of a profile is measured: the way of the pipeline, or if it
+ * holds what it recomputes, one that stores that and what the way stores. */
+popliner_recompute pl_pipeline_stored(const popliner_pipeline *pipeline);
+
 /* Kinds of schedules, which differ only in their numbers of copies. */
 typedef enum pl_schedule_kind {
     PL_SCHEDULE_PLAIN,     /* none, inference: only the stage itself */

@@ -140,7 +140,10 @@ static void find_places(search *s) {
 /* Finds the places of tables, where IPUs differ in their cycles, or in what is chosen there. */
 static popliner_status find_kinds(search *s, popliner_error *error) {
     const size_t most = s->problem.max_stages;
-    const size_t count = (most + 1) * (most + 2) / 2; /* the searches look at one stage more */
+    const size_t count =
+        s->problem.is_shared
+            ? s->options.num_mapped_stages /* may be more than `most` */
+            : (most + 1) * (most + 2) / 2; /* the searches look at one stage more */
     if (!s->problem.is_shared && s->options.num_ipu_speeds == 0 &&
         s->problem.links.cycles == NULL &&
         (s->options.num_ipu_limits == 0 || s->balance_at == s->num_objectives))

@@ -454,7 +454,9 @@ class Asked:
         for kind, members in rules_of(r.require):
             what = f"require {kind}"
             if kind == "layers":
-                o.min_units, o.max_units = (size(it, what) for it in members)
+                least, most = (size(it, what) for it in members)
+                o.min_units = max(o.min_units, least)
+                o.max_units = min(o.max_units or most, most or o.max_units)
             elif kind == "place":
                 places += [c.popliner_constraint(unit=units.find(unit, what), ipu=size(ipu, what))
                            for unit, ipu in members]
