@@ -72,7 +72,7 @@ static popliner_status fail_memory(popliner_error *error) {
 static pl_stage_rule laxest_rule(const program *p, size_t left) {
     const popliner_costs *costs = p->problem->costs;
     pl_stage_rule laxest = pl_stage_rule_of(p->problem, &p->limits, 0, left);
-    for (size_t stage = 1; stage <= p->num_special && stage < p->max_stages; ++stage) {
+    for (size_t stage = 1; stage <= p->num_special && stage + left <= p->max_stages; ++stage) {
         const pl_stage_rule own = pl_stage_rule_of(p->problem, &p->limits, stage, left);
         laxest.max_peak_bytes = pl_larger(own.max_peak_bytes, laxest.max_peak_bytes);
         laxest.max_cycles = pl_larger(own.max_cycles, laxest.max_cycles);
