@@ -16,6 +16,7 @@ import unittest
 
 import common
 import popliner
+from models import CACHES, MODELS
 from popliner.costs import read_source
 
 LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
@@ -441,14 +442,49 @@ class Configurations(unittest.TestCase):
         return read_source(write("config/config.json", config), **options)
 
     def test_published_numbers_of_parameters(self):
-        """The totals that the models' safetensors files have by their metadata."""
-        for config, parameters in ((LLAMA, 8030261248), (MIXTRAL, 46702792704),
-                                   (DEEPSEEK, 671026419200), (GPT2, 124439808),
-                                   (QWEN2, 7615616512), (QWEN3, 8190735360),
-                                   (QWEN3_MOE, 30532122624), (GEMMA2, 2614341888)):
-            with self.subTest(config["model_type"]):
+        """To the last digit; bytes of fp8 are parameters."""
+        for name, (config, parameters) in MODELS.items():
+            with self.subTest(name):
                 table = self.read(config, dtype="fp8")
                 self.assertEqual(sum(weights(table).values()), parameters)
+                self.assertIn(f" {parameters} parameters", table.notes[0])
+        kinds = {config.get("text_config", config)["model_type"] for config, _ in MODELS.values()}
+        self.assertGreater(len(kinds), 60)
+
+    def test_quantised(self):
+        """Matrices of layers alone: by hand, with 2 bytes for embedding, head and norms."""
+        matrices = (2 * 4096 + 2 * 1024 + 3 * 14336) * 4096
+        for config, size in (
+                ({"quant_method": "fp8"}, 1),
+                ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 1 + 4 / 128 ** 2),
+                ({"quant_method": "awq", "bits": 4, "group_size": 128}, 0.5 + (2 + 0.5) / 128),
+                ({"quant_method": "gptq", "bits": 8, "group_size": 32}, 1 + 3 / 32),
+                ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 0.5 + 4 / 64),
+                ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {
+                    "weights": {"num_bits": 4, "group_size": 32, "type": "int"}}}}, 0.5 + 2 / 32),
+                ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, 0.5 + 1 / 16)):
+            for keys in ({"quantization_config": config}, {"compression_config": config}):
+                table = self.read(dict(LLAMA, **keys))
+                self.assertEqual((table.units[0].memory, table.units[1].weight_bytes),
+                                 (2 * 128256 * 4096, matrices * size + 4 * 4096))
+        inner = {"model_type": "llava", "text_config": dict(LLAMA, quantization_config={
+            "quant_method": "fp8"})}
+        self.assertEqual(self.read(inner).units[1].weight_bytes, matrices + 4 * 4096)
+        kept = {"quant_method": "fp8", "ignore": ["re:.*self_attn.*", "lm_head"]}
+        self.assertEqual(self.read(dict(LLAMA, quantization_config=kept)).units[1].weight_bytes,
+                         matrices + (2 * 4096 + 2 * 1024) * 4096 + 4 * 4096)
+        with self.assertRaisesRegex(popliner.UsageError, "does not train"):
+            self.read(dict(LLAMA, quantization_config=config), train="adam")
+        # the least that is known: a dtype beside the text's configuration
+        other = {"model_type": "mistral3", "dtype": "float32",
+                 "text_config": dict(LLAMA, model_type="mistral", torch_dtype=None)}
+        self.assertEqual(self.read(other).units[0].memory, 4 * 128256 * 4096)
+
+    def test_caches_of_models(self):
+        for name, size in CACHES.items():
+            with self.subTest(name):
+                table = self.read(MODELS[name][0], sequence=1024)
+                self.assertEqual(sum(unit.kv for unit in table.units), size)
 
     def test_flops_by_hand(self):
         """For each matrix that a token is multiplied with, twice its elements; for each head and
@@ -498,7 +534,9 @@ class Configurations(unittest.TestCase):
         table = self.read(dict(DEEPSEEK, num_nextn_predict_layers=1))
         self.assertEqual([unit.name for unit in table.units[-3:]], ["60", "mtp.0", "head"])
         self.assertEqual(table.units[-2].weight_bytes - table.units[-3].weight_bytes,
-                         2 * (2 * 7168 * 7168 + 3 * 7168))
+                         2 * (2 * 7168 * 7168 + 3 * 7168 + 2 * 129280 * 7168))
+        self.assertEqual([unit.name for unit in self.read(dict(
+            DEEPSEEK, num_nextn_predict_layers=1), mtp="drop").units[-2:]], ["60", "head"])
 
     def test_ties_and_text_config(self):
         tied = self.read(dict(LLAMA, tie_word_embeddings=True))
@@ -538,18 +576,19 @@ class Configurations(unittest.TestCase):
             self.assertEqual(costs.counted_units, [unit.kind == "layer" for unit in table.units])
 
     def test_wrong_configurations(self):
-        for change, told in (({"model_type": "mamba"}, "'mamba' is unknown"),
+        for change, told in (({"model_type": "unheard-of"}, "'unheard-of' is unknown"),
                              ({"hidden_size": "8"}, "hidden_size is '8'"),
                              ({"hidden_size": None}, "has no hidden_size"),
                              ({"num_hidden_layers": 0}, "from 1 to"),
                              ({"num_hidden_layers": 99999}, "at most 16382"),
                              ({"num_attention_heads": 7}, "no multiple"),
                              ({"num_key_value_heads": 3}, "no multiple of 3"),
-                             ({"quantization_config": {"bits": 4}}, "give dtype"),
+                             ({"quantization_config": {"quant_method": "x"}}, "give dtype"),
                              ({"tie_word_embeddings": 1}, "true or false"),
                              ({"torch_dtype": "int3"}, "torch_dtype 'int3' is unknown"),
                              ({"num_local_experts": 8, "mlp_only_layers": 5}, "mlp_only_layers"),
-                             ({"layer_types": ["linear_attention"] * 32}, "layer_types"),
+                             ({"layer_types": ["unheard-of"] * 32}, "layer_types"),
+                             ({"layer_types": ["linear_attention"] * 32}, "linear_num_value"),
                              ({"num_local_experts": 2, "num_experts_per_tok": 3}, "of 2 experts")):
             with self.subTest(told), self.assertRaisesRegex(popliner.InputError, told):
                 self.read(dict(LLAMA, **change))

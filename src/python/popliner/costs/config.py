@@ -1,7 +1,7 @@
-"""Parameters, FLOPs and KV bytes from a config.json of Hugging Face.
+"""Parameters, FLOPs, caches and states from a config.json of Hugging Face.
 
-Knows decoders whose layers are attention and an MLP: dense or with experts, with keys and values
-of heads or latent ones (DeepSeek), with a sliding window for all or some layers, with a tied head.
+`KINDS` has a row for each model_type, which says how its layers differ from Llama's. Numbers are
+keys of the file, or defaults of the row, which are those of the class in transformers.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -9,52 +9,110 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional
+from fractions import Fraction
+from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
-from .model import Cache, LayerShape, Model, Place, Shape, Weights, chain
+from .model import Cache, LayerShape, Model, Place, Shape, Weights, chain, require_whole
 from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Table, read_json
 
-#: Models whose MLP has two matrices, with biases everywhere and norms of two vectors.
-_PLAIN = {"gpt2"}
-#: Models with learned positions, and the key that counts these.
-_POSITIONS = {"gpt2": "n_positions"}
-#: Models with biases of query, key and value alone.
-_QKV_BIAS = {"qwen2", "qwen2_moe"}
-#: Models with a norm of each head of query and key.
-_QK_NORM = {"qwen3", "qwen3_moe", "gemma3_text", "gemma3"}
-#: Models with four norms a layer.
-_FOUR_NORMS = {"gemma2", "gemma3", "gemma3_text"}
-#: Models whose heads are tied if the file does not say: the defaults of their classes.
-_TIED = {"gpt2", "gemma", "gemma2", "gemma3", "gemma3_text"}
-#: What this knows; others are refused rather than guessed.
-KNOWN = {"gpt2", "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "gemma",
-         "gemma2", "gemma3", "gemma3_text", "deepseek_v2", "deepseek_v3", "kimi_k2", "granite"}
+#: plain: an MLP of two matrices; ln: norms have a bias; norms=N: vectors of norms in a layer; bias,
+#: qkv, o, mlp: these matrices have a bias; aqkv: attention_bias is about query, key and value alone;
+#: qk: norms of each head of query and key, qkall: of all heads together; tied: the head is, unless
+#: the file says no; headbias; pos=N: learned positions, N more than the key says; types: two types
+#: of tokens; embln: a norm of the embedding; mqa: one head of keys; half: the file has twice the
+#: MLP's width; corr: routers correct their scores; gate: of attention's output; window=N: the
+#: period of layers, whose last has no window; enc: no cache and head; KEY:N: defaults of the class.
+KINDS: Dict[str, str] = {row.split()[0]: row for row in """
+afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
+bailing_moe_v2 qk corr|bert ln bias plain pos=0 types enc embln pool|bloom ln plain bias embln tied
+bitnet tied subln|bamba|camembert ln bias plain pos=0 type enc embln pool|chatglm
+codegen ln norms=1 plain mlp headbias|cohere norms=1 tied qkflag qkall|cohere2 norms=1 tied window=4
+dbrx|deepseek|deepseek_v2|deepseek_v3 copies|deepseek_v32|dots1 qk corr|ernie4_5 tied|ernie4_5_moe tied corr
+distilbert ln bias plain pos=0 enc embln|electra ln bias plain pos=0 types enc embln|exaone
+exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1|falcon_mamba|gemma tied head_dim:256
+gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4|glm aqkv attention_bias:true
+gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4 head_dim:256
+glm4 norms=4 aqkv|glm_moe_dsa|glm4_moe aqkv qkflag qk corr copies|gpt2 ln plain bias pos=0 tied
+gpt_bigcode ln plain bias pos=0 tied mqa|gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias
+gptj ln norms=1 plain mlp headbias|gpt_oss qkv o sinks ebias window=2|granite|granitemoe
+granitemoehybrid|hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3
+jamba mnorm|kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama|llama4 num_shared_experts:1|mamba tied norms=1|mamba2 norms=1
+minicpm tied|minicpm3 tied|minimax_m2 qkall corr|mistral|mixtral|mpt plain tied|nemotron ln plain
+nemotron_h plain norms=1|olmo norms=0|olmo2 qkall|olmo3 qkall window=4|olmoe qkall
+opt ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3|phimoe ln qkv o headbias
+qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_moe qk|qwen3_next qk gate|qwen3_5 qk gate
+qwen3_5_moe qk gate|roberta ln bias plain pos=0 type enc embln pool|seed_oss aqkv attention_bias:true
+smollm3 tied|stablelm ln|starcoder2 ln plain bias tied
+t5 two tied final relative_attention_num_buckets:32|mt5 two final relative_attention_num_buckets:32
+bart two ln plain bias tied pos=2 embln|mbart two ln plain bias tied pos=2 embln final
+whisper two ln plain bias tied nokey final|m2m_100 two ln plain bias tied final
+vit ln plain bias enc image|hubert ln plain bias enc conv|wav2vec2 ln plain bias enc conv
+xlm-roberta ln bias plain pos=0 type enc embln pool
+""".replace("\n", "|").strip("|").split("|")}
+
+#: Other names of keys, and of kinds; what is written after a kind's name is left out.
+ALIASES = {alias: name for name, aliases in (row.split("=") for row in (
+    "hidden_size=n_embd,d_model,dim,n_embed", "num_hidden_layers=n_layer,n_layers,num_layers,"
+    "encoder_layers", "num_attention_heads=n_head,n_heads,encoder_attention_heads,num_heads",
+    "num_key_value_heads=num_kv_heads,kv_n_heads,multi_query_group_num",
+    "intermediate_size=n_inner,ffn_dim,d_ff,ffn_hidden_size,hidden_dim,encoder_ffn_dim",
+    "head_dim=kv_channels,d_kv,attention_head_dim", "vocab_size=padded_vocab_size",
+    "max_position_embeddings=n_positions,n_ctx,max_target_positions",
+    "num_experts=n_routed_experts,num_local_experts,moe_num_experts",
+    "num_experts_per_tok=moe_topk,moe_k,moe_top_k,num_experts_per_token,experts_per_token",
+    "num_shared_experts=n_shared_experts,moe_num_shared_experts,num_shared_expert",
+    "first_k_dense_replace=moe_layer_start_index,num_dense_layers", "moe_layer_freq=moe_layer_interval",
+    "shared_expert_intermediate_size=shared_intermediate_size,moe_shared_expert_intermediate_size",
+    "decoder_sparse_step=interleave_moe_layer_step", "add_qkv_bias=use_qkv_bias,qkv_bias",
+    "attention_bias=use_bias,bias", "mamba_d_state=state_size,ssm_state_size",
+    "mamba_d_conv=conv_kernel,time_step_conv", "mamba_n_groups=n_groups",
+    "mamba_n_heads=mamba_num_heads", "mamba_d_head=mamba_head_dim")) for alias in aliases.split(",")}
+SAME = {"gemma3_text": "gemma3", "llama4_text": "llama4", "qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2",
+        "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
+        "mistral3": "mistral", "ministral3": "mistral", "paligemma": "gemma", "pixtral": "mistral",
+        "internvl_chat": "qwen2", "jais": "gpt2", "yi": "llama", "solar": "llama", "xlm": "bert"}
 
 
 class _Config:
-    """The keys of a configuration, checked."""
+    """The keys of a configuration, checked; `words` are those of its row."""
 
-    def __init__(self, name: str, keys: Dict[str, Any]) -> None:
-        self.name = name
-        self.keys = keys
+    def __init__(self, name: str, keys: Dict[str, Any], row: str = "") -> None:
+        self.name, self.layer = name, 0
+        self.words = {word.partition("=")[0]: int(word.partition("=")[2] or 1)
+                      for word in row.split()[1:] if ":" not in word}
+        self.keys: Dict[str, Any] = {}
+        parts = [it for it in (keys.get("attn_config"), keys.get("ffn_config"), keys)
+                 if isinstance(it, dict)]
+        for part in parts:
+            self.keys.update((key, value) for key, value in part.items() if value is not None)
+        for alias, key in ALIASES.items():
+            if alias in self.keys:
+                self.keys.setdefault(key, self.keys[alias])
+        for word in row.split():
+            key, _, value = word.partition(":")
+            if value:
+                self.keys.setdefault(key, int(value) if value.isdigit() else value == "true")
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.words
 
     def refuse(self, what: str) -> InputError:
         return InputError(f"{self.name}: {what}")
 
-    def whole(self, *names: str, default: Optional[int] = None, least: int = 1) -> int:
-        """The first of these keys that is there."""
-        for name in names:
-            value = self.keys.get(name)
-            if value is None:
-                continue
-            if type(value) is not int or not least <= value < 1 << 32:
-                raise self.refuse(f"{name} is {value!r:.40}; expected a whole number from {least} "
-                                  "to 4294967295")
-            return value
-        if default is None:
-            raise self.refuse(f"has no {names[0]}")
-        return default
+    def whole(self, name: str, default: Optional[int] = None, least: int = 1) -> int:
+        """A number; a list has one for each layer."""
+        value = self.keys.get(name)
+        if isinstance(value, list) and value:
+            value = value[min(self.layer, len(value) - 1)]
+        if value is None:
+            if default is None:
+                raise self.refuse(f"has no {name}")
+            return default
+        if type(value) is not int or not least <= value < 1 << 32:
+            raise self.refuse(f"{name} is {value!r:.40}; expected a whole number from {least} to "
+                              "4294967295")
+        return value
 
     def numbers(self, name: str) -> List[int]:
         value = self.keys.get(name) or []
@@ -63,152 +121,402 @@ class _Config:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        value = self.keys.get(name)
-        if value is None:
-            return default
+        value = self.keys.get(name, default)
         if type(value) is not bool:
             raise self.refuse(f"{name} is {value!r:.40}; expected true or false")
         return value
 
 
-def _windows(c: _Config, kind: str, count: int) -> List[Optional[int]]:
-    """The sliding window of each layer."""
-    window = c.whole("sliding_window", default=0, least=0) or None
-    types = c.keys.get("layer_types")
-    if types is not None:
-        known = {"full_attention": None, "sliding_attention": window}
-        if not isinstance(types, list) or len(types) != count or \
-                any(not isinstance(it, str) or it not in known for it in types):
-            raise c.refuse(f"layer_types: expected {count} of full_attention and sliding_attention")
-        return [known[it] for it in types]
-    if window is None or not c.flag("use_sliding_window", not kind.startswith("qwen")):
-        return [None] * count
-    if kind.startswith("qwen"):
-        first = c.whole("max_window_layers", default=0, least=0)
-        return [window if i >= first else None for i in range(count)]
-    pattern = c.whole("sliding_window_pattern", default={"gemma2": 2, "gemma3": 6,
-                                                         "gemma3_text": 6}.get(kind, 0), least=0)
-    return [None if pattern and (i + 1) % pattern == 0 else window for i in range(count)]
+def _norm(c: _Config, size: int) -> int:
+    return size * (2 if "ln" in c else 1)
 
 
-def _attention(c: _Config, kind: str, hidden: int, heads: int, layer: LayerShape,
-               window: Optional[int]) -> None:
+def _add(layer: LayerShape, rows: int, columns: int, bias: Any = False) -> None:
+    """A matrix, with a bias of each column."""
+    layer.active += rows * columns
+    layer.matrices += rows * columns
+    layer.parameters += rows * columns + (columns if bias else 0)
+
+
+def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
+    """Latent attention (DeepSeek-V2), in version 3.2 with an indexer."""
+    latent, rope = c.whole("kv_lora_rank"), c.whole("qk_rope_head_dim")
+    nope, value = c.whole("qk_nope_head_dim"), c.whole("v_head_dim")
+    query = c.whole("q_lora_rank", 0, 0)
+    width = heads * (nope + rope)
+    if query:
+        _add(layer, hidden, query)
+        layer.parameters += query
+    _add(layer, query or hidden, width)
+    _add(layer, hidden, latent + rope)
+    _add(layer, latent, heads * (nope + value))
+    _add(layer, heads * value, hidden)
+    layer.parameters += latent
+    layer.caches = [Cache(latent + rope)]
+    layer.score_width = heads * (nope + rope + value)
+    if c.keys.get("index_head_dim") is not None:
+        size, count = c.whole("index_head_dim"), c.whole("index_n_heads")
+        _add(layer, query or hidden, count * size)
+        _add(layer, hidden, size + count)
+        layer.parameters += 2 * size
+        layer.caches.append(Cache(size))
+
+
+def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
+               layer: LayerShape) -> None:
     """Adds the parameters, cache and scores of attention."""
     if c.keys.get("kv_lora_rank") is not None:
-        latent, rope = c.whole("kv_lora_rank"), c.whole("qk_rope_head_dim")
-        nope, value = c.whole("qk_nope_head_dim"), c.whole("v_head_dim")
-        query = c.whole("q_lora_rank", default=0, least=0)
-        width = heads * (nope + rope)
-        matrices = (hidden * query + query * width if query else hidden * width)
-        matrices += hidden * (latent + rope) + latent * heads * (nope + value)
-        matrices += heads * value * hidden
-        layer.active += matrices
-        layer.parameters += matrices + query + latent
-        layer.caches = [Cache(latent + rope, window=window)]
-        layer.score_width = heads * (nope + rope + value)
-        return
-    kv_heads = c.whole("num_key_value_heads", default=heads)
+        return _latent(c, hidden, heads, layer)
+    few = "mqa" in c and c.flag("multi_query", True) and not c.flag("new_decoder_architecture")
+    kv_heads = 1 if few else c.whole("num_key_value_heads", heads)
+    if "mqa" in c and not few and not c.flag("new_decoder_architecture"):
+        kv_heads = heads
     if heads % kv_heads != 0:
         raise c.refuse(f"num_attention_heads {heads} is no multiple of {kv_heads} key-value heads")
-    size = c.whole("head_dim", default=hidden // heads)
-    matrices = hidden * size * (2 * heads + 2 * kv_heads)
-    layer.active += matrices
-    layer.parameters += matrices
-    if kind in _PLAIN or c.flag("attention_bias"):
-        layer.parameters += size * (heads + 2 * kv_heads) + hidden
-    elif kind in _QKV_BIAS:
-        layer.parameters += size * (heads + 2 * kv_heads)
-    if kind in _QK_NORM:
+    size = c.whole("head_dim", hidden // heads)
+    both = c.flag("attention_bias", "bias" in c)
+    bias = both or "qkv" in c or c.flag("add_qkv_bias")
+    _add(layer, hidden, heads * size * (2 if "gate" in c else 1), bias)
+    _add(layer, hidden, 2 * kv_heads * size, bias)
+    _add(layer, heads * size, hidden, both and "aqkv" not in c or "o" in c)
+    if "ogate" in c:
+        _add(layer, hidden, heads * size)
+    if "qk" in c and c.flag("use_qk_norm", True):
         layer.parameters += 2 * size
-    layer.caches = [Cache(2 * kv_heads * size, kv_heads, window)]
+    if "qkall" in c and c.flag("use_qk_norm", "qkflag" not in c):
+        layer.parameters += (heads + kv_heads) * size
+    layer.parameters += heads * ("sinks" in c) + hidden * ("subln" in c)
+    if "enc" not in c:
+        layer.caches = [Cache(2 * kv_heads * size, kv_heads, window)]
     layer.score_width = 2 * heads * size
 
 
-def _num_experts(c: _Config) -> int:
-    return c.whole("n_routed_experts", "num_local_experts", "num_experts", default=0, least=0)
+def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
+    """A layer of Mamba; with heads of Mamba 2."""
+    heads, size, kernel = c.whole("mamba_n_heads", c.whole("num_heads", 0), 0), c.whole(
+        "mamba_d_state", 16), c.whole("mamba_d_conv", 4)
+    inner = c.whole("mamba_d_ssm", c.whole("mamba_expand", c.whole("expand", 2)) * hidden)
+    if heads:
+        inner = heads * c.whole("mamba_d_head", inner // heads)
+        mixed = inner + 2 * c.whole("mamba_n_groups", 1) * size
+        _add(layer, hidden, inner + mixed + heads, c.flag("mamba_proj_bias"))
+        layer.parameters += 3 * heads + inner * c.flag("mamba_rms_norm", True)
+    else:
+        mixed, rank = inner, c.whole("mamba_dt_rank", c.whole("time_step_rank", -(-hidden // 16)))
+        _add(layer, hidden, 2 * inner)
+        _add(layer, inner, rank + 2 * size)
+        _add(layer, rank, inner, True)
+        layer.parameters += inner * size + inner + (rank + 2 * size) * ("mnorm" in c)
+    layer.parameters += mixed * (kernel + c.flag("mamba_conv_bias", c.flag("use_conv_bias", True)))
+    _add(layer, inner, hidden, c.flag("mamba_proj_bias"))
+    layer.state += 2 * mixed * (kernel - 1) + 4 * inner * size
 
 
-def _mlp(c: _Config, kind: str, hidden: int, i: int, layer: LayerShape) -> None:
+def _linear(c: _Config, hidden: int, layer: LayerShape) -> None:
+    """Gated delta networks (Qwen3-Next)."""
+    values, size = c.whole("linear_num_value_heads"), c.whole("linear_value_head_dim")
+    keys, kernel = c.whole("linear_num_key_heads") * c.whole("linear_key_head_dim"), c.whole(
+        "linear_conv_kernel_dim", 4)
+    mixed = 2 * keys + values * size
+    _add(layer, hidden, mixed + values * size + 2 * values)
+    _add(layer, values * size, hidden)
+    layer.parameters += mixed * kernel + 2 * values + size
+    layer.state += 2 * mixed * (kernel - 1) + 4 * values * size * c.whole("linear_key_head_dim")
+
+
+def _delta(c: _Config, hidden: int, layer: LayerShape) -> None:
+    """Kimi Delta Attention."""
+    own = _Config(c.name, c.keys["linear_attn_config"])
+    heads, size, kernel = own.whole("num_heads"), own.whole("head_dim"), own.whole(
+        "short_conv_kernel_size", 4)
+    for rows, columns in ((hidden, 3 * heads * size), (hidden, 2 * size), (size, 2 * heads * size),
+                          (hidden, heads), (heads * size, hidden)):
+        _add(layer, rows, columns)
+    layer.parameters += 3 * heads * size * kernel + heads * size + heads + size
+    layer.state += 2 * 3 * heads * size * (kernel - 1) + 4 * heads * size * size
+
+
+def _short(c: _Config, hidden: int, layer: LayerShape) -> None:
+    """Gated short convolutions (LFM2)."""
+    kernel = c.whole("conv_L_cache", 3)
+    _add(layer, hidden, 4 * hidden, c.flag("conv_bias"))
+    layer.parameters += hidden * kernel
+    layer.state += 2 * hidden * (kernel - 1)
+
+
+def _is_dense(c: _Config, i: int) -> bool:
+    """True if layer i has no experts."""
+    period, offset = c.whole("expert_layer_period", 1), c.whole("expert_layer_offset", 0, 0)
+    frequency = c.keys.get("moe_layer_freq")
+    listed = c.numbers("moe_layers") or None
+    return (c.whole("num_experts", 0, 0) <= 1 or i < c.whole("first_k_dense_replace", 0, 0)
+            or i in c.numbers("mlp_only_layers") or (listed is not None and i not in listed)
+            or (i + 1) % c.whole("decoder_sparse_step", 1) != 0 or i % period != offset % period
+            or (frequency[i % len(frequency)] == 0 if isinstance(frequency, list) and frequency else
+                i % c.whole("moe_layer_freq", 1) != 0))
+
+
+def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     """Adds the parameters of the MLP, or of the experts, of layer i."""
-    inner = c.whole("intermediate_size", "n_inner", default=4 * hidden)
-    matrices = 2 if kind in _PLAIN else 3
-    experts = _num_experts(c)
-    is_dense = (experts == 0 or i < c.whole("first_k_dense_replace", default=0, least=0)
-                or i in c.numbers("mlp_only_layers")
-                or (kind.startswith("qwen")
-                    and (i + 1) % c.whole("decoder_sparse_step", default=1) != 0)
-                or i % c.whole("moe_layer_freq", default=1) != 0)
-    if is_dense:
-        layer.active += matrices * hidden * inner
-        layer.parameters += matrices * hidden * inner
+    inner = c.whole("intermediate_size", 4 * hidden, 0)
+    matrices = 2 if "plain" in c else 3
+    if _is_dense(c, i):
+        inner = c.whole("intermediate_size_mlp", inner // (2 if "half" in c else 1), 0)
+        if not c.whole("num_experts", 1, 0):
+            inner = c.whole("shared_expert_intermediate_size", inner)
+        bias = "mlp" in c or c.flag("mlp_bias", "bias" in c and c.flag("attention_bias", True))
+        _add(layer, hidden, (matrices - 1) * inner, bias)
+        _add(layer, inner, hidden, bias)
         layer.intermediate = inner
-        if kind in _PLAIN or c.flag("mlp_bias"):
-            layer.parameters += (matrices - 1) * inner + hidden
+        layer.parameters += inner * ("subln" in c) + 2 * ("xielu" in c)
         return
-    width = c.whole("moe_intermediate_size", default=inner)
+    experts, width = c.whole("num_experts"), c.whole("moe_intermediate_size", inner)
     used = c.whole("num_experts_per_tok")
     if used > experts:
         raise c.refuse(f"num_experts_per_tok is {used}, of {experts} experts")
-    shared = c.whole("n_shared_experts", default=0, least=0) * width
-    if kind == "qwen2_moe":
-        shared = c.whole("shared_expert_intermediate_size")
-        layer.parameters += hidden  # its gate
-        layer.active += hidden
-    layer.expert_parameters = 3 * hidden * width * experts
-    layer.parameters += layer.expert_parameters + hidden * experts + 3 * hidden * shared
-    layer.active += 3 * hidden * (width * used + shared) + hidden * experts
+    shared = c.whole("num_shared_experts", 0, 0) * width
+    if "shared_expert_intermediate_size" in c.keys:
+        shared = c.whole("shared_expert_intermediate_size", 0, 0)
+        if "linear_num_key_heads" in c.keys or "qkv" in c:
+            _add(layer, hidden, 1)  # the gate of Qwen's shared expert
+    bias = ((matrices - 1) * width + hidden) * ("ebias" in c)
+    layer.expert_parameters = experts * (matrices * hidden * width + bias)
+    layer.parameters += layer.expert_parameters
+    _add(layer, hidden, experts, "ebias" in c)
+    layer.matrices += experts * (matrices * hidden * width - hidden)  # all but the router
+    _add(layer, hidden, matrices * shared)
+    layer.active += matrices * hidden * width * used
     layer.intermediate = width * used + shared
-    if c.keys.get("topk_method") == "noaux_tc":
+    if "corr" in c or c.keys.get("topk_method") == "noaux_tc":
         layer.parameters += experts  # the correction of the router
 
 
-def _mtp(hidden: int, layer: LayerShape, vocabulary: int) -> LayerShape:
+def _mixers(c: _Config, kind: str, count: int) -> List[str]:
+    """What mixes tokens in each layer: attention, window, mamba, both, linear, conv or none."""
+    known = {"full_attention": "attention", "sliding_attention": "window", "attention": "attention",
+             "chunked_attention": "window", "linear_attention": "linear", "conv": "conv",
+             "mamba": "mamba", "hybrid": "both", "M": "mamba", "*": "attention", "-": "none",
+             "E": "none"}
+    types = c.keys.get("layer_types", c.keys.get("layers_block_type",
+                                                 c.keys.get("hybrid_override_pattern")))
+    if types is not None:
+        if not isinstance(types, (list, str)) or len(types) < count or \
+                any(not isinstance(it, str) or it not in known for it in types):
+            raise c.refuse(f"layer_types: expected {count} of {', '.join(known)}")
+        return [known[it] for it in types[:count]]
+    if kind in ("mamba", "mamba2", "falcon_mamba"):
+        return ["mamba"] * count
+    if kind == "falcon_h1":
+        return ["both"] * count
+    if kind in ("jamba", "bamba"):
+        period, offset = c.whole("attn_layer_period", 8), c.whole("attn_layer_offset", 4, 0)
+        listed = c.numbers("attn_layer_indices") or range(offset, count, period)
+        return ["attention" if i in listed else "mamba" for i in range(count)]
+    if "full_attention_interval" in c.keys or "linear_num_key_heads" in c.keys:
+        period = c.whole("full_attention_interval", 4)
+        return ["linear" if (i + 1) % period else "attention" for i in range(count)]
+    delta = c.keys.get("linear_attn_config")
+    if isinstance(delta, dict) and isinstance(delta.get("full_attn_layers"), list):
+        return ["attention" if i + 1 in delta["full_attn_layers"] else "delta" for i in range(count)]
+    if "full_attn_idxs" in c.keys:
+        return ["attention" if i in c.numbers("full_attn_idxs") else "conv" for i in range(count)]
+    if not c.whole("sliding_window", 0, 0) or \
+            not c.flag("use_sliding_window", not kind.startswith("qwen")):
+        return ["attention"] * count
+    if kind.startswith("qwen"):
+        first = c.whole("max_window_layers", 0, 0)
+        return ["window" if i >= first else "attention" for i in range(count)]
+    period = c.whole("sliding_window_pattern", c.words.get("window", 0), 0)
+    return ["attention" if period and (i + 1) % period == 0 else "window" for i in range(count)]
+
+
+def _mtp(c: _Config, hidden: int, layer: LayerShape, vocabulary: int) -> LayerShape:
     """A layer that predicts a further token (DeepSeek-V3): two norms, a projection and the norm of
-    its head besides; its copies of embedding and head are counted once, at the ends."""
+    its head besides; files of some kinds have copies of embedding and head."""
+    more = hidden * (2 * hidden + 3 + 2 * vocabulary * ("copies" in c))
     return LayerShape(**{**vars(layer),
-                         "parameters": layer.parameters + 2 * hidden * hidden + 3 * hidden,
+                         "parameters": layer.parameters + more,
+                         "matrices": layer.matrices + 2 * hidden * hidden,
                          "active": layer.active + 2 * hidden * hidden + hidden * vocabulary})
+
+
+def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]:
+    """The layers of a stack."""
+    norms = c.words.get("norms", 2)
+    if kind == "falcon":
+        norms = 1 if c.flag("parallel_attn", True) and not c.flag("new_decoder_architecture") else 2
+    period = c.whole("sliding_window", 0, 0) or c.whole("attention_chunk_size", 0, 0) or None
+    layers = []
+    for i, mixer in enumerate(_mixers(c, kind, c.whole("num_hidden_layers"))):
+        c.layer = i
+        layer = LayerShape(parameters=norms * _norm(c, hidden))
+        if mixer in ("attention", "window", "both"):
+            _attention(c, hidden, heads, period if mixer == "window" else None, layer)
+        if mixer in ("mamba", "both"):
+            _mamba(c, hidden, layer)
+        if mixer == "linear":
+            _linear(c, hidden, layer)
+        if mixer == "delta":
+            _delta(c, hidden, layer)
+        if mixer == "conv":
+            _short(c, hidden, layer)
+        layer.attention = layer.matrices
+        if kind == "nemotron_h" and mixer == "none" or kind != "nemotron_h" and "mamba" not in kind:
+            _mlp(c, hidden, i, layer)
+        layers.append(layer)
+    return layers
+
+
+def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[LayerShape]]:
+    """Encoder and decoder: T5, BART, Whisper and their like."""
+    names, layers = [], []
+    inner, size = c.whole("intermediate_size", 4 * hidden), c.whole("head_dim", hidden // heads)
+    width = heads * size
+    gated = str(c.keys.get("feed_forward_proj", "")).startswith("gated")
+    bias, source = "bias" in c, c.keys.get("max_source_positions")
+    count = c.whole("num_hidden_layers")
+    for part, number in (("encoder", count),
+                         ("decoder", c.whole("decoder_layers", c.whole("num_decoder_layers", count)))):
+        times = 2 if part == "decoder" else 1
+        for i in range(number):
+            layer = LayerShape(parameters=(times + 1) * _norm(c, hidden))
+            for _ in range(times):
+                _add(layer, hidden, 3 * width, bias)
+                _add(layer, width, hidden, bias)
+                layer.parameters -= width * ("nokey" in c)
+            _add(layer, hidden, inner * (2 if gated else 1), bias)
+            _add(layer, inner, hidden, bias)
+            layer.parameters += c.whole("relative_attention_num_buckets", 0, 0) * heads * (i == 0)
+            layer.parameters += _norm(c, hidden) * ("final" in c and i == number - 1)
+            layer.score_width, layer.intermediate = 2 * width * times, inner
+            if times == 2:
+                layer.caches = [Cache(2 * width, heads),
+                                Cache(2 * width, heads, source if type(source) is int else None)]
+            names.append(f"{part}.{i}")
+            layers.append(layer)
+    return names, layers
+
+
+#: Towers: patch: a bias of patches; cls: a token of its own; pre, post: norms before and after.
+TOWERS: Dict[str, str] = {row.split()[0]: row for row in """
+siglip_vision_model ln plain bias patch pos post|clip_vision_model ln plain bias cls pos pre post
+pixtral pre|qwen2_vl ln plain bias merge|qwen2_5_vl bias merge|qwen3_vl ln plain bias patch merge
+qwen3_vl_moe ln plain bias patch merge|qwen3_5 ln plain bias patch merge
+qwen3_5_moe ln plain bias patch merge
+""".strip().replace("\n", "|").split("|")}
+
+
+def _tower(name: str, keys: Dict[str, Any], outer: str, hidden: int) -> Optional[int]:
+    """The parameters of a vision tower and its projector; None if it is unknown."""
+    kind = str(keys.get("model_type", outer if outer in TOWERS else ""))
+    if kind not in TOWERS:
+        return None
+    c = _Config(name, keys, TOWERS[kind])
+    out = c.whole("out_hidden_size", c.whole("hidden_size") if "embed_dim" in keys else hidden)
+    size = c.whole("embed_dim", c.whole("hidden_size", 1280))
+    inner = c.whole("intermediate_size", 4 * size)
+    patch, image = c.whole("patch_size", 14), c.whole("image_size", 224)
+    depth = c.whole("depth", c.whole("num_hidden_layers", 24))
+    matrices = 2 if "plain" in c else 3
+    total = depth * (4 * size * size + matrices * size * inner + 2 * _norm(c, size)
+                     + (4 * size + (matrices - 1) * inner + size) * ("bias" in c))
+    total += size * (3 * patch * patch * (2 if "merge" in c else 1) + ("patch" in c) + ("cls" in c))
+    total += size * ((image // patch) ** 2 + ("cls" in c)) * ("pos" in c)
+    total += size * c.whole("num_position_embeddings", 0, 0)
+    total += _norm(c, size) * (("pre" in c) + ("post" in c))
+    if "merge" in c:
+        merged = size * c.whole("spatial_merge_size", 2) ** 2
+        merger = merged * (merged + 1) + (merged + 1) * out
+        deep = len(c.numbers("deepstack_visual_indexes"))
+        return total + (1 + deep) * merger + _norm(c, size) + deep * _norm(c, merged)
+    return total + {"gemma3": size * (hidden + 1), "paligemma": (size + 1) * hidden,
+                    "mistral3": size + 4 * size * size + (size + hidden) * hidden}.get(
+                        outer, (size + 1) * hidden + (hidden + 1) * hidden)
+
+
+def _conv_stack(c: _Config, hidden: int) -> int:
+    """The parameters before the layers of wav2vec 2 and HuBERT."""
+    width, total = 1, 0
+    norms_all = c.keys.get("feat_extract_norm") == "layer"
+    for i, (size, kernel) in enumerate(zip(c.numbers("conv_dim") or [512] * 7,
+                                           c.numbers("conv_kernel") or [10, 3, 3, 3, 3, 2, 2])):
+        total += width * size * kernel + size * c.flag("conv_bias")
+        total, width = total + 2 * size * (norms_all or i == 0), size
+    groups = c.whole("num_conv_pos_embedding_groups", 16)
+    kernel = c.whole("num_conv_pos_embeddings", 128)
+    return (total + 2 * width + (width + 1) * hidden + hidden * hidden // groups * kernel + kernel
+            + 4 * hidden)
+
+
+def _ends(c: _Config, shape: Shape) -> None:
+    """The parameters before and after the layers."""
+    hidden, vocabulary = shape.hidden, shape.vocabulary
+    narrow = c.whole("embedding_size", c.whole("word_embed_proj_dim", hidden))
+    table = narrow
+    if narrow != hidden:
+        shape.embedding = narrow * hidden + hidden * ("enc" in c)
+    shape.embedding += table * vocabulary
+    stacks = 2 if "two" in c else 1
+    if "pos" in c:
+        count = c.whole("max_position_embeddings", 1024) + c.words["pos"]
+        shape.embedding += count * (table if "enc" in c else hidden) * stacks
+    if "max_source_positions" in c.keys and "nokey" in c:
+        shape.embedding += hidden * (c.whole("max_source_positions") + c.whole(
+            "max_position_embeddings") + 3 * c.whole("num_mel_bins", 80) + 3 * hidden + 2)
+    if "image" in c:
+        patch = c.whole("patch_size", 16)
+        shape.embedding = hidden * (3 * patch * patch + 3 + (c.whole("image_size", 224) // patch) ** 2)
+    if "conv" in c:
+        shape.embedding = _conv_stack(c, hidden)
+    if "types" in c or "type" in c:
+        shape.embedding += table * c.whole("type_vocab_size", 2 if "types" in c else 1)
+    shape.embedding += _norm(c, table) * ("embln" in c) * stacks
+    shape.norm = _norm(c, hidden) * (c.words.get("norms", 2) > 0 and "two" not in c
+                                     and ("enc" not in c or "image" in c))
+    shape.is_tied = c.flag("tie_word_embeddings", "tied" in c) and "enc" not in c
+    shape.head = 0 if shape.is_tied or "enc" in c else vocabulary * hidden
+    shape.head += vocabulary * ("headbias" in c) + (hidden + 1) * hidden * ("pool" in c)
 
 
 def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     """The hyperparameters of a configuration."""
     if not isinstance(keys, dict):
         raise InputError(f"{name}: expected a JSON object")
-    inner = keys.get("text_config")
-    if isinstance(inner, dict):
-        keys = {"tie_word_embeddings": keys.get("tie_word_embeddings"),
-                "torch_dtype": keys.get("torch_dtype"), **inner}
-    c = _Config(name, keys)
-    kind = keys.get("model_type")
-    if not isinstance(kind, str) or kind not in KNOWN:
-        raise c.refuse(f"model_type {kind!r:.40} is unknown; expected one of "
-                       f"{', '.join(sorted(KNOWN))}")
-    hidden = c.whole("hidden_size", "n_embd")
-    heads = c.whole("num_attention_heads", "n_head")
-    count = c.whole("num_hidden_layers", "n_layer")
-    vocabulary = c.whole("vocab_size")
-    num_mtp = c.whole("num_nextn_predict_layers", default=0, least=0)
+    outer = str(keys.get("model_type", ""))
+    inner = next((keys[it] for it in ("text_config", "llm_config", "language_config")
+                  if isinstance(keys.get(it), dict)), {})
+    own = {key: value for key, value in keys.items()
+           if not inner or key in ("tie_word_embeddings", "torch_dtype", "dtype")}
+    kind = inner.get("model_type", keys.get("model_type"))
+    short = str(kind).removesuffix("_text")
+    short = SAME.get(short, SAME.get(str(kind), short))
+    if not isinstance(kind, str) or short not in KINDS:
+        raise InputError(f"{name}: model_type {kind!r:.40} is unknown; expected one of "
+                         f"{', '.join(sorted({*KINDS, *SAME}))}")
+    c = _Config(name, {**own, **inner}, KINDS[short])
+    hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
+    heads = c.whole("num_attention_heads", 1 if "mamba" in short else None)
+    count, num_mtp = c.whole("num_hidden_layers"), c.whole("num_nextn_predict_layers", 0, 0)
     if count + num_mtp > MAX_UNITS - 2:
         raise c.refuse(f"{count} layers; expected at most {MAX_UNITS - 2}")
-    if hidden % heads != 0 and keys.get("head_dim") is None and keys.get("kv_lora_rank") is None:
+    if hidden % heads != 0 and "head_dim" not in c.keys and "kv_lora_rank" not in c.keys:
         raise c.refuse(f"hidden_size {hidden} is no multiple of {heads} heads")
-    norms = (4 if kind in _FOUR_NORMS else 2) * hidden * (2 if kind in _PLAIN else 1)
-    layers = []
-    for i, window in enumerate(_windows(c, kind, count)):
-        layer = LayerShape(parameters=norms)
-        _attention(c, kind, hidden, heads, layer, window)
-        _mlp(c, kind, hidden, i, layer)
-        layers.append(layer)
-    layers += [_mtp(hidden, layers[-1], vocabulary) for _ in range(num_mtp)]
-    shape = Shape(hidden, vocabulary, heads, layers, num_mtp=num_mtp)
-    shape.embedding = vocabulary * hidden
-    if kind in _POSITIONS:
-        shape.embedding += c.whole(_POSITIONS[kind], "max_position_embeddings") * hidden
-    shape.norm = hidden * (2 if kind in _PLAIN else 1)
-    shape.is_tied = c.flag("tie_word_embeddings", kind in _TIED)
-    shape.head = 0 if shape.is_tied else vocabulary * hidden
-    dtype = keys.get("torch_dtype", keys.get("dtype"))
-    shape.dtype = None if dtype is None else str(dtype)
+    names = [str(i) for i in range(count + num_mtp)]
+    if "two" in c:
+        names, layers = _two_stacks(c, hidden, heads)
+    else:
+        layers = _decoder(c, short, hidden, heads)
+    layers += [_mtp(c, hidden, layers[-1], vocabulary) for _ in range(num_mtp)]
+    shape = Shape(hidden, vocabulary, heads, layers, num_mtp=num_mtp, names=names)
+    _ends(c, shape)
+    dtype = c.keys.get("torch_dtype", c.keys.get("dtype"))
+    shape.dtype = None if dtype is None else str(dtype).replace("torch.", "")
+    for key in ("vision_config", "audio_config", "visual", "vit_config"):
+        if isinstance(keys.get(key), dict):
+            size = _tower(name, keys[key], outer, hidden) if key == "vision_config" else None
+            shape.embedding += size or 0
+            shape.notes.append(f"{key}: " + ("an unknown kind, which is not counted." if size is None
+                                             else f"{size} parameters with the projector."))
     return shape
 
 
@@ -217,28 +525,77 @@ def read_shape(path: str, assumed: Assumed) -> Shape:
     return shape_of(os.path.basename(path), read_json(path), assumed)
 
 
+def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]]:
+    """The bytes of a quantised weight, with its share of scales, and whether attention is
+    quantised, too. The bytes are None if they are unknown; all is, if nothing is quantised."""
+    inner = keys.get("text_config") if isinstance(keys.get("text_config"), dict) else {}
+    found = next((it[key] for it in (keys, inner) for key in ("quantization_config",
+                                                              "compression_config") if it.get(key)), None)
+    if not isinstance(found, dict):
+        return None
+    kept = str([found.get(it) for it in ("modules_to_not_convert", "ignore", "ignored_layers",
+                                         "llm_int8_skip_modules", "exclude_modules")])
+    groups = found.get("config_groups")
+    if isinstance(groups, dict) and groups:
+        group = next(iter(groups.values()))
+        weights = group.get("weights") if isinstance(group, dict) else None
+        found = {**found, **(weights if isinstance(weights, dict) else {})}
+    method = str(found.get("quant_method", ""))
+    algorithm = str(found.get("quant_algo", found.get("format", ""))).lower()
+    bits = found.get("bits", found.get("num_bits", found.get("w_bit")))
+    bits = {"load_in_4bit": 4, "load_in_8bit": 8}.get(next(
+        (it for it in ("load_in_4bit", "load_in_8bit") if found.get(it)), ""), bits)
+    group_size, block = found.get("group_size"), found.get("weight_block_size")
+    size: Optional[Fraction] = None
+    if method == "mxfp4" or "mxfp4" in algorithm:
+        size = DTYPE_BYTES["mxfp4"]
+    elif "nvfp4" in algorithm:
+        size = DTYPE_BYTES["nvfp4"]
+    elif method == "fp8" or "fp8" in algorithm or "float-quantized" in algorithm:
+        size = Fraction(1)
+        if isinstance(block, list) and len(block) == 2 and all(
+                type(it) is int and it > 0 for it in block):
+            size += Fraction(4, block[0] * block[1])
+    elif type(bits) is int and 1 <= bits <= 8:
+        size = Fraction(bits, 8)
+        if method == "bitsandbytes":
+            size += Fraction(1, 16) if bits == 4 else 0
+        elif type(group_size) is int and group_size > 0:
+            zeros = bits if method in ("gptq", "awq") else 0
+            size += Fraction(16 + zeros, 8 * group_size)
+    return size, not ("attn" in kept or "attention" in kept)
+
+
 def read(path: str, assumed: Assumed) -> Table:
-    """The costs of a model whose weights are all of one dtype."""
-    keys = read_json(path)
-    name = os.path.basename(path)
+    """The costs of a model whose weights are all of one dtype, or quantised in its layers."""
+    keys, name = read_json(path), os.path.basename(path)
     shape = shape_of(name, keys, assumed)
-    if keys.get("quantization_config") and assumed.dtype is None:
-        raise InputError(f"{name}: quantization_config is not read; give dtype, or the folder with "
-                         "the weights")
-    dtype = assumed.dtype or shape.dtype or "bf16"
+    quantised = _quantised(keys)
+    dtype = (None if quantised else assumed.dtype) or shape.dtype or "bf16"
     if dtype not in DTYPE_BYTES:
         raise InputError(f"{name}: torch_dtype {dtype!r:.40} is unknown; give dtype")
-    size = DTYPE_BYTES[dtype]
-    places: Dict[Place, Weights] = {}
-    model = Model([str(i) for i in range(len(shape.layers))], places)
+    size = small = DTYPE_BYTES[dtype]
+    if quantised is not None:
+        require_whole(assumed, name, "the model")
+        small = DTYPE_BYTES[assumed.dtype] if assumed.dtype else quantised[0]
+        if small is None:
+            raise InputError(f"{name}: quantization_config is of an unknown kind; give dtype, or "
+                             "the folder with the weights")
+    model = Model(shape.names, {})
+
+    def place(key: Place, count: int, matrices: int = 0, experts: int = 0) -> None:
+        model.places[key] = Weights(-int(-(count - matrices) * size - matrices * small // 1), count,
+                                    -int(-experts * small // 1), experts)
     for i, layer in enumerate(shape.layers):
-        places[i] = Weights(layer.parameters * size, layer.parameters,
-                            layer.expert_parameters * size, layer.expert_parameters)
+        place(i, layer.parameters, layer.matrices - (layer.attention if quantised and not quantised[1]
+                                                     else 0), layer.expert_parameters)
     for part, count in (("input", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
         if count:
-            places[part] = Weights(count * size, count)
-    places["table"] = Weights(shape.vocabulary * shape.hidden * size, shape.vocabulary * shape.hidden)
+            place(part, count)
+    count = sum(weights.elements for weights in model.places.values())
+    place("table", shape.vocabulary * shape.hidden)
     table = chain(name, model, shape, assumed)
-    table.notes.insert(0, f"All weights are {dtype}; {sum(w.elements for it, w in places.items() if it != 'table')} "
-                       "parameters.")
+    table.notes.insert(0, f"All weights are {dtype}; {count} parameters." if quantised is None else
+                       f"Matrices of layers take {float(small):g} bytes a weight, others are {dtype}; "
+                       f"{count} parameters.")
     return table

@@ -35,6 +35,8 @@ class LayerShape:
     parameters: int = 0
     expert_parameters: int = 0  #: the part of all experts but the shared ones
     active: int = 0  #: parameters of the matrices that a token is multiplied with
+    matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
+    attention: int = 0  #: the part of these before the MLP
     caches: List[Cache] = field(default_factory=list)
     state: int = 0  #: bytes that a sequence of any length keeps
     score_width: int = 0  #: elements of query and value, of all heads together
@@ -49,6 +51,7 @@ class Shape:
     vocabulary: int
     heads: int
     layers: List[LayerShape]
+    names: List[str] = field(default_factory=list)  #: of the layers
     embedding: int = 0
     norm: int = 0
     head: int = 0  #: 0 if tied
