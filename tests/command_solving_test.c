@@ -194,7 +194,7 @@ static void refuses_objectives_that_make_no_sense(void **state) {
         "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"a\"}]}";
     test_write_bytes(path, text, strlen(text));
     RUN(&run, path, "-q", "--solve", "--objective", "cycles");
-    assert_refused(&run, 2, "objectives: cycles needs costs with cycles");
+    assert_refused(&run, 2, "--objective: cycles needs costs with cycles");
     free(path);
 }
 

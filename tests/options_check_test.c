@@ -163,12 +163,12 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
                                         "objectives: 77 is not",
                                         "objectives: -1 is not",
                                         "objectives: NULL",
-                                        "together: unit 5",
-                                        "together: units 1 and 2",
-                                        "together: NULL",
-                                        "place: unit 5",
-                                        "place: IPU",
-                                        "place: unit 1",
+                                        "pairs: unit 5",
+                                        "pairs: units 1 and 2",
+                                        "pairs: NULL",
+                                        "placements: unit 5",
+                                        "placements: IPU",
+                                        "placements: unit 1",
                                         "mem_per_tile: IPU 1",
                                         "mem_per_tile: IPU",
                                         "ipu_speeds: IPU 1",
@@ -261,7 +261,7 @@ static void refuses_what_the_costs_do_not_have(void **state) {
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
     static const popliner_ipu_value speeds[] = {{0, 2000000}};
     popliner_solver_options faults[3];
-    static const char *const names[] = {"objectives: cycles", "ipu_speeds: ", "link_bandwidth, "};
+    static const char *const names[] = {"objectives: cycles", "ipu_speeds: ", "link_bandwidth: "};
     for (size_t i = 0; i < 3; ++i)
         faults[i] = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     faults[0].objectives = cycles;

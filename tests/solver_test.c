@@ -582,11 +582,18 @@ static void refuses_senseless_options(void **state) {
     static const size_t shared_map[] = {0, 1, 0};
     static const popliner_constraint pair = {.unit = 0, .second_unit = 3};
     static const popliner_constraint placement = {.unit = 3, .ipu = 0};
-    static const char *const fields[] = {
-        "num_ipus: ",   "time_limit_seconds: ", "time_limit_seconds: ",
-        "method: ",     "objectives: ",         "cycles",
-        "objectives: ", "slack_percent: ",      "slack_percent: ",
-        "method: ",     "together: ",           "place: "};
+    static const char *const fields[] = {"num_ipus: ",
+                                         "time_limit_seconds: ",
+                                         "time_limit_seconds: ",
+                                         "method: ",
+                                         "objectives: ",
+                                         "cycles",
+                                         "objectives: ",
+                                         "slack_percent: ",
+                                         "slack_percent: ",
+                                         "method: ",
+                                         "pairs: ",
+                                         "placements: "};
     popliner_solver_options bad[12];
     for (size_t i = 0; i < 12; ++i)
         bad[i] = good;

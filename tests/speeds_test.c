@@ -67,7 +67,7 @@ static void refuses_what_makes_no_sense(void **state) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.ipu_speeds = speeds;
     options.num_ipu_speeds = 2;
-    assert_refuses(costs, &options, "ipu_speeds: the costs have no cycles; leave the speeds out");
+    assert_refuses(costs, &options, "ipu_speeds: the costs have no cycles; leave it out");
     popliner_costs_free(costs);
     costs = three_units(true);
     speeds[1].ipu = 0;

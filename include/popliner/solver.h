@@ -306,6 +306,56 @@ typedef enum popliner_cut_rule {
 typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
                                              size_t num_stages);
 
+/* Names to use in messages instead of the field names, for example "--num-ipus" for num_ipus.
+ * Begin with POPLINER_OPTION_NAMES_INIT. The strings are the caller's. NULL: the default in the
+ * comment of the member. */
+typedef struct popliner_option_names {
+    size_t struct_size;
+    /* Members of popliner_analysis_options. */
+    const char *layer_name_regex;      /* "layer_name_regex" */
+    const char *first_layer_regex;     /* "first_layer_regex" */
+    const char *layer_name_regex_hint; /* sentences after the advice to change it: "" */
+    const char *ipu;                   /* "ipu" */
+
+    /* Members of popliner_solver_options, to change if nothing fits. */
+    const char *num_ipus;     /* "num_ipus" */
+    const char *mem_per_tile; /* "mem_per_tile" */
+
+    /* Names of constraints by kind: "num_ipus", "device_map", and rules such as "require cut:".
+     * Texts read "num_ipus 3", "device_map of 3 stages", "require together:A,B",
+     * "require place:A=0" or "require layers:1..". */
+    const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
+
+    const char *reserve; /* "reserve" */
+
+    /* For popliner_section_text, before the name of a section. */
+    const char *section; /* "section" */
+
+    /* Members of popliner_emit_options. */
+    const char *modules; /* "modules": of layers, and before and after them */
+
+    /* Members of popliner_solver_options and popliner_replicas_options, by default with their
+     * names. */
+    const char *method;
+    const char *objectives;
+    const char *slack_percent;
+    const char *time_limit_seconds;
+    const char *device_map;
+    const char *pairs;
+    const char *placements;
+    const char *ipu_speeds;
+    const char *link_bandwidth;
+    const char *ipu_links;
+    const char *total_ipus;
+} popliner_option_names;
+
+#define POPLINER_OPTION_NAMES_INIT                                                                 \
+    {                                                                                              \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL, NULL,  \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
+    }
+
 /* Options of a solver. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may
  * be NULL with its number 0. */
 typedef struct popliner_solver_options {
@@ -392,6 +442,9 @@ typedef struct popliner_solver_options {
     /* One of the constraints above to ignore, except NUM_IPUS and DEVICE_MAP, such as one of a
      * conflict; NULL: none. For popliner_solve and solves of an analysis. */
     const popliner_constraint *left_out;
+
+    /* Names of options for errors; NULL: those of the analysis, or of the fields. */
+    const popliner_option_names *option_names;
 } popliner_solver_options;
 
 /* For mem_per_tile: the memory of a tile of the profile's target; unlimited without a profile. 0
@@ -403,48 +456,13 @@ typedef struct popliner_solver_options {
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
             NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0, 0, 0}, NULL, 0, 0, 0, false, \
-            NULL                                                                                   \
+            NULL, NULL                                                                             \
     }
 
 /* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the
  * reserve exceeds the memory; *limit_bytes is then the size of the reserve. */
 bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
                             uint64_t *limit_bytes);
-
-/* Names to use in messages instead of the field names, for example "--num-ipus" for num_ipus.
- * Begin with POPLINER_OPTION_NAMES_INIT. The strings are the caller's. NULL: the default in the
- * comment of the member. */
-typedef struct popliner_option_names {
-    size_t struct_size;
-    /* Members of popliner_analysis_options. */
-    const char *layer_name_regex;      /* "layer_name_regex" */
-    const char *first_layer_regex;     /* "first_layer_regex" */
-    const char *layer_name_regex_hint; /* sentences after the advice to change it: "" */
-    const char *ipu;                   /* "ipu" */
-
-    /* Members of popliner_solver_options, to change if nothing fits. */
-    const char *num_ipus;     /* "num_ipus" */
-    const char *mem_per_tile; /* "mem_per_tile" */
-
-    /* Names of constraints by kind: "num_ipus", "device_map", and rules such as "require cut:".
-     * Texts read "num_ipus 3", "device_map of 3 stages", "require together:A,B",
-     * "require place:A=0" or "require layers:1..". */
-    const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
-
-    const char *reserve; /* "reserve" */
-
-    /* For popliner_section_text, before the name of a section. */
-    const char *section; /* "section" */
-
-    /* Members of popliner_emit_options. */
-    const char *modules; /* "modules": of layers, and before and after them */
-} popliner_option_names;
-
-#define POPLINER_OPTION_NAMES_INIT                                                                 \
-    {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
-            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL                     \
-    }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that
  *

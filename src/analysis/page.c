@@ -63,6 +63,8 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a page needs an exact method; choose another one than greedy");
+    if (t->solver.option_names == NULL)
+        t->solver.option_names = &t->analysis->option_names;
     t->pipeline = pl_analysis_pipeline(&t->request);
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {

@@ -201,6 +201,8 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
         return status;
     if (own->mem_per_tile == POPLINER_TARGET_BYTES)
         own->mem_per_tile = t->analysis->profile->target.bytes_per_tile;
+    if (own->option_names == NULL)
+        own->option_names = &t->analysis->option_names;
     const popliner_listener told =
         own->listener != NULL ? *own->listener : t->analysis->recorder.callers;
     pl_recorder_begin(&t->recorder, &told, &t->listener);

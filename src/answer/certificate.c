@@ -503,6 +503,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         status = pl_options_check(options, popliner_costs_num_units(own.costs), NULL, error);
     if (status != POPLINER_OK)
         return status;
+    options->option_names = NULL; /* need not outlive the call */
     *input = (pl_certificate_input){
         .options = options,
         .pipeline = pl_pipeline_of_any_split(&pipeline),

@@ -435,6 +435,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.max_units = o->require.max_layers;
     r->solver.counted_units = r->counted_units;
     r->solver.listener = &s->listener;
+    r->solver.option_names = &s->names;
     r->solver.should_stop = interrupts_should_stop;
     r->solver.should_stop_user = &s->interrupts;
     if (status == POPLINER_OK)

@@ -200,6 +200,17 @@ static const popliner_option_names usual = {
                     [POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map"},
     .section = "--output",
     .modules = "--modules",
+    .method = "--solver",
+    .objectives = "--objective",
+    .slack_percent = "--slack",
+    .time_limit_seconds = "--time-limit",
+    .device_map = "--device-map",
+    .pairs = "--require together",
+    .placements = "--require place",
+    .ipu_speeds = "--ipu-speed",
+    .link_bandwidth = "--bandwidth",
+    .ipu_links = "--bandwidth",
+    .total_ipus = "--total-ipus",
 };
 
 popliner_option_names names_of(const options *o) {

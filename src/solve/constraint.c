@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -191,37 +192,68 @@ popliner_status pl_constraints_leave_out(pl_owned_options *own, size_t num_units
 
 /* ---- Names of options ---- */
 
-static void set_name(const char **name, const char *otherwise) {
-    if (*name == NULL)
-        *name = otherwise;
+#define NAME(member)                                                                               \
+    { #member, offsetof(popliner_option_names, member) }
+
+/* The members that are names of options, each with its default. */
+static const struct {
+    const char *otherwise;
+    size_t offset;
+} names_of_options[] = {
+    NAME(layer_name_regex),
+    NAME(first_layer_regex),
+    {"", offsetof(popliner_option_names, layer_name_regex_hint)},
+    NAME(ipu),
+    NAME(num_ipus),
+    NAME(mem_per_tile),
+    NAME(reserve),
+    NAME(section),
+    NAME(modules),
+    NAME(method),
+    NAME(objectives),
+    NAME(slack_percent),
+    NAME(time_limit_seconds),
+    NAME(device_map),
+    NAME(pairs),
+    NAME(placements),
+    NAME(ipu_speeds),
+    NAME(link_bandwidth),
+    NAME(ipu_links),
+    NAME(total_ipus),
+};
+
+enum { NUM_NAMES = sizeof names_of_options / sizeof *names_of_options };
+
+/* Returns a name of the caller; NULL: none. */
+static const char *name_at(const popliner_option_names *names, size_t i) {
+    const char *name;
+    memcpy(&name, (const char *)names + names_of_options[i].offset, sizeof name);
+    return name;
+}
+
+const char *pl_option_name(const popliner_solver_options *options, const char *member) {
+    const popliner_option_names *names = options->option_names;
+    size_t i = 0;
+    while (i < NUM_NAMES && strcmp(names_of_options[i].otherwise, member) != 0)
+        ++i;
+    const char *own =
+        names != NULL && i < NUM_NAMES && names_of_options[i].offset < names->struct_size
+            ? name_at(names, i)
+            : NULL;
+    return own != NULL ? own : member;
 }
 
 popliner_status pl_option_names_take(const popliner_option_names *callers,
                                      popliner_option_names *names, popliner_error *error) {
-    static const popliner_option_names defaults = {
-        .layer_name_regex = "layer_name_regex",
-        .first_layer_regex = "first_layer_regex",
-        .layer_name_regex_hint = "",
-        .ipu = "ipu",
-        .num_ipus = "num_ipus",
-        .mem_per_tile = "mem_per_tile",
-        .reserve = "reserve",
-        .section = "section",
-        .modules = "modules",
-    };
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
         pl_struct_take(names, sizeof *names, callers, "popliner_option_names", error);
-    set_name(&names->layer_name_regex, defaults.layer_name_regex);
-    set_name(&names->first_layer_regex, defaults.first_layer_regex);
-    set_name(&names->layer_name_regex_hint, defaults.layer_name_regex_hint);
-    set_name(&names->ipu, defaults.ipu);
-    set_name(&names->num_ipus, defaults.num_ipus);
-    set_name(&names->mem_per_tile, defaults.mem_per_tile);
-    set_name(&names->reserve, defaults.reserve);
+    for (size_t i = 0; i < NUM_NAMES; i++)
+        if (name_at(names, i) == NULL)
+            memcpy((char *)names + names_of_options[i].offset, &names_of_options[i].otherwise,
+                   sizeof names_of_options[i].otherwise);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
-        set_name(&names->constraints[kind], pl_constraint_of((popliner_constraint_kind)kind)->name);
-    set_name(&names->section, defaults.section);
-    set_name(&names->modules, defaults.modules);
+        if (names->constraints[kind] == NULL)
+            names->constraints[kind] = kinds[kind].name;
     return status;
 }

@@ -234,7 +234,8 @@ static popliner_status check(const search *s, const popliner_solver_options *o,
         pl_objectives_include(o, POPLINER_OBJECTIVE_HEADROOM))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "order of devices: not for the objective headroom with more devices than "
-                       "units; lower num_ipus");
+                       "units; lower %s",
+                       PL_OPTION(o, num_ipus));
     return status;
 }
 

@@ -76,7 +76,8 @@ popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak,
         return pl_fail(error, POPLINER_ERROR_USAGE, "num_units 0: a chain needs at least one unit");
     popliner_status status = pl_options_check(options, num_units, NULL, error);
     if (status == POPLINER_OK && options->num_ipus == 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "num_ipus: 0; expected at least 1");
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "%s: 0; expected at least 1",
+                         PL_OPTION(options, num_ipus));
     if (status != POPLINER_OK)
         return status;
 

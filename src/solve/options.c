@@ -59,9 +59,9 @@ static const list lists[] = {
     {"device_map", ITEMS(device_map, NUMBER(num_mapped_stages)), OF_NOTHING, 0, 0, NULL, 0},
     {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0, NULL, 0},
     {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0, NULL, 0},
-    {"together", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS, offsetof(popliner_constraint, unit),
+    {"pairs", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS, offsetof(popliner_constraint, unit),
      offsetof(popliner_constraint, second_unit), NULL, 0},
-    {"place", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
+    {"placements", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
      offsetof(popliner_constraint, unit), offsetof(popliner_constraint, unit), NULL, 0},
     {"mem_per_tile", BY_IPU(ipu_limits), "ipu_mem_per_tile", 1},
     {"ipu_speeds", BY_IPU(ipu_speeds), "ipu_speed", POPLINER_SPEED_ONE},
@@ -122,21 +122,23 @@ static popliner_status check_ipu(const char *name, size_t ipu, popliner_error *e
                    POPLINER_MAX_IPU);
 }
 
-static popliner_status check_item(const list *l, item it, size_t num_units, popliner_error *error) {
+static popliner_status check_item(const list *l, const char *name, item it, size_t num_units,
+                                  popliner_error *error) {
     if (l->is_of == OF_IPUS && l->first != l->second && it.first == it.second)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu has no link to itself", l->name,
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu has no link to itself", name,
                        it.first);
     size_t larger = it.first > it.second ? it.first : it.second;
     if (l->is_of == OF_IPUS)
-        return check_ipu(l->name, larger, error);
+        return check_ipu(name, larger, error);
     if (larger < num_units)
         return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: unit %zu, but the chain has %zu units",
-                   l->name, larger, num_units);
+    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: unit %zu, but the chain has %zu units", name,
+                   larger, num_units);
 }
 
 /* Sorts the items and checks that they differ. */
-static popliner_status check_once(const list *l, item *items, size_t count, popliner_error *error) {
+static popliner_status check_once(const list *l, const char *name, item *items, size_t count,
+                                  popliner_error *error) {
     for (size_t i = 0; i < count; ++i)
         if (items[i].first > items[i].second)
             items[i] = (item){items[i].second, items[i].first};
@@ -145,10 +147,10 @@ static popliner_status check_once(const list *l, item *items, size_t count, popl
         if (compare_items(&items[i], &items[i - 1]) != 0)
             continue;
         if (l->first != l->second)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu and %zu appear twice", l->name,
+            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu and %zu appear twice", name,
                            l->is_of == OF_UNITS ? "units" : "IPUs", items[i].first,
                            items[i].second);
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", l->name,
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", name,
                        l->is_of == OF_UNITS ? "unit" : "IPU", items[i].first);
     }
     return POPLINER_OK;
@@ -158,35 +160,37 @@ static popliner_status check_list(const popliner_solver_options *o, const list *
                                   popliner_error *error) {
     size_t count = count_of(o, l, num_units);
     const char *given = items_of(o, l);
+    const char *name = pl_option_name(o, l->name);
     popliner_status status = POPLINER_OK;
     if (l->is_of == OF_NOTHING || count == 0)
         return POPLINER_OK;
     if (given == NULL)
-        return fail_missing(l->name, count, error);
+        return fail_missing(name, count, error);
     item *items = pl_new_array(count, sizeof *items);
     if (items == NULL)
         return pl_fail_memory(error, "the options of the solver");
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i, given += l->item_size) {
         items[i] = (item){size_at(given, l->first), size_at(given, l->second)};
-        status = check_item(l, items[i], num_units, error);
+        status = check_item(l, name, items[i], num_units, error);
     }
     if (status == POPLINER_OK)
-        status = check_once(l, items, count, error);
+        status = check_once(l, name, items, count, error);
     free(items);
     return status;
 }
 
 static popliner_status check_objectives(const popliner_solver_options *o, popliner_error *error) {
     if (o->num_objectives > 0 && o->objectives == NULL)
-        return fail_missing("objectives", o->num_objectives, error);
+        return fail_missing(PL_OPTION(o, objectives), o->num_objectives, error);
     for (size_t i = 0; i < o->num_objectives; ++i) {
         const char *name = pl_objective_name(o->objectives[i]);
         if (name == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %d is not an objective",
-                           (int)o->objectives[i]);
+            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %d is not an objective",
+                           PL_OPTION(o, objectives), (int)o->objectives[i]);
         for (size_t j = 0; j < i; ++j)
             if (o->objectives[i] == o->objectives[j])
-                return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %s appears twice", name);
+                return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s appears twice",
+                               PL_OPTION(o, objectives), name);
     }
     return POPLINER_OK;
 }
@@ -194,16 +198,16 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
 static popliner_status check_map(const popliner_solver_options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (o->num_mapped_stages == 0)
-        return o->num_ipus > 0
-                   ? POPLINER_OK
-                   : pl_fail(error, POPLINER_ERROR_USAGE, "num_ipus: 0; expected at least 1");
+        return o->num_ipus > 0 ? POPLINER_OK
+                               : pl_fail(error, POPLINER_ERROR_USAGE, "%s: 0; expected at least 1",
+                                         PL_OPTION(o, num_ipus));
     if (o->device_map == NULL)
-        return fail_missing("device_map", o->num_mapped_stages, error);
+        return fail_missing(PL_OPTION(o, device_map), o->num_mapped_stages, error);
     if (o->num_mapped_stages > POPLINER_MAX_IPU + 1)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "device_map: %zu stages; expected at most %d",
-                       o->num_mapped_stages, POPLINER_MAX_IPU + 1);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %zu stages; expected at most %d",
+                       PL_OPTION(o, device_map), o->num_mapped_stages, POPLINER_MAX_IPU + 1);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_mapped_stages; ++i)
-        status = check_ipu("device_map", o->device_map[i], error);
+        status = check_ipu(PL_OPTION(o, device_map), o->device_map[i], error);
     return status;
 }
 
@@ -216,7 +220,7 @@ static popliner_status check_units(const popliner_solver_options *o, size_t num_
                            "cut_rules: unit %zu has %d, which is not a rule", unit,
                            (int)o->cut_rules[unit]);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_placements; ++i)
-        status = check_ipu("place", o->placements[i].ipu, error);
+        status = check_ipu(PL_OPTION(o, placements), o->placements[i].ipu, error);
     return status;
 }
 
@@ -224,23 +228,26 @@ static popliner_status check_units(const popliner_solver_options *o, size_t num_
 
 static popliner_status check_numbers(const popliner_solver_options *o, popliner_error *error) {
     if ((unsigned)o->method > POPLINER_METHOD_ILP)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "method: %d is not a method", (int)o->method);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %d is not a method", PL_OPTION(o, method),
+                       (int)o->method);
     if (o->method == POPLINER_METHOD_ILP && !pl_glpk_exists())
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: integer programs need GLPK, which this libpopliner was built "
-                       "without (POPLINER_GLPK=OFF)");
+                       "%s: integer programs need GLPK, which this libpopliner was built "
+                       "without (POPLINER_GLPK=OFF)",
+                       PL_OPTION(o, method));
     if (isnan(o->time_limit_seconds) || o->time_limit_seconds < 0.0)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "time_limit_seconds: %g; expected at least 0",
-                       o->time_limit_seconds);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %g; expected at least 0",
+                       PL_OPTION(o, time_limit_seconds), o->time_limit_seconds);
     if (!(o->slack_percent >= 0.0) || isinf(o->slack_percent))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: %g; expected a percentage, at least 0", o->slack_percent);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %g; expected a percentage, at least 0",
+                       PL_OPTION(o, slack_percent), o->slack_percent);
     for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
         popliner_ipu_value speed = o->ipu_speeds[i];
         if (speed.value < POPLINER_LEAST_SPEED || speed.value > POPLINER_MOST_SPEED)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "ipu_speeds: IPU %zu: %" PRIu64 " millionths; expected %d to %d",
-                           speed.ipu, speed.value, POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED);
+                           "%s: IPU %zu: %" PRIu64 " millionths; expected %d to %d",
+                           PL_OPTION(o, ipu_speeds), speed.ipu, speed.value, POPLINER_LEAST_SPEED,
+                           POPLINER_MOST_SPEED);
     }
     return POPLINER_OK;
 }
@@ -255,9 +262,10 @@ static popliner_status check_bandwidth(popliner_ipu_link bandwidth, const char *
 }
 
 static popliner_status check_bandwidths(const popliner_solver_options *o, popliner_error *error) {
-    popliner_status status = check_bandwidth(o->link_bandwidth, "link_bandwidth", error);
+    popliner_status status =
+        check_bandwidth(o->link_bandwidth, PL_OPTION(o, link_bandwidth), error);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_ipu_links; ++i)
-        status = check_bandwidth(o->ipu_links[i], "ipu_links", error);
+        status = check_bandwidth(o->ipu_links[i], PL_OPTION(o, ipu_links), error);
     return status;
 }
 
@@ -267,16 +275,17 @@ static popliner_status check_costs(const popliner_solver_options *o, const popli
                                    popliner_error *error) {
     if (popliner_costs_has_cycles(costs))
         return POPLINER_OK;
-    if (o->num_ipu_speeds > 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "ipu_speeds: the costs have no cycles; leave the speeds out");
-    if (pl_links_exist(o))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "link_bandwidth, ipu_links: the costs have no cycles; leave them out");
     const char *needs = pl_objectives_need_cycles(o);
+    const char *option = o->num_ipu_speeds > 0         ? PL_OPTION(o, ipu_speeds)
+                         : o->num_ipu_links > 0        ? PL_OPTION(o, ipu_links)
+                         : o->link_bandwidth.bytes > 0 ? PL_OPTION(o, link_bandwidth)
+                                                       : NULL;
+    if (option != NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: the costs have no cycles; leave it out",
+                       option);
     return needs == NULL ? POPLINER_OK
-                         : pl_fail(error, POPLINER_ERROR_USAGE,
-                                   "objectives: %s needs costs with cycles", needs);
+                         : pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s needs costs with cycles",
+                                   PL_OPTION(o, objectives), needs);
 }
 
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,

@@ -50,6 +50,11 @@ bool pl_ipu_numbers_at(const popliner_solver_options *options, size_t which,
 popliner_status pl_option_names_take(const popliner_option_names *callers,
                                      popliner_option_names *names, popliner_error *error);
 
+/* Returns the name of a member of the options for messages: the caller's, or `member`. */
+const char *pl_option_name(const popliner_solver_options *options, const char *member);
+
+#define PL_OPTION(options, member) pl_option_name(options, #member)
+
 /* Checks that stages can choose their recomputation with these complete options. Errors: USAGE. */
 popliner_status pl_variants_check_options(const popliner_solver_options *options,
                                           popliner_error *error);

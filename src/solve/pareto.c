@@ -113,15 +113,16 @@ static popliner_status check(const popliner_costs *costs, const popliner_solver_
                              popliner_error *error) {
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: the greedy algorithm has no objectives; use another one");
+                       "%s: the greedy algorithm has no objectives; use another one",
+                       PL_OPTION(options, method));
     if (options->num_objectives == 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "objectives: a Pareto front needs two, but only %s is given",
-                       pl_objective_name(options->objectives[0]));
+                       "%s: a Pareto front needs two, but only %s is given",
+                       PL_OPTION(options, objectives), pl_objective_name(options->objectives[0]));
     if (options->slack_percent > 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: %g; expected 0, because a Pareto front is exact",
-                       options->slack_percent);
+                       "%s: %g; expected 0, because a Pareto front is exact",
+                       PL_OPTION(options, slack_percent), options->slack_percent);
     for (size_t i = 0; costs->choices != NULL && i < 2 && i < options->num_objectives; ++i)
         if (options->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,

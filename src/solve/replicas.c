@@ -25,12 +25,13 @@
 static popliner_status check_options(const popliner_costs *costs, const pl_replicas_search *s,
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
+    const char *total = PL_OPTION(&s->solver, total_ipus);
     const pl_objective *beyond = pl_objectives_beyond(&s->solver);
     if (beyond == pl_objective_of(POPLINER_OBJECTIVE_HEADROOM))
         beyond = NULL; /* refused below */
     if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "total_ipus, chunks: %zu and %zu; expected 1 to %" PRIu64, o->total_ipus,
+                       "%s, chunks: %zu and %zu; expected 1 to %" PRIu64, total, o->total_ipus,
                        o->chunks, MAX_COUNT);
     if ((o->micro_batches > 0) == (o->batch > 0) || o->micro_batches > MAX_COUNT ||
         o->batch > MAX_COUNT)
@@ -43,34 +44,37 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
                        "bandwidth_cycles: 0, with %" PRIu64 " bytes; expected at least 1",
                        o->bandwidth_bytes);
     if (!popliner_costs_has_cycles(costs))
-        return pl_fail(error, POPLINER_ERROR_USAGE, "replicas: the costs have no cycles");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: the costs have no cycles", total);
     if (s->solver.num_mapped_stages > 0 || s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas: not with a device map or the greedy method; leave them out");
+                       "%s: not with a device map or the greedy method; leave them out", total);
     if (costs->choices != NULL && o->chunks > 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas: chunks: %zu stages on an IPU choose how they recompute, whose "
-                       "step is unknown; set it to 1",
-                       o->chunks);
+                       "%s: %zu stages on an IPU choose how they recompute, whose step is "
+                       "unknown; put one there",
+                       total, o->chunks);
     if (costs->choices != NULL && s->options.pipeline != NULL &&
         pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas: not for the balance of stages that choose how they recompute; "
-                       "give another objective");
+                       "%s: not for the balance of stages that choose how they recompute; give "
+                       "another objective",
+                       total);
     if (s->solver.slack_percent > 0.0 && (beyond != NULL || s->solver.left_out != NULL))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: not for replicas with the %s, or with constraints that are "
+                       "%s: not for replicas with the %s, or with constraints that are "
                        "left out; set it to 0",
+                       PL_OPTION(&s->solver, slack_percent),
                        beyond != NULL ? beyond->name : "balance");
     if (s->solver.slack_percent > 0.0 && o->is_front)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: %g; expected 0, because a Pareto front is exact",
-                       s->solver.slack_percent);
+                       "%s: %g; expected 0, because a Pareto front is exact",
+                       PL_OPTION(&s->solver, slack_percent), s->solver.slack_percent);
     popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
     if (status == POPLINER_OK && pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_HEADROOM))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "replicas: not for the objective headroom; give memory, which is the "
-                         "same for IPUs of one size");
+                         "%s: not for the objective headroom; give memory, which is the same for "
+                         "IPUs of one size",
+                         total);
     return status;
 }
 

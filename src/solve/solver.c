@@ -9,6 +9,7 @@
 #include "solve/glpk_session.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program.h"
+#include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/search.h"
 
@@ -24,11 +25,13 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
                        problem->max_stages, known);
     if (problem->is_shared && problem->options->method != POPLINER_METHOD_AUTO)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: only auto can put several stages on one IPU");
+                       "%s: only auto can put several stages on one IPU",
+                       PL_OPTION(problem->options, method));
     if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
         pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "objectives: headroom needs a limit of each IPU; pass mem_per_tile");
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE, "%s: headroom needs a limit of each IPU; pass %s",
+            PL_OPTION(problem->options, objectives), PL_OPTION(problem->options, mem_per_tile));
     return POPLINER_OK;
 }
 

@@ -276,8 +276,8 @@ static popliner_status check(const search *s, popliner_error *error) {
     }
     if (s->num_ipus >= MAX_PLACES / (s->num_units + 1))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas of stages: %zu IPUs are too many for %zu units; lower num_ipus",
-                       s->num_ipus, s->num_units);
+                       "replicas of stages: %zu IPUs are too many for %zu units; lower %s",
+                       s->num_ipus, s->num_units, PL_OPTION(o, num_ipus));
     return POPLINER_OK;
 }
 

@@ -305,6 +305,7 @@ void popliner_module_reset(popliner_module *m) {
     m->input = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
     m->input.copies = m->copies;
     m->names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
+    m->options.option_names = &m->names;
     m->error = (popliner_error){0};
 }
 

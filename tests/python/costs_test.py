@@ -247,8 +247,8 @@ class Solving(unittest.TestCase):
         for fault, members in (("device_map: IPU 18446744073709551615",
                                 {"device_map": [2**64 - 1]}),
                                ("mem_per_tile: IPU 65536", {"mem_per_tile": {65536: 5}}),
-                               ("place: unit 0", {"require": {"place": [("a", 0), ("a", 1)]}}),
-                               ("together: units 0 and 1", {"require": ["together:a,b", "together:b,a"]}),
+                               ("require place: unit 0", {"require": {"place": [("a", 0), ("a", 1)]}}),
+                               ("require together: units 0 and 1", {"require": ["together:a,b", "together:b,a"]}),
                                ("objectives: memory", {"objectives": "memory,memory"})):
             for method in popliner.Method:
                 if method == popliner.Method.ILP and not popliner.has_glpk():
@@ -548,7 +548,7 @@ class Requests(unittest.TestCase):
         asked = Asked(popliner.Request(), Units(["a"]), _calling.Turn())
         for own, kind, others in [
                 (asked.request, _declared.popliner_request, ("solver",)),
-                (asked.solver, _declared.popliner_solver_options, ("should_stop", "listener"))]:
+                (asked.solver, _declared.popliner_solver_options, ("should_stop", "listener", "option_names"))]:
             initial = _library.begin(kind)
             for name in others:
                 self.assertTrue(getattr(own, name))

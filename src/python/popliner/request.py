@@ -351,6 +351,16 @@ class Units:
         return number(unit, what, max(len(self.names) - 1, 0))
 
 
+def _names() -> Any:
+    """What errors call members that a request has by another name."""
+    result = begin(c.popliner_option_names)
+    result.pairs, result.placements = b"require together", b"require place"
+    return result
+
+
+NAMES = _names()
+
+
 class Asked:
     """The structures of a request, with all that they point to. They are good for one call."""
 
@@ -406,6 +416,7 @@ class Asked:
 
     def solver_options(self, r: Request, units: Units) -> Any:
         o = begin(c.popliner_solver_options)
+        o.option_names = ctypes.pointer(NAMES)
         o.method = member(Method, r.method, "method")
         objectives = objectives_of(r.objectives)
         o.objectives = _array(ctypes.c_int, objectives)
