@@ -49,7 +49,7 @@ static void finds_the_smallest_memory(void **state) {
             uint64_t left = 0;
             uint64_t least = 1;
             const popliner_solver_options o = keeping(reserves[i][0], reserves[i][1]);
-            bool is_known = pl_reserve_memory(&o, limit, &memory);
+            bool is_known = popliner_reserve_memory(&o, limit, &memory);
             while (least <= 1000000 && (!popliner_reserve_limit(&o, least, &left) || left < limit))
                 ++least;
             assert_int_equal(is_known, least <= 1000000);
@@ -58,11 +58,11 @@ static void finds_the_smallest_memory(void **state) {
         }
     uint64_t memory = 0;
     popliner_solver_options o = keeping(0, 0);
-    assert_true(pl_reserve_memory(&o, INT64_MAX, &memory));
+    assert_true(popliner_reserve_memory(&o, INT64_MAX, &memory));
     assert_true(memory == INT64_MAX);
-    assert_false(pl_reserve_memory(&o, (uint64_t)INT64_MAX + 1, &memory));
+    assert_false(popliner_reserve_memory(&o, (uint64_t)INT64_MAX + 1, &memory));
     o.reserve_bytes = 1;
-    assert_false(pl_reserve_memory(&o, INT64_MAX, &memory));
+    assert_false(popliner_reserve_memory(&o, INT64_MAX, &memory));
 }
 
 int main(void) {

@@ -169,6 +169,7 @@ popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${poplin
   CASES quick full nightly)
 popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full nightly)
+popliner_script(tried_remedies tried_remedies_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(device_order device_order_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(stage_replicas stage_replicas_test.py
   ARGUMENTS ${popliner} ${shared}/pipedream/profiler CASES quick full nightly)

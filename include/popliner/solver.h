@@ -464,6 +464,11 @@ typedef struct popliner_solver_options {
 bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
                             uint64_t *limit_bytes);
 
+/* Sets *memory_bytes to the smallest memory that leaves limit_bytes after the reserve of the
+ * options. False if none up to INT64_MAX does; *memory_bytes is then unchanged. */
+bool popliner_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
+                             uint64_t *memory_bytes);
+
 /* Chooses stages that cover the chain, within all limits and constraints, so that
  *
  *   1. the objectives are as small as possible, in priority order (with slack: at most that

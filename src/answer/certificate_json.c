@@ -310,19 +310,29 @@ static void put_words(const pl_certificate *c, const char *key,
     free(text.data);
 }
 
+/* Writes the memory of a tile that leaves limit_bytes after the reserve; 0: null. */
+static void put_memory(const pl_certificate *c, const char *key, uint64_t limit_bytes,
+                       pl_json *json) {
+    uint64_t memory_bytes = limit_bytes;
+    const bool is_known = popliner_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
+    pl_put_count(json, key, is_known && limit_bytes > 0 ? memory_bytes : 0);
+}
+
 /* A change that is enough. */
 static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, pl_json *json) {
     static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
                                         "without_device_map", "cut_run"};
+    /* a share of a sum, rounded down, may be one byte more than those of its parts */
+    const bool has_share = c->input.options->reserve_percent_hundredths > 0;
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "change", kinds[remedy->kind]);
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
         pl_put_number(json, "ipu", remedy->ipu);
-        pl_put_number(json, "bytes", remedy->bytes);
+        put_memory(c, "bytes", remedy->bytes, json);
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
-        pl_put_number(json, "more_bytes", remedy->bytes);
+        put_memory(c, "more_bytes", remedy->bytes + has_share, json);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
         put_words(c, "constraint", &remedy->constraint, 0, json);
@@ -384,8 +394,8 @@ void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
     if (why->obstacle == POPLINER_OBSTACLE_PLACE)
         pl_put_number(json, "fits_on_ipu", why->fitting_ipu);
     if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
-        pl_put_count(json, "enough_mem_per_tile", why->enough_bytes);
-        pl_put_count(json, "needed_mem_per_tile", why->enough_bytes_bound);
+        put_memory(c, "enough_mem_per_tile", why->enough_bytes, json);
+        put_memory(c, "needed_mem_per_tile", why->enough_bytes_bound, json);
     }
     if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN)
         put_remedies(c, json);

@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "solve/constraint.h"
+#include "solve/objective.h"
+#include "solve/options.h"
 #include "solve/plan.h"
 
 bool pl_remedy_has_number(const popliner_remedy *remedy) {
@@ -35,7 +37,7 @@ void pl_certificate_word_constraint(const pl_certificate *certificate,
 static void add_memory(const pl_certificate *c, uint64_t limit_bytes, const char *unit,
                        pl_text *text) {
     uint64_t memory_bytes = limit_bytes;
-    bool is_known = pl_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
+    bool is_known = popliner_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
     pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
     if (!is_known)
         pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
@@ -133,6 +135,12 @@ static void add_other_remedies(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, "There may be other changes: not all were tried.\n");
 }
 
+/* True if more IPUs would need limits of their own. */
+static bool lacks_limits(const pl_certificate *c) {
+    return c->input.options->mem_per_tile >= POPLINER_PEAK_FORBIDDEN - 1 &&
+           pl_objectives_include(c->input.options, POPLINER_OBJECTIVE_HEADROOM);
+}
+
 /* Adds changes that would be enough. */
 static void add_remedies(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -154,7 +162,8 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
-        !c->is_evaluation && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
+        !c->is_evaluation && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped &&
+        !lacks_limits(c))
         pl_text_format(text, "More %s would not help%s.\n", pl_certificate_devices(c, 2),
                        c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);

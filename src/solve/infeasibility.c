@@ -240,6 +240,16 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
         plan->infeasibility.enough_stages = split.num_stages;
         plan->is_stopped = plan->is_stopped || search.is_stopped;
     }
+    if (status == POPLINER_OK && split.num_stages > 0) {
+        pl_search_free(&search);
+        pl_problem_free(&other);
+        search = (pl_search){0};
+        other = (pl_problem){0};
+        options.num_ipus = split.num_stages;
+        status = pl_problem_create(&other, problem->costs, &options, NULL, error);
+        if (status == POPLINER_OK && pl_problem_check(&other, &(popliner_error){0}) != POPLINER_OK)
+            plan->infeasibility.enough_stages = 0;
+    }
     pl_split_clear(&split);
     pl_search_free(&search);
     pl_problem_free(&other);

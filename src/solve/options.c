@@ -348,8 +348,8 @@ bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t mem
     return kept <= memory_bytes;
 }
 
-bool pl_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
-                       uint64_t *memory_bytes) {
+bool popliner_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
+                             uint64_t *memory_bytes) {
     const uint64_t most_bytes = INT64_MAX;
     uint64_t too_little = 0;
     uint64_t enough = limit_bytes > 0 ? limit_bytes : 1;

@@ -59,9 +59,4 @@ const char *pl_option_name(const popliner_solver_options *options, const char *m
 popliner_status pl_variants_check_options(const popliner_solver_options *options,
                                           popliner_error *error);
 
-/* Finds the smallest memory that leaves limit_bytes after the reserve of the options. False if none
- * up to INT64_MAX does. */
-bool pl_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
-                       uint64_t *memory_bytes);
-
 #endif

@@ -5,6 +5,8 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/ipus.h"
+#include "solve/objective.h"
+#include "solve/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +292,29 @@ pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_b
                         uint64_t cycles) {
     uint64_t lack_bytes = pl_problem_lack(problem, pl_problem_ipu(problem, stage));
     return (pl_load){peak_bytes, cycles, pl_add_or_never(peak_bytes, lack_bytes)};
+}
+
+popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_error *error) {
+    if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
+        pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE, "%s: headroom needs a limit of each IPU; pass %s",
+            PL_OPTION(problem->options, objectives), PL_OPTION(problem->options, mem_per_tile));
+    return POPLINER_OK;
+}
+
+popliner_status pl_problem_check(const pl_problem *problem, popliner_error *error) {
+    size_t known = problem->costs->max_stages_to_end;
+    if (problem->depends_on_end && problem->max_stages > known && problem->costs->kinds == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%zu stages: the costs are for pipelines of at most %zu; make them for "
+                       "longer ones",
+                       problem->max_stages, known);
+    if (problem->is_shared && problem->options->method != POPLINER_METHOD_AUTO)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%s: only auto can put several stages on one IPU",
+                       PL_OPTION(problem->options, method));
+    return pl_problem_check_limits(problem, error);
 }
 
 pl_filter pl_filter_of_limits(const pl_problem *problem) {

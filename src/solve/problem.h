@@ -60,6 +60,12 @@ typedef struct pl_problem {
 popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
                                   const popliner_solver_options *options, const uint8_t *active,
                                   popliner_error *error);
+/* Checks that each IPU has a limit if the objectives need one. Errors: USAGE. */
+popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_error *error);
+
+/* Checks what follows from the options and the costs together. Errors: USAGE. */
+popliner_status pl_problem_check(const pl_problem *problem, popliner_error *error);
+
 /* Like pl_problem_create, but copies the order of the costs from `like`, a problem of these costs:
  * O(n * constraints), unless `like` is NULL, shares IPUs or has fewer stages. */
 popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,

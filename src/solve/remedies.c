@@ -90,7 +90,8 @@ static popliner_status search_anew(advice *a, trial *t, bool *fits) {
     return status == POPLINER_OK ? search(a, t, fits) : status;
 }
 
-/* Solves with the remedy alone, checks the answer, and adds the remedy. */
+/* Solves with the remedy alone, checks the answer, and adds the remedy, unless the request would be
+ * refused. */
 static popliner_status add_remedy(advice *a, trial *t, const popliner_remedy *remedy) {
     popliner_infeasibility *why = a->why;
     popliner_plan plan = {0};
@@ -101,6 +102,8 @@ static popliner_status add_remedy(advice *a, trial *t, const popliner_remedy *re
     if (!fits)
         return pl_fail(a->error, POPLINER_ERROR_INTERNAL,
                        "a remedy was found, but nothing fits with it");
+    if (pl_problem_check(&t->problem, &(popliner_error){0}) != POPLINER_OK)
+        return POPLINER_OK;
     pl_filter filter = pl_filter_of_limits(&t->problem);
     status = pl_plan_fill(&t->problem, &t->split, false, &plan, a->error);
     if (status == POPLINER_OK)
@@ -481,6 +484,23 @@ static popliner_status try_constraints(advice *a) {
 
 /* ---- the device map ---- */
 
+/* Returns the fewest IPUs of a pipeline with at least num_ipus of them that has all IPUs and links
+ * that the options give numbers; SIZE_MAX if there is none. */
+static size_t ipus_with_numbers(const popliner_solver_options *o, size_t num_ipus) {
+    for (size_t i = 0; i < o->num_ipu_speeds; ++i)
+        if (num_ipus <= o->ipu_speeds[i].ipu)
+            num_ipus = o->ipu_speeds[i].ipu + 1;
+    for (size_t i = 0; i < o->num_ipu_links && num_ipus < SIZE_MAX; ++i) {
+        const popliner_ipu_link *link = &o->ipu_links[i];
+        const bool is_first = link->first_ipu < link->second_ipu;
+        const size_t last = is_first ? link->second_ipu : link->first_ipu;
+        if (last != (is_first ? link->first_ipu : link->second_ipu) + 1)
+            return SIZE_MAX;
+        num_ipus = num_ipus <= last ? last + 1 : num_ipus;
+    }
+    return num_ipus;
+}
+
 /* Finds the fewest stages that suffice if each has its own IPU. */
 static popliner_status try_without_map(advice *a) {
     const pl_problem *p = a->problem;
@@ -503,9 +523,9 @@ static popliner_status try_without_map(advice *a) {
     pl_filter filter = pl_filter_of_limits(&t.problem);
     status = pl_search_find(&t.search, &filter, PL_GOAL_FEWEST_STAGES, &t.split, NULL, a->error);
     a->is_over = a->is_over || t.search.is_stopped;
-    remedy.number = t.split.num_stages;
+    remedy.number = ipus_with_numbers(&t.own.options, t.split.num_stages);
     t.own.options.num_ipus = remedy.number;
-    if (status == POPLINER_OK && remedy.number > 0 && !a->is_over)
+    if (status == POPLINER_OK && t.split.num_stages > 0 && remedy.number < SIZE_MAX && !a->is_over)
         status = add_remedy(a, &t, &remedy);
 done:
     end_trial(&t);

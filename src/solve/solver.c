@@ -15,26 +15,6 @@
 
 #include <stdlib.h>
 
-/* Checks what follows from the options and the costs together. */
-static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
-    size_t known = problem->costs->max_stages_to_end;
-    if (problem->depends_on_end && problem->max_stages > known && problem->costs->kinds == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%zu stages: the costs are for pipelines of at most %zu; make them for "
-                       "longer ones",
-                       problem->max_stages, known);
-    if (problem->is_shared && problem->options->method != POPLINER_METHOD_AUTO)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s: only auto can put several stages on one IPU",
-                       PL_OPTION(problem->options, method));
-    if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
-        pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
-        return pl_fail(
-            error, POPLINER_ERROR_USAGE, "%s: headroom needs a limit of each IPU; pass %s",
-            PL_OPTION(problem->options, objectives), PL_OPTION(problem->options, mem_per_tile));
-    return POPLINER_OK;
-}
-
 /* Makes the plan of the best split that the search found. */
 static popliner_status finish(const pl_search *search, popliner_plan *plan, popliner_error *error) {
     popliner_status status = pl_plan_fill(search->problem, &search->split,
@@ -60,7 +40,7 @@ popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *cost
     if (status == POPLINER_OK)
         status = pl_problem_create(&solving->problem, costs, options, NULL, error);
     if (status == POPLINER_OK)
-        status = check_problem(&solving->problem, error);
+        status = pl_problem_check(&solving->problem, error);
     if (status != POPLINER_OK)
         return status;
     search->uses_programs = options->method == POPLINER_METHOD_ILP;
@@ -191,7 +171,7 @@ static popliner_status write_program(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = pl_problem_create(&problem, costs, options, NULL, error);
     if (status == POPLINER_OK)
-        status = check_problem(&problem, error);
+        status = pl_problem_check(&problem, error);
     if (status != POPLINER_OK)
         goto done;
     asked.objective = pl_objectives_of(options, &num_objectives)[0];

@@ -770,6 +770,8 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->stop = pl_stop_of(o);
     s->variants = s->choices->variants;
     status = pl_problem_create(&s->problem, s->costs, o, NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_problem_check_limits(&s->problem, error);
     if (status == POPLINER_OK) {
         if (!s->problem.is_shared)
             s->ipus = NULL;
