@@ -405,7 +405,7 @@ static void json_says_all(void **state) {
 /* Which device maps each format can say. */
 static void ipus_are_sayable_or_not(void **state) {
     (void)state;
-    enum { ORDER = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16 };
+    enum { ORDER = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16, NEVER = 32 };
     static const struct {
         size_t ipus[4];
         size_t num_stages;
@@ -438,7 +438,11 @@ static void ipus_are_sayable_or_not(void **state) {
         {POPLINER_EMIT_TENSORRT, ORDER, 0},     {POPLINER_EMIT_LLAMA, ORDER, 0},
         {POPLINER_EMIT_DEEPSPEED, ORDER, 0},    {POPLINER_EMIT_PADDLE, ORDER, 0},
         {POPLINER_EMIT_MINDSPORE, ORDER, 0},    {POPLINER_EMIT_MINDFORMERS, ORDER, 0},
+        {POPLINER_EMIT_HYBRID, NEVER, 0}, /* these layers have no symbols */
+        {POPLINER_EMIT_MAXTEXT, NEVER, 0},      {POPLINER_EMIT_MLX, NEVER, 0},
+        {POPLINER_EMIT_ONNXRUNTIME, NEVER, 0},
     };
+    assert_int_equal(sizeof rules / sizeof *rules, POPLINER_NUM_EMIT_FORMATS);
     const popliner_emit_options o = with_modules();
     size_t num_said = 0;
     for (size_t m = 0; m < sizeof maps / sizeof *maps; m++) {
@@ -529,7 +533,6 @@ static void head_and_tail_may_stand_alone(void **state) {
                  "layers_of_stage = [\n    [],\n    [\"0\", \"1\", \"2\", \"3\"],\n    [],\n]\n");
 }
 
-/* Of several units before the layers, or behind them, no module could be named between. */
 /* True if a format can express layers that are not called 0, 1, 2, ... */
 static bool takes_any_names(popliner_emit_format format) {
     static const popliner_emit_format others[] = {
@@ -543,6 +546,7 @@ static bool takes_any_names(popliner_emit_format format) {
     return takes;
 }
 
+/* No module can be named between several units before the layers, or after them. */
 static void head_and_tail_stay_together(void **state) {
     (void)state;
     static const char *const names[] = {"Head", "pool", "0", "1", "norm", "Tail"};

@@ -29,6 +29,7 @@ try:
     import numpy
 except ImportError:
     numpy = None
+    print("[  SKIPPED ] arrays_of_numpy")
 
 
 def splits(n, most):
@@ -746,9 +747,7 @@ class Arrays(unittest.TestCase):
         flat = array.array("Q", [value for row in table for value in row])
         yield memoryview(flat).cast("B").cast("Q", (n, n))
         yield memoryview(flat.tobytes()).cast("Q", (n, n))  # cannot be written to
-        try:
-            import numpy
-        except ImportError:
+        if numpy is None:
             return
         for kind in (numpy.uint64, numpy.int64, numpy.uint32):
             yield numpy.array(table, dtype=kind)
