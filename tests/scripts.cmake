@@ -248,3 +248,7 @@ popliner_script(embedded embedded_test.sh CASES nightly
 popliner_script(examples examples_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/examples ${sample}
     ${golden} ${CMAKE_C_COMPILER} ${sanitizers})
+if(TARGET popliner_python)
+  popliner_script(header_examples header_examples_test.py ARGUMENTS ${CMAKE_C_COMPILER}
+    ${PROJECT_SOURCE_DIR} $<TARGET_FILE:popliner_shared> ${PROJECT_BINARY_DIR}/python ${sample})
+endif()
