@@ -191,11 +191,12 @@ const char *popliner_size_take(const char *text, uint64_t *bytes) {
             end++;
     size_t unit_length;
     const uint64_t unit = unit_of(end, &unit_length);
-    /* from the last digit on: divides by ten before adding the next digit */
+    /* from the last digit on: divides by ten before adding the next digit, each time rounded down,
+     * which rounds the whole down; a part of a byte alone has no meaning */
     uint64_t rest = 0;
     for (const char *c = end; c > whole_end + 1; c--) {
         rest += (uint64_t)(c[-1] - '0') * unit;
-        if (rest % 10 != 0)
+        if (unit == 1 && rest > 0)
             return NULL;
         rest /= 10;
     }

@@ -594,13 +594,15 @@ class Requests(unittest.TestCase):
     def test_sizes_as_people_write_them(self):
         for text, size in [("638976", 638976), ("624KiB", 624 * 1024), ("1.5M", 1500000), (7, 7),
                            ("1.5 GB", 1500000000), ("4GB", 4 * 10**9), ("640kB", 640000),
-                           ("640 KB", 640000), ("2MB", 2000000), ("9 B", 9), ("1 KiB", 1024)]:
+                           ("640 KB", 640000), ("2MB", 2000000), ("9 B", 9), ("1 KiB", 1024),
+                           ("11.6GiB", 12455405158), ("23.7 GiB", 25447681228), ("0.3KiB", 307),
+                           ("1.99999999999999999999999K", 1999), ("1.0B", 1)]:
             self.assertEqual(popliner.bytes_of(text), size)
         costs = popliner.Costs(2)
         costs.set_peaks([[600, 1200], [0, 600]])
         self.assertEqual(costs.solve(mem_per_tile="1.1K").first_units, [1])
         self.assertFalse(costs.solve(mem_per_tile="1.1K,0=599").fits)
-        for bad in ("", "many", "1.5", "12KiB more", "-1", "1  K", "1 ", "1Ki", "1kiB", "1b", "GB"):
+        for bad in ("", "many", "1.5", "1.5B", "12KiB more", "-1", "1  K", "1 ", "1Ki", "1kiB", "1b", "GB"):
             with self.assertRaises(popliner.UsageError):
                 popliner.bytes_of(bad)
 

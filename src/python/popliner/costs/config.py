@@ -25,53 +25,55 @@ from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Table, read_json
 #: period of layers, whose last has no window; enc: no cache and head; KEY:N: defaults of the class.
 KINDS: Dict[str, str] = {row.split()[0]: row for row in """
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
-bailing_moe_v2 qk corr|bert ln bias plain pos=0 types enc embln pool|bloom ln plain bias embln tied
-bitnet tied subln|bamba|camembert ln bias plain pos=0 type enc embln pool|chatglm
-codegen ln norms=1 plain mlp headbias|cohere norms=1 tied qkflag qkall|cohere2 norms=1 tied window=4
-dbrx|deepseek|deepseek_v2|deepseek_v3 copies|deepseek_v32|dots1 qk corr|ernie4_5 tied|ernie4_5_moe tied corr
-distilbert ln bias plain pos=0 enc embln|electra ln bias plain pos=0 types enc embln|exaone
-exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1|falcon_mamba|gemma tied head_dim:256
-gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4|glm aqkv attention_bias:true
-gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4 head_dim:256
-glm4 norms=4 aqkv|glm_moe_dsa|glm4_moe aqkv qkflag qk corr copies|gpt2 ln plain bias pos=0 tied
-gpt_bigcode ln plain bias pos=0 tied mqa|gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias
-gptj ln norms=1 plain mlp headbias|gpt_oss qkv o sinks ebias window=2|granite|granitemoe
-granitemoehybrid|hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3
-jamba mnorm|kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama|llama4 num_shared_experts:1|mamba tied norms=1|mamba2 norms=1
-minicpm tied|minicpm3 tied|minimax_m2 qkall corr|mistral|mixtral|mpt plain tied|nemotron ln plain
+bailing_moe_v2 qk corr|bamba|bart two ln plain bias tied pos=2 embln
+bert ln bias plain pos=0 types enc embln pool|bitnet tied subln|bloom ln plain bias embln tied
+camembert ln bias plain pos=0 type enc embln pool|chatglm|codegen ln norms=1 plain mlp headbias
+cohere norms=1 tied qkflag qkall|cohere2 norms=1 tied window=4|dbrx|deepseek|deepseek_v2
+deepseek_v3 copies|deepseek_v32|distilbert ln bias plain pos=0 enc embln|dots1 qk corr
+electra ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
+exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1
+falcon_mamba norms=1|gemma tied head_dim:256
+gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4
+gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4
+ head_dim:256
+glm aqkv attention_bias:true|glm4 norms=4 aqkv|glm4_moe aqkv qkflag qk corr copies|glm_moe_dsa
+gpt2 ln plain bias pos=0 tied|gpt_bigcode ln plain bias pos=0 tied mqa
+gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias|gpt_oss qkv o sinks ebias window=2
+gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid|hubert ln plain bias enc conv
+hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3|jamba mnorm
+kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama|llama4 num_shared_experts:1
+m2m_100 two ln plain bias tied final|mamba tied norms=1|mamba2 norms=1
+mbart two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
+mistral|mixtral|mpt plain tied|mt5 two final relative_attention_num_buckets:32|nemotron ln plain
 nemotron_h plain norms=1|olmo norms=0|olmo2 qkall|olmo3 qkall window=4|olmoe qkall
-opt ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3|phimoe ln qkv o headbias
-qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_moe qk|qwen3_next qk gate|qwen3_5 qk gate
-qwen3_5_moe qk gate|roberta ln bias plain pos=0 type enc embln pool|seed_oss aqkv attention_bias:true
-smollm3 tied|stablelm ln|starcoder2 ln plain bias tied
-t5 two tied final relative_attention_num_buckets:32|mt5 two final relative_attention_num_buckets:32
-bart two ln plain bias tied pos=2 embln|mbart two ln plain bias tied pos=2 embln final
-whisper two ln plain bias tied nokey final|m2m_100 two ln plain bias tied final
-vit ln plain bias enc image|hubert ln plain bias enc conv|wav2vec2 ln plain bias enc conv
+opt ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3
+phimoe ln qkv o headbias|qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_5 qk gate
+qwen3_5_moe qk gate|qwen3_moe qk|qwen3_next qk gate|roberta ln bias plain pos=0 type enc embln pool
+seed_oss aqkv attention_bias:true|smollm3 tied|stablelm ln|starcoder2 ln plain bias tied
+t5 two tied final relative_attention_num_buckets:32|vit ln plain bias enc image
+wav2vec2 ln plain bias enc conv|whisper two ln plain bias tied nokey final
 xlm-roberta ln bias plain pos=0 type enc embln pool
-""".replace("\n", "|").strip("|").split("|")}
+""".replace("\n ", " ").replace("\n", "|").strip("|").split("|")}
 
 #: Other names of keys, and of kinds; what is written after a kind's name is left out.
-ALIASES = {alias: name for name, aliases in (row.split("=") for row in (
-    "hidden_size=n_embd,d_model,dim,n_embed", "num_hidden_layers=n_layer,n_layers,num_layers,"
-    "encoder_layers", "num_attention_heads=n_head,n_heads,encoder_attention_heads,num_heads",
-    "num_key_value_heads=num_kv_heads,kv_n_heads,multi_query_group_num",
-    "intermediate_size=n_inner,ffn_dim,d_ff,ffn_hidden_size,hidden_dim,encoder_ffn_dim",
-    "head_dim=kv_channels,d_kv,attention_head_dim", "vocab_size=padded_vocab_size",
-    "max_position_embeddings=n_positions,n_ctx,max_target_positions",
-    "num_experts=n_routed_experts,num_local_experts,moe_num_experts",
-    "num_experts_per_tok=moe_topk,moe_k,moe_top_k,num_experts_per_token,experts_per_token",
-    "num_shared_experts=n_shared_experts,moe_num_shared_experts,num_shared_expert",
-    "first_k_dense_replace=moe_layer_start_index,num_dense_layers", "moe_layer_freq=moe_layer_interval",
-    "shared_expert_intermediate_size=shared_intermediate_size,moe_shared_expert_intermediate_size",
-    "decoder_sparse_step=interleave_moe_layer_step", "add_qkv_bias=use_qkv_bias,qkv_bias",
-    "attention_bias=use_bias,bias", "mamba_d_state=state_size,ssm_state_size",
-    "mamba_d_conv=conv_kernel,time_step_conv", "mamba_n_groups=n_groups",
-    "mamba_n_heads=mamba_num_heads", "mamba_d_head=mamba_head_dim")) for alias in aliases.split(",")}
+ALIASES = {alias: row.split()[0] for row in """
+hidden_size n_embd d_model dim n_embed|num_hidden_layers n_layer n_layers num_layers encoder_layers
+num_attention_heads n_head n_heads encoder_attention_heads num_heads|vocab_size padded_vocab_size
+num_key_value_heads num_kv_heads kv_n_heads multi_query_group_num|add_qkv_bias use_qkv_bias qkv_bias
+intermediate_size n_inner ffn_dim d_ff ffn_hidden_size hidden_dim encoder_ffn_dim
+max_position_embeddings n_positions n_ctx max_target_positions|head_dim kv_channels d_kv
+num_experts n_routed_experts num_local_experts moe_num_experts|mamba_n_groups n_groups
+num_experts_per_tok moe_topk moe_k moe_top_k num_experts_per_token experts_per_token
+num_shared_experts n_shared_experts moe_num_shared_experts num_shared_expert
+first_k_dense_replace moe_layer_start_index num_dense_layers|moe_layer_freq moe_layer_interval
+shared_expert_intermediate_size shared_intermediate_size moe_shared_expert_intermediate_size
+decoder_sparse_step interleave_moe_layer_step|attention_bias use_bias bias|mamba_d_conv conv_kernel
+mamba_d_state state_size ssm_state_size|mamba_n_heads mamba_num_heads|mamba_d_head mamba_head_dim
+""".replace("\n", "|").strip("|").split("|") for alias in row.split()[1:]}
 SAME = {"gemma3_text": "gemma3", "llama4_text": "llama4", "qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2",
         "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
         "mistral3": "mistral", "ministral3": "mistral", "paligemma": "gemma", "pixtral": "mistral",
-        "internvl_chat": "qwen2", "jais": "gpt2", "yi": "llama", "solar": "llama", "xlm": "bert"}
+        "internvl_chat": "qwen2", "yi": "llama", "solar": "llama"}
 
 
 class _Config:
@@ -143,15 +145,11 @@ def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
     latent, rope = c.whole("kv_lora_rank"), c.whole("qk_rope_head_dim")
     nope, value = c.whole("qk_nope_head_dim"), c.whole("v_head_dim")
     query = c.whole("q_lora_rank", 0, 0)
-    width = heads * (nope + rope)
-    if query:
-        _add(layer, hidden, query)
-        layer.parameters += query
-    _add(layer, query or hidden, width)
-    _add(layer, hidden, latent + rope)
-    _add(layer, latent, heads * (nope + value))
-    _add(layer, heads * value, hidden)
-    layer.parameters += latent
+    _add(layer, hidden, query)
+    for rows, columns in ((query or hidden, heads * (nope + rope)), (hidden, latent + rope),
+                          (latent, heads * (nope + value)), (heads * value, hidden)):
+        _add(layer, rows, columns)
+    layer.parameters += latent + query
     layer.caches = [Cache(latent + rope)]
     layer.score_width = heads * (nope + rope + value)
     if c.keys.get("index_head_dim") is not None:
@@ -167,10 +165,9 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     """Adds the parameters, cache and scores of attention."""
     if c.keys.get("kv_lora_rank") is not None:
         return _latent(c, hidden, heads, layer)
-    few = "mqa" in c and c.flag("multi_query", True) and not c.flag("new_decoder_architecture")
-    kv_heads = 1 if few else c.whole("num_key_value_heads", heads)
-    if "mqa" in c and not few and not c.flag("new_decoder_architecture"):
-        kv_heads = heads
+    kv_heads = c.whole("num_key_value_heads", heads)
+    if "mqa" in c and not c.flag("new_decoder_architecture"):
+        kv_heads = 1 if c.flag("multi_query", True) else heads
     if heads % kv_heads != 0:
         raise c.refuse(f"num_attention_heads {heads} is no multiple of {kv_heads} key-value heads")
     size = c.whole("head_dim", hidden // heads)
