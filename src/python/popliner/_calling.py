@@ -7,16 +7,20 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
+import itertools
 import logging
+import math
 import operator
 import os
+import re
+import reprlib
 import _signal  # whose functions, unlike those of signal, convert nothing
 import signal
 import threading
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, Union
 
 from . import _declared as c
-from ._library import begin, libc
+from ._library import begin, libc, library
 from .enums import Level, Reason, Status
 from .errors import CLASSES, InternalError, UsageError
 
@@ -43,15 +47,34 @@ StepFunction = Callable[[str, float], Any]
 # ---- values ----
 
 
+def shown(value: Any) -> str:
+    """A value in a message: short, however long or deep it is."""
+    try:
+        return _repr.repr(value)
+    except Exception:  # of its own, or of a number with too many digits
+        return f"<{type(value).__name__}>"
+
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = 100
+
+
 def number(value: Any, what: str, most: int = UINT64_MAX, least: int = 0) -> int:
     """A whole number for the library. ctypes would take any for some other."""
     try:
         result = operator.index(value)
     except TypeError:
-        raise TypeError(f"{what} is {value!r}, and not a whole number") from None
+        raise TypeError(f"{what} is {shown(value)}, and not a whole number") from None
     if not least <= result <= most:
-        raise UsageError(f"{what} is {result}: it has to be from {least} to {most}")
+        raise UsageError(f"{what} is {shown(result)}: it has to be from {least} to {most}")
     return result
+
+
+def instance(value: Any, kind: Type, what: str) -> Any:
+    """An object of a class of the module."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} is {shown(value)}, and no {kind.__name__}")
+    return value
 
 
 def size(value: Any, what: str) -> int:
@@ -75,23 +98,32 @@ def screen(width: int, is_ascii: bool, has_colour: bool, height: Optional[int] =
 
 def real(value: Any, what: str) -> float:
     try:
-        return float(operator.index(value)) if not isinstance(value, float) else value
-    except TypeError:
-        pass
-    try:
-        return float(value.__float__())
-    except AttributeError:
-        raise TypeError(f"{what} is {value!r}, and not a number") from None
+        result = float("" if isinstance(value, (str, bytes, bytearray)) else value)
+    except OverflowError:
+        result = math.nan
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {shown(value)}, and not a number") from None
+    if math.isnan(result):
+        raise UsageError(f"{what} is {shown(value)}: it has to be a number that is not too large")
+    return result
 
 
 def text(value: Any, what: str) -> bytes:
     """A text for the library."""
-    if isinstance(value, str):
-        value = value.encode("utf-8", "surrogateescape")
-    if not isinstance(value, bytes):
-        raise TypeError(f"{what} is {value!r}, and not a text")
+    value = encoded(value, what)
     if b"\0" in value:
         raise UsageError(f"{what} has a NUL character in it")
+    return value
+
+
+def encoded(value: Any, what: str) -> bytes:
+    """Bytes, or a text as UTF-8, which may be one of the system's with other bytes in it."""
+    try:
+        value = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    except UnicodeEncodeError:
+        raise UsageError(f"{what} is {shown(value)}: no UTF-8 has such a surrogate") from None
+    if not isinstance(value, bytes):
+        raise TypeError(f"{what} is {shown(value)}, and not a text")
     return value
 
 
@@ -100,6 +132,8 @@ def file_name(value: Path, what: str = "the path") -> bytes:
         value = os.fsencode(value)
     except UnicodeEncodeError:  # a letter that the locale lacks; names are UTF-8
         value = os.fspath(value)
+    except TypeError:
+        raise TypeError(f"{what} is {shown(value)}, and not a path") from None
     return text(value, what)
 
 
@@ -111,24 +145,38 @@ def member(kind: Type, value: Any, what: str) -> int:
         if name in kind.__members__:
             return int(kind[name])
         known = ", ".join(it.lower().replace("_", "-") for it in kind.__members__)
-        raise UsageError(f"{what} is {value!r}: expected one of {known}")
+        raise UsageError(f"{what} is {shown(value)}: expected one of {known}")
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} is {value!r}, and no {kind.__name__}")
+        raise TypeError(f"{what} is {shown(value)}, and no {kind.__name__}")
     try:
         return int(kind(value))
     except ValueError:
-        raise UsageError(f"{what} is {value!r}: there is no such {kind.__name__}") from None
+        raise UsageError(f"{what} is {shown(value)}: there is no such {kind.__name__}") from None
 
 
 def callback(value: Any, what: str) -> Any:
     """A function, or None."""
     if value is not None and not callable(value):
-        raise TypeError(f"{what} is {value!r}, and not a function")
+        raise TypeError(f"{what} is {shown(value)}, and not a function")
     return value
 
 
 def decoded(value: Optional[bytes]) -> str:
     return "" if value is None else value.decode("utf-8", "replace")
+
+
+def escaped(given: bytes) -> str:
+    """What comes from a file or a caller, with what a terminal may obey escaped."""
+    room = ctypes.create_string_buffer(c.CONSTANTS["POPLINER_PRINTABLE_SIZE"])
+    result: List[str] = []
+    # a character at a time: the library returns the rest of a text as a copy
+    for part in re.findall(rb"[ -~]+|[\xc2-\xf4][\x80-\xbf]*|.", given, re.DOTALL):
+        rest = b"" if part[0] in range(32, 127) else part
+        result.append("" if rest else part.decode())
+        while rest:
+            rest = library.popliner_printable_take(rest, room)
+            result.append(decoded(room.value))
+    return "".join(result)
 
 
 # ---- calls ----
@@ -332,7 +380,7 @@ class Calling:
 
 def failure(status: int, error: Any) -> BaseException:
     kind = CLASSES.get(status, InternalError)
-    return kind(decoded(error.message), Reason(error.reason))
+    return kind(escaped(error.message), Reason(error.reason))
 
 
 def call(function: Any, *arguments: Any, using: Tuple[Used, ...] = (),
@@ -608,13 +656,14 @@ def member_of(items: Any, name: str) -> Any:
                          (ctypes.sizeof(structure),))
 
 
-def listed(values: Any, what: str) -> list:
+def listed(values: Any, what: str, most: int = 1 << 20) -> list:
     """What was given as a list or an array, as a list of Python's numbers."""
-    if hasattr(values, "tolist"):
-        values = values.tolist()
-    if isinstance(values, (str, bytes)):
-        raise TypeError(f"{what} is {values!r}, and not a list")
+    if isinstance(values, (str, bytes, bytearray, memoryview, type)):
+        raise TypeError(f"{what} is {shown(values)}, and not a list")
     try:
-        return list(values)
+        result = list(itertools.islice(values, most + 1))
     except TypeError:
-        raise TypeError(f"{what} is {values!r}, and not a list") from None
+        raise TypeError(f"{what} is {shown(values)}, and not a list") from None
+    if len(result) > most:
+        raise UsageError(f"{what} has more than {most} items")
+    return values.tolist() if hasattr(values, "tolist") else result

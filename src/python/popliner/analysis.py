@@ -20,8 +20,8 @@ from . import _html
 from . import records as r
 from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path, ProgressFunction,
                        StepFunction, Turn, array_of, ask, call, decoded, file_name, listed,
-                       listener_of, make, make_text, member, number, real, screen, size, stop_of,
-                       structure_at, text)
+                       instance, listener_of, make, make_text, member, number, real, screen, shown,
+                       size, stop_of, structure_at, text)
 from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
@@ -31,7 +31,8 @@ from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, P
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .profile import Items, Profile
-from .request import Asked, Bandwidth, Request, Units, memory_of, pairs_of, taken
+from .request import (Asked, Bandwidth, Request, Units, is_usual, member_name, memory_of, pairs_of,
+                      taken)
 
 Model = Union[MemoryModel, str]
 
@@ -47,7 +48,8 @@ class Chain(Sequence[r.Unit]):
     """The chain of units that is cut, in a memory model."""
 
     def __init__(self, handle: Handle, pointer: Any) -> None:
-        self._handle = weakref.ref(handle)  # the analysis keeps its chains
+        # the analysis keeps its chains
+        self._handle = weakref.ref(instance(handle, Handle, "the handle"))
         self._pointer = pointer
         self._units: Tuple[r.Unit, ...] = ask(handle, self._take)
 
@@ -104,7 +106,7 @@ class Analysis(Owner):
     def __init__(self, function: Any, path: bytes, before: Tuple[Any, ...],
                  options: "_Options") -> None:
         turn = Turn()
-        self._listening = options.listening
+        self._listening = instance(options, _Options, "options").listening
         listener = listener_of(options.listening, turn)
         structure = options.structure(listener, turn)
         call(library.popliner_analysis_options_check, ctypes.byref(structure))
@@ -237,7 +239,13 @@ class Analysis(Owner):
         last unit), or (first unit, last unit, stages to the end)."""
         asked = self._ask(request, members)
         handle = self._held()
-        given = [r.Interval(*stage) for stage in listed(stages, "stages")]
+        given = []
+        for stage in listed(stages, "stages"):
+            numbers = listed(stage, "one of stages")
+            if len(numbers) not in (2, 3):
+                raise UsageError(f"stages: {shown(stage)} has to be a first and a last unit, and "
+                                 f"perhaps the stages to the end")
+            given.append(r.Interval(*numbers))
         intervals = (c.popliner_interval * max(len(given), 1))(
             *[c.popliner_interval(size(it.first_unit, "first_unit"),
                                   size(it.last_unit, "last_unit"),
@@ -274,9 +282,8 @@ class Analysis(Owner):
                      free=library.popliner_costs_free, turn=handle.turn, kept=handle,
                      listening=asked.listening)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
-        usual = Request()
         defaults = {name: value for name, value in vars(request).items()
-                    if value != getattr(usual, name)}
+                    if not is_usual(request, name)}
         defaults.pop("counted_units", None)  # the table has them
         if info.bytes_per_tile > 0:
             defaults["mem_per_tile"] = {None: info.bytes_per_tile,
@@ -326,17 +333,18 @@ class Analysis(Owner):
             if split in ("", "whole"):
                 return []
             return [units.find(name, "the split") + 1 for name in split.split("|")]
-        return [size(unit, "a unit after a cut") for unit in listed(split, "the split")]
+        return [size(unit, "a unit of the split") for unit in listed(split, "the split")]
 
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
               title: Optional[str] = None, **members: Unpack[Members]) -> Sweep:
         """The best splits for several values of a member of the request that is a number, like
         "num_ipus". What stages cost is measured once."""
-        numbers = [number(value, what) for value in listed(values, "values")]
+        member_name(what)
+        numbers = [number(value, f"one of values of {what}") for value in listed(values, "values")]
         own = taken(request, members)
         most = own.num_ipus
         if what == "num_ipus":
-            most = max([16 if most is None else most, *numbers])
+            most = max([16 if most is None else size(most, "num_ipus"), *numbers])
         asked = self._ask(own, {"num_ipus": most})
         with self._costs(asked, own) as costs:
             return costs.sweep(what, numbers, title=title)
@@ -381,8 +389,7 @@ class Analysis(Owner):
         cuts = self._cuts(split, request, members)
         others = listed(compiled, "compiled")
         for other in others:
-            if not isinstance(other, Analysis):
-                raise TypeError(f"{other!r} is no Analysis")
+            instance(other, Analysis, "one of compiled")
         if len(others) != len(cuts) + 1:
             raise UsageError(f"the split has {len(cuts) + 1} stages, and not {len(others)}")
         held = [other._held() for other in others]
@@ -439,14 +446,12 @@ class Analysis(Owner):
             result[name] = numpy().array(values) if is_whole and numpy() is not None else values
         return result
 
-    def _certificate(self, answer: Optional[Answer]) -> Any:
+    def _certificate(self, answer: Optional[Answer], what: str = "the answer") -> Any:
         if answer is None:
             return None
-        if not isinstance(answer, Answer):
-            raise TypeError(f"the answer is {answer!r}, and no Answer")
-        held = answer._held()
+        held = instance(answer, Answer, what)._held()
         if held.kept is not self._held():
-            raise UsageError("the answer is of another analysis")
+            raise UsageError(f"{what} is of another analysis")
         return held
 
     def overview(self, *, width: int = 100, is_ascii: bool = False,
@@ -489,9 +494,7 @@ class Analysis(Owner):
         o.has_paths = bool(paths)
         using: Tuple[Handle, ...] = () if certificate is None else (certificate,)
         if changes is not None:
-            if not isinstance(changes, Changes):
-                raise TypeError(f"the changes are {changes!r}, and no Changes")
-            held = changes._held()
+            held = instance(changes, Changes, "changes")._held()
             o.changes = held.pointer.value
             using += (held,)
         return self._text(library.popliner_page_text, ctypes.byref(o), using=using)
@@ -649,9 +652,7 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
     """Two analyses side by side. With answers to the same request, one of each, stages are
     compared too. `bounds` say of what no quantity may grow by more than so many percent, of each
     once: ("layers", 5.0). Names that are paths are cut to their last part unless `paths`."""
-    for analysis in (before, now):
-        if not isinstance(analysis, Analysis):
-            raise TypeError(f"{analysis!r} is no Analysis")
+    instance(before, Analysis, "before"), instance(now, Analysis, "now")
     i = begin(c.popliner_changes_input)
     held = before._held(), now._held()
     i.before, i.now = held[0].pointer.value, held[1].pointer.value
@@ -659,11 +660,12 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
     i.now_name = None if now_name is None else text(now_name, "now_name")
     i.has_paths = bool(paths)
     i.memory_model = member(MemoryModel, memory_model, "memory_model")
-    certificates = before._certificate(before_answer), now._certificate(now_answer)
+    certificates = (before._certificate(before_answer, "before_answer"),
+                    now._certificate(now_answer, "now_answer"))
     i.before_certificate, i.now_certificate = (None if it is None else it.pointer.value
                                                for it in certificates)
     for of, percent in pairs_of(bounds, "bounds"):
-        i.max_percents[member(Growth, of, "of a bound")] = real(percent, "a bound")
+        i.max_percents[member(Growth, of, "one of bounds")] = real(percent, "one of bounds")
     return Changes(make(library.popliner_changes_create, ctypes.byref(i),
                         free=library.popliner_changes_free, turn=Turn(),
                         using=tuple(it for it in (*held, *certificates) if it is not None)))

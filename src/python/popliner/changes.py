@@ -13,7 +13,7 @@ from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import (Handle, Owner, Path, call, file_name, make_text, real, screen,
+from ._calling import (Handle, Owner, Path, call, file_name, instance, make_text, real, screen,
                        text)
 from ._library import begin, library
 from .enums import Format, Growth, Recompute, Schedule, Accumulators
@@ -25,7 +25,7 @@ class Changes(Owner, Sequence[r.Change]):
     more."""
 
     def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+        self._handle = instance(handle, Handle, "the handle")
         info = handle.read(c.popliner_changes)
         self._changes: Tuple[r.Change, ...] = tuple(
             map(r.change_of, r.first(info.changes, info.num_changes)))
@@ -106,7 +106,7 @@ class Comparison(Owner, Sequence[Dict[str, Any]]):
     stage as in docs/calibration.schema.json. Needs no analysis any more."""
 
     def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+        self._handle = instance(handle, Handle, "the handle")
         info = handle.read(c.popliner_comparison)
         #: what later predictions take: `calibration` of a request; None if there is none
         self.calibration: Optional[Calibration] = (calibration_of(info.correction.contents)

@@ -11,7 +11,7 @@ from typing import Any, Dict, Optional, Tuple
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, ask, make_text, real, screen, size
+from ._calling import Handle, Owner, ask, instance, make_text, real, screen, size
 from ._library import library
 from .enums import MemoryModel
 
@@ -20,7 +20,7 @@ class Diagnosis(Owner):
     """The figures of one profile; json() has all of it, also by category, program and layer."""
 
     def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+        self._handle = instance(handle, Handle, "the handle")
         ask(handle, self._take, handle.read(c.popliner_diagnosis))
 
     def _take(self, s: Any) -> None:

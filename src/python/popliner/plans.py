@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 from . import _declared as c
 from . import _html
 from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, ask, call, called_back, decoded,
-                       file_name, make_text, member, number, screen, size, structure_at, text)
+                       file_name, instance, listed, make_text, member, number, screen, size,
+                       structure_at, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Named, Need, Objective, PageWord, PlanStatus,
                     ProgramFormat, Proof, Verdict)
@@ -48,9 +49,9 @@ class Plan:
     proof: Proof
     unit_names: Tuple[str, ...]  #: of the units that stages are made of
 
-    def __init__(self, pointer: Any, unit_names: Sequence[str]) -> None:
+    def __init__(self, plan: Any, unit_names: Sequence[str]) -> None:
         """Takes what it needs from a plan of the library."""
-        summary = structure_at(pointer, c.popliner_plan)
+        summary = instance(plan, c.popliner_plan, "plan")
         self.status = PlanStatus(summary.status)
         self.is_stopped = summary.is_stopped
         self.stages = all_of(PlanStage, summary.stages, summary.num_stages)
@@ -81,7 +82,7 @@ class Plan:
 
     def names_of(self, stage: int) -> Tuple[str, ...]:
         """The names of the units of a stage."""
-        it = self.stages[stage]
+        it = self.stages[number(stage, "stage", len(self.stages) - 1, -len(self.stages))]
         return self.unit_names[it.first_unit:it.last_unit + 1]
 
     @property
@@ -138,7 +139,7 @@ class Answer(Plan, Owner):
 
     def __init__(self, handle: Handle, unit_names: Sequence[str], asked: Any = None,
                  costs: Optional["Costs"] = None) -> None:
-        self._handle = handle
+        self._handle = instance(handle, Handle, "the handle")
         self._asked = asked
         self._costs = costs
         ask(handle, self._take, handle.read(c.popliner_certificate), unit_names)
@@ -147,7 +148,7 @@ class Answer(Plan, Owner):
         self.messages: Tuple[Message, ...] = self._messages(handle)
 
     def _take(self, info: Any, unit_names: Sequence[str]) -> None:
-        Plan.__init__(self, info.plan, unit_names)
+        Plan.__init__(self, structure_at(info.plan, c.popliner_plan), unit_names)
         #: the greatest share of the fullest tile that no operation explains, from 0 to 1
         self.unexplained_share: float = info.unexplained_share
         #: how many tokens more the caches of every IPU have room for, where the costs say what a
@@ -348,11 +349,10 @@ def page_options(title: Optional[str], words: Optional[Words]) -> Any:
     o = begin(c.popliner_page_options)
     o.title = None if title is None else text(title, "title")
     if words is not None:
-        if not isinstance(words, Words):
-            raise TypeError(f"the words are {words!r}, and no Words")
+        instance(words, Words, "words")
         for name in Words._fields[:-1]:
             o.words[PageWord[name.upper()]] = text(getattr(words, name), name)
-        for need, words_of_need in zip(Need, words.needs):
+        for need, words_of_need in zip(Need, listed(words.needs, "needs of words")):
             o.words[PageWord[need.name]] = text(words_of_need, "needs")
     return o
 
@@ -433,10 +433,10 @@ class Sweep(Several):
 
     def __init__(self, what: str, values: Sequence[int], answers: Sequence[Answer],
                  naming: Naming) -> None:
+        self._naming = instance(naming, Naming, "naming")
         self.what = what
         self.values = tuple(values)
         self._plans = tuple(answers)
-        self._naming = naming
         self._handle = naming.handle
 
     def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
@@ -471,14 +471,14 @@ class Pareto(Several):
     """All best compromises between two objectives, by the first one from the smallest value."""
 
     def __init__(self, handle: Handle, naming: Naming) -> None:
-        self._handle = handle
-        self._naming = naming
+        self._handle = instance(handle, Handle, "the handle")
+        self._naming = instance(naming, Naming, "naming")
         summary = handle.read(c.popliner_pareto)
         #: it is proven that these are all, and each of them that nothing dominates it
         self.is_complete: bool = summary.is_complete
         self.is_stopped: bool = summary.is_stopped
         self.objectives = tuple(Objective(it) for it in summary.objectives)
-        self._plans = tuple(Plan(plan, naming.unit_names)
+        self._plans = tuple(Plan(structure_at(plan, c.popliner_plan), naming.unit_names)
                             for plan in first(summary.plans, summary.num_points))
 
     def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
@@ -527,8 +527,8 @@ class Replicas(Tabled, Sequence[Candidate]):
     pipeline, or each point of a front, of which `is_proven` says whether it is complete."""
 
     def __init__(self, handle: Handle, naming: Naming) -> None:
-        self._handle = handle
-        self._naming = naming
+        self._handle = instance(handle, Handle, "the handle")
+        self._naming = instance(naming, Naming, "naming")
         summary = handle.read(c.popliner_replicas)
         self.is_stopped: bool = summary.is_stopped
         self.is_proven: bool = summary.is_proven
@@ -539,14 +539,17 @@ class Replicas(Tabled, Sequence[Candidate]):
         #: if nothing fits, the one that comes closest
         self.closest: Optional[Candidate] = self._found(summary.closest)
         #: why nothing fits, or None
-        self.reason: Optional[Plan] = (Plan(summary.reason, naming.unit_names)
-                                       if summary.reason else None)
+        self.reason: Optional[Plan] = self._plan(summary.reason)
 
     def _found(self, i: int) -> Optional[Candidate]:
         return self._candidates[i] if i < len(self._candidates) else None
 
+    def _plan(self, plan: Any) -> Optional[Plan]:
+        return (Plan(structure_at(plan, c.popliner_plan), self._naming.unit_names)
+                if plan else None)
+
     def _candidate(self, it: Any) -> Candidate:
-        plan = Plan(it.plan, self._naming.unit_names) if it.plan else None
+        plan = self._plan(it.plan)
         count = len(plan.stages) if plan is not None and it.stage_parameter_bytes else 0
         return take(Candidate, it, plan=plan, step=PipelineStep.of(it.step),
                     stage_parameter_bytes=tuple(it.stage_parameter_bytes[:count]) if count else ())

@@ -11,8 +11,8 @@ from typing import (Any, Callable, Dict, Generic, Iterator, List, Optional, Sequ
 
 from . import _declared as c
 from . import records as r
-from ._calling import (SIZE_MAX, Handle, array_of, ask, call, called_back, callback, fill, listed,
-                       member, member_of, size)
+from ._calling import (SIZE_MAX, Handle, Owner, array_of, ask, call, called_back, callback, fill,
+                       instance, listed, member, member_of, shown, size)
 from ._library import begin, library
 from .enums import ByTile, ProgramType
 from .enums import Item as ItemKind
@@ -45,12 +45,12 @@ class Items(Sequence[Item], Generic[Item]):
         if isinstance(i, slice):
             return [self._get(k) for k in range(*i.indices(self._count))]
         if isinstance(i, (str, bytes)) or not hasattr(i, "__index__"):
-            raise TypeError(f"{self._name} are numbered: {i!r} is not a whole number")
+            raise TypeError(f"{self._name} are numbered: {shown(i)} is not a whole number")
         k = i.__index__()
         if k < 0:
             k += self._count
         if not 0 <= k < self._count:
-            raise IndexError(f"there are {self._count} {self._name}, and no number {i}")
+            raise IndexError(f"there are {self._count} {self._name}, and no number {shown(i)}")
         return self._get(k)
 
     def __iter__(self) -> Iterator[Item]:
@@ -65,7 +65,7 @@ class Profile:
     the file. It is good for as long as its analysis is not closed."""
 
     def __init__(self, owner: Any) -> None:
-        self._owner = owner
+        self._owner = instance(owner, Owner, "the owner")
 
     def _pointer(self) -> Tuple[Handle, Any]:
         handle = self._owner._held()
@@ -136,9 +136,8 @@ class Profile:
 
     def children(self, program: int) -> List[int]:
         """The numbers of the programs below one."""
-        return Items("programs", self.info.num_programs, lambda i: self._get(
-            c.popliner_program, ItemKind.PROGRAM, i,
-            lambda it: list(r.first(it.children, it.num_children))))[program]
+        return self._get(c.popliner_program, ItemKind.PROGRAM, size(program, "program"),
+                         lambda it: list(r.first(it.children, it.num_children)))
 
     def walk(self, type: Union[ProgramType, str] = ProgramType.ANY
              ) -> Iterator[Tuple[int, ProgramType]]:
@@ -235,7 +234,7 @@ class Profile:
     def _selection(self, selection: Optional[Sequence[Any]], info: r.ProfileInfo) -> Any:
         if selection is None:
             return None
-        marks = [bool(mark) for mark in listed(selection, "selection")]
+        marks = [bool(mark) for mark in listed(selection, "selection", info.num_variables)]
         if len(marks) != info.num_variables:
             raise UsageError(f"the selection has {len(marks)} marks for {info.num_variables} "
                              f"variables")

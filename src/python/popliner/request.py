@@ -13,14 +13,16 @@ from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Se
                     Union)
 
 from . import _declared as c
-from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction,
-                       StepFunction, Turn, call, called_back, callback, listed, listener_of, member,
-                       number, real, size, stop_of, text)
+from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction, StepFunction, Turn,
+                       call, called_back, callback, instance, listed, listener_of, member, number,
+                       real, shown, size, stop_of, text)
 from ._library import begin, library
 from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
                     Objective, Recompute, Schedule)
 from .errors import UsageError
 from .records import Constraint
+
+MAX_IPU = c.CONSTANTS["POPLINER_MAX_IPU"]
 
 #: A unit of the chain: its number, or the name of its layer.
 UnitName = Union[int, str]
@@ -153,17 +155,27 @@ def taken(request: Optional[Request], members: Mapping[str, Any],
         if name not in MEMBERS:
             raise TypeError(f"there is no {name!r} in a request: expected some of "
                             f"{', '.join(sorted(MEMBERS))}")
-    if request is not None and not isinstance(request, Request):
-        raise TypeError(f"the request is {request!r}, and no Request")
-    request = dataclasses.replace(Request() if request is None else request, **members)
-    usual = Request()
+    request = Request() if request is None else instance(request, Request, "the request")
+    request = dataclasses.replace(request, **members)
     if "mem_per_tile" in (defaults or {}) and request.mem_per_tile is not None:
         # single IPUs keep theirs
         request = dataclasses.replace(request, mem_per_tile={
             **memory_of((defaults or {})["mem_per_tile"]), **memory_of(request.mem_per_tile)})
     changes = {name: value for name, value in (defaults or {}).items()
-               if name not in members and getattr(request, name) == getattr(usual, name)}
+               if name not in members and is_usual(request, name)}
     return dataclasses.replace(request, **changes)
+
+
+def member_name(what: Any) -> None:
+    """Checks the name of a member, which is a number."""
+    if instance(what, str, "what") not in MEMBERS:
+        raise UsageError(f"what is {shown(what)}: expected a member of a request, like 'num_ipus'")
+
+
+def is_usual(request: Request, name: str) -> bool:
+    """Whether a member has its default; arrays, which are none, compare item by item."""
+    given, usual = getattr(request, name), getattr(Request(), name)
+    return type(given) in (type(usual), int, str, tuple) and bool(given == usual)
 
 
 def calibration_of(scales: Any) -> Calibration:
@@ -204,7 +216,7 @@ def objectives_of(objectives: Any) -> List[int]:
         objectives = objectives.split(",")
     elif isinstance(objectives, Objective):
         objectives = [objectives]
-    return [member(Objective, it, "an objective") for it in listed(objectives, "objectives")]
+    return [member(Objective, it, "one of objectives") for it in listed(objectives, "objectives")]
 
 
 def _array(kind: Any, values: Sequence[Any]) -> Any:
@@ -214,7 +226,7 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
 
 def listed_marks(counted: Any, num_units: int) -> List[bool]:
     """A mark for each unit."""
-    marks = [bool(mark) for mark in listed(counted, "counted_units")]
+    marks = [bool(mark) for mark in listed(counted, "counted_units", num_units)]
     if len(marks) != num_units:
         raise UsageError(f"counted_units has {len(marks)} marks for {num_units} units")
     return marks
@@ -226,7 +238,7 @@ def pairs_of(values: Any, what: str) -> List[Tuple[Any, Any]]:
         try:
             first, second = pair
         except (TypeError, ValueError):
-            raise TypeError(f"{what} has {pair!r}, and not two of something") from None
+            raise TypeError(f"{what} has {shown(pair)}, and not two of something") from None
         result.append((first, second))
     return result
 
@@ -242,10 +254,11 @@ def _name(value: str) -> str:
 
 def _layers(value: Any) -> Tuple[int, int]:
     """The fewest and the most layers of a stage; 0 of the most: any number."""
-    found = re.fullmatch(r"(\d*)\.\.(\d*)|(\d+)", value) if isinstance(value, str) else None
+    found = re.fullmatch(r"([0-9]{0,9})\.\.([0-9]{0,9})|([0-9]{1,9})",
+                         value) if isinstance(value, str) else None
     if found is None or (found[2] and int(found[2]) == 0):
-        raise UsageError(f"require layers:{value}: expected the layers of a stage, like 1..4, 2.. "
-                         f"or ..8")
+        raise UsageError(f"require layers: {shown(value)}; expected the layers of a stage, like "
+                         f"1..4, 2.. or ..8")
     return int(found[1] or found[3] or 0), int(found[2] or found[3] or 0)
 
 
@@ -270,20 +283,21 @@ def rules_of(rules: Rules) -> List[Tuple[str, Any]]:
     else:
         for rule in [rules] if isinstance(rules, str) else listed(rules, "require"):
             if not isinstance(rule, str):
-                raise TypeError(f"require has {rule!r}, and not a text like 'cut:3'")
+                raise TypeError(f"require has {shown(rule)}, and not a text like 'cut:3'")
             kind, _, value = rule.partition(":")
             if kind == "layers":
                 result.append((kind, _layers(value)))
             elif kind == "place":
-                found = [re.fullmatch(r"((?:[^\\=]|\\.)+)=(\d+)", it) for it in _members(value)]
+                found = [re.fullmatch(r"((?:[^\\=]|\\.)+)=([0-9]{1,9})", it)
+                         for it in _members(value)]
                 if None in found or not found:
-                    raise UsageError(f"require {rule}: expected LAYER=IPU, like place:3=0")
+                    raise UsageError(f"require {shown(rule)}: expected LAYER=IPU, like place:3=0")
                 result.append((kind, [(_name(it[1]), int(it[2])) for it in found if it]))
             else:
                 result.append((kind, [_name(it) for it in _members(value)]))
     for kind, members in result:
         if kind not in ("cut", "no-cut", "together", "place", "layers"):
-            raise UsageError(f"require {kind}: no such rule; there are cut, no-cut, together, "
+            raise UsageError(f"require {shown(kind)}: no such rule; there are cut, no-cut, together, "
                              f"place and layers")
         if len(members) < (2 if kind == "together" else 1):
             raise UsageError(f"require {kind}: expected layers, like "
@@ -302,12 +316,18 @@ def memory_of(memory: Any) -> Dict[Optional[int], Any]:
     result: Dict[Optional[int], Any] = {}
     for member_ in memory.split(","):
         ipus, _, value = member_.rpartition("=")
-        found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", ipus)
+        found = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", ipus)
         if ipus and found is None:
-            raise UsageError(f"mem_per_tile {memory}: expected bytes like 600K, or those of single "
-                             f"IPUs, like 0=500K or 2..3=500K")
-        for ipu in ([None] if found is None
-                    else range(int(found[1]), int(found[2] or found[1]) + 1)):
+            raise UsageError(f"mem_per_tile {shown(memory)}: expected bytes like 600K, or those of "
+                             f"single IPUs, like 0=500K or 2..3=500K")
+        last = 0 if found is None else int(found[2] or found[1])
+        if last > MAX_IPU or (found is not None and int(found[1]) > last):
+            raise UsageError(f"mem_per_tile {shown(memory)}: expected IPUs from 0 to {MAX_IPU}, the "
+                             f"first of a range before the last")
+        for ipu in [None] if found is None else range(int(found[1]), last + 1):
+            if ipu in result:
+                raise UsageError(f"mem_per_tile {shown(memory)}: has "
+                                 f"{'all IPUs' if ipu is None else f'IPU {ipu}'} twice")
             result[ipu] = value
     return result
 
@@ -324,8 +344,8 @@ def _scaled(value: Any, factor: int, what: str) -> int:
     """A number with a fraction, as so many parts of a whole; the library looks at its range."""
     parts = real(value, what) * factor
     if not 0 <= parts < 2**63:
-        raise UsageError(f"{what} is {value!r}: it has to be a number from 0 on that is not too "
-                         f"large")
+        raise UsageError(f"{what} is {shown(value)}: it has to be a number from 0 on that is not "
+                         f"too large")
     return round(parts)
 
 
@@ -344,7 +364,7 @@ class Units:
     def find(self, unit: UnitName, what: str) -> int:
         if isinstance(unit, str):
             if unit not in self.numbers:
-                raise UsageError(f"{what}: there is no unit named {unit!r}; there are "
+                raise UsageError(f"{what}: there is no unit named {shown(unit)}; there are "
                                  f"{', '.join(self.names[:20])}"
                                  f"{', ...' if len(self.names) > 20 else ''}")
             return self.numbers[unit]
@@ -392,9 +412,8 @@ class Asked:
         q.need = member(Need, need, "need")
         q.copies = copies_of(r.copies)
         if r.calibration is not None:
-            if not isinstance(r.calibration, Calibration):
-                raise TypeError(f"the calibration is {r.calibration!r}, and no Calibration")
-            for stages, given in enumerate(r.calibration):
+            for stages, given in enumerate(instance(r.calibration, Calibration, "calibration")):
+                instance(given, Scales, "stages of the calibration")
                 q.calibration.per_million[stages] = tuple(
                     number(value, f"{name} of the calibration")
                     for name, value in zip(Scales._fields, given))
@@ -430,10 +449,8 @@ class Asked:
                                      listed_marks(r.counted_units, len(units.names)))
         self.set_constraints(o, r, units)
         if r.left_out is not None:
-            if not isinstance(r.left_out, Constraint):
-                raise TypeError(f"left_out is {r.left_out!r}, and no Constraint")
             o.left_out = ctypes.pointer(c.popliner_constraint(
-                *(number(it, "left_out") for it in r.left_out)))
+                *(size(it, "left_out") for it in instance(r.left_out, Constraint, "left_out"))))
         o.without_reasons = bool(r.without_reasons)
         o.without_second_proof = bool(r.without_second_proof)
         o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")
@@ -452,7 +469,7 @@ class Asked:
                 ("ipu_limits", "mem_per_tile", memory.items(),
                  lambda limit: bytes_of(limit, "bytes of mem_per_tile")),
                 ("ipu_speeds", "ipu_speeds", pairs_of(r.ipu_speeds, "ipu_speeds"),
-                 lambda speed: _scaled(speed, 1000000, "a speed"))):
+                 lambda speed: _scaled(speed, 1000000, "a speed of ipu_speeds"))):
             values = [c.popliner_ipu_value(size(ipu, f"an IPU of {what}"), number_of(value))
                       for ipu, value in pairs]
             setattr(o, name, _array(c.popliner_ipu_value, values))
@@ -519,14 +536,14 @@ class Asked:
         o.listener = ctypes.pointer(self.keep(listener))
 
 
-def bytes_of(value: Union[int, str], what: str = "the size") -> int:
+def bytes_of(value: Union[int, str], what: str = "the value") -> int:
     """Bytes, or as people write them: "638976", "624KiB", "1.5M"."""
     if not isinstance(value, str):
         return number(value, what)
     result = ctypes.c_uint64()
     rest = library.popliner_size_take(text(value, what), ctypes.byref(result))
     if rest is None or rest != b"":
-        raise UsageError(f"{what} is {value!r}: expected bytes like 638976, 624KiB or 1.5M")
+        raise UsageError(f"{what} is {shown(value)}: expected bytes like 638976, 624KiB or 1.5M")
     return result.value
 
 

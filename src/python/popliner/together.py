@@ -11,14 +11,14 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
-from ._calling import make_text, member, text
+from ._calling import instance, make_text, member, shown, text
 from ._library import begin, library
 from .analysis import Analysis
 from .costs import Costs
 from .enums import CyclesSource, Format, Objective, Recompute, Schedule, UnitKind
 from .errors import UsageError
 from .plans import Answer, Tabled
-from .request import Request, memory_of, objectives_of, taken
+from .request import Request, is_usual, memory_of, objectives_of, taken
 
 #: of a request: what says how stages are measured, and how much they may need
 MEASURING = ("memory_model", "schedule", "recompute", "effects", "accumulators", "need", "copies",
@@ -35,7 +35,8 @@ class Together(Tabled):
 
     def __init__(self, evaluations: Mapping[str, Answer], is_training: Sequence[bool],
                  units: Sequence[Tuple[str, str]], answer: Optional[Answer]) -> None:
-        self.evaluations = dict(evaluations)
+        self.evaluations = {name: instance(it, Answer, "one of evaluations") if units else it
+                            for name, it in instance(evaluations, Mapping, "evaluations").items()}
         self.answer = answer
         self.names: Tuple[str, ...] = tuple(evaluations)
         self.is_training = tuple(is_training)  #: of each
@@ -95,14 +96,12 @@ class _Group:
 
     def __init__(self, analyses: Mapping[str, Analysis], request: Request) -> None:
         if not isinstance(analyses, Mapping) or not analyses:
-            raise TypeError(f"the analyses are {analyses!r}, and no dict of Analysis by name")
+            raise TypeError(f"analyses is {shown(analyses)}, and no dict of Analysis by name")
         for name, analysis in analyses.items():
-            text(name, "the name of an analysis")
-            if not isinstance(analysis, Analysis):
-                raise TypeError(f"{analysis!r} is no Analysis")
-        usual = Request()
+            text(instance(name, str, "a name of analyses"), "a name of analyses")
+            instance(analysis, Analysis, "one of analyses")
         for name in OF_ONE:
-            if getattr(request, name) != getattr(usual, name):
+            if not is_usual(request, name):
                 raise UsageError(f"{name} is for one profile, and not for several together")
         if member(Recompute, request.recompute, "recompute") == Recompute.AUTO:
             raise UsageError("recompute auto is for one profile, and not for several together")
@@ -249,12 +248,11 @@ def evaluate_together(analyses: Mapping[str, Analysis], split: str,
     """What each stage of a split needs in every profile: the names of the last layers of all
     stages but the last, with '|' between them, "1|2", or "whole"."""
     group = _Group(analyses, taken(request, members))
-    if not isinstance(split, str):
-        raise TypeError(f"the split is {split!r}, and not a text like '1|2'")
+    instance(split, str, "the split")
     cuts = []
     for name in split.split("|") if split not in ("", "whole") else ():
         if name not in group.names:
-            raise UsageError(f"the split: there is no unit {name!r}; there are "
+            raise UsageError(f"the split: there is no unit {shown(name)}; there are "
                              f"{', '.join(group.names[:20])}")
         cuts.append(group.names.index(name) + 1)
     return group.evaluate(cuts)

@@ -17,17 +17,18 @@ from .._members import Members, Unpack
 from .. import _declared as c
 from .. import _html
 from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, array_of,
-                        ask, call, called_back, callback, failure, file_name, listed, logger, make,
-                        make_text, member, number, numbers_in, size, stop_of, table_of, text)
+                        ask, call, called_back, callback, encoded, failure, file_name, instance,
+                        listed, logger, make, make_text, member, number, numbers_in, shown, size,
+                        stop_of, table_of, text)
 from .._library import begin, library
 from ..enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recompute, Schedule
 from ..errors import StoppedError, UsageError
 from ..plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from ..records import Interval
-from ..request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, listed_marks,
-                       taken, weight_of)
+from ..request import (MAX_IPU, Asked, Bandwidth, Request, Units, WeightFunction, copies_of,
+                       listed_marks, member_name, pairs_of, taken, weight_of)
 from .source import read_source
-from .table import Assumed, Table
+from .table import MAX_UNITS, Assumed, Table
 
 #: The peak of an interval that must not be a stage.
 FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
@@ -56,6 +57,26 @@ def _forbidden(peak: Any, what: str) -> int:
     return number(peak, what)
 
 
+def _json(document: Mapping[Any, Any]) -> str:
+    """An object as JSON; what is wrong names the key."""
+    members = []
+    for key, value in document.items():
+        try:
+            members.append(json.dumps({text(key, "a key").decode(): value}, allow_nan=False)[1:-1])
+        except (TypeError, RecursionError) as error:
+            raise TypeError(f"{shown(key)} of the document is {shown(value)}: {error}") from None
+        except ValueError as error:
+            if isinstance(error, UsageError):
+                raise
+            raise UsageError(f"{shown(key)} of the document: {error}") from None
+    return "{" + ", ".join(members) + "}"
+
+
+def _mapping(value: Any, what: str) -> Dict[Any, Any]:
+    return {instance(key, str, f"a name of {what}"): it
+            for key, it in instance(value, Mapping, what).items()}
+
+
 class Costs(Owner):
     """What every stage of a chain of `num_units` units would cost. A stage is an interval of
     units. There are peaks in bytes on the fullest tile, cuts in bytes, and, once some were set,
@@ -68,16 +89,19 @@ class Costs(Owner):
 
     def __init__(self, num_units: int, max_stages: int = 1, *,
                  unit_names: Optional[Sequence[str]] = None, time_unit: str = "cycles") -> None:
-        num_units = size(num_units, "num_units")
-        if unit_names is not None and len(unit_names) != num_units:
-            raise UsageError(f"there are {len(unit_names)} unit_names for {num_units} units")
-        for name in unit_names or ():
-            text(name, "a unit's name")
-        text(time_unit, "time_unit")
+        num_units = number(num_units, "num_units", MAX_UNITS)
+        names = None if unit_names is None else listed(unit_names, "unit_names", num_units)
+        if names is not None and len(names) != num_units:
+            raise UsageError(f"there are {len(names)} unit_names for {num_units} units")
+        for name in names or ():
+            instance(name, str, "one of unit_names")
+            text(name, "one of unit_names")
+        text(instance(time_unit, str, "time_unit"), "time_unit")
         turn = Turn()
         handle = make(library.popliner_costs_create, num_units,
-                      size(max_stages, "max_stages"), free=library.popliner_costs_free, turn=turn)
-        self._take(handle, unit_names, time_unit)
+                      number(max_stages, "max_stages", MAX_IPU + 1),
+                      free=library.popliner_costs_free, turn=turn)
+        self._take(handle, names, time_unit)
 
     def _take(self, handle: Handle, unit_names: Optional[Sequence[str]],
               time_unit: str = "cycles", cycles_per_time_unit: int = 1, cuts_per_unit: int = 1,
@@ -112,11 +136,8 @@ class Costs(Owner):
         """The same for a text that is in memory, or for an object that is to be one: popliner's
         own format as dicts and lists. `name` is what errors call it."""
         if isinstance(document, Mapping):
-            document = json.dumps(dict(document))
-        if isinstance(document, str):
-            document = document.encode()
-        if not isinstance(document, bytes):
-            raise TypeError(f"the document is {document!r}, and no text or object")
+            document = _json(document)
+        document = encoded(document, "the document")
         return cls._read(pipeline, library.popliner_costs_file_read, text(name, "name"),
                          document, len(document))
 
@@ -131,16 +152,17 @@ class Costs(Owner):
         after each unit but the last. All is as in docs/costs.md, whose other keys may be given
         too."""
         document: Dict[str, Any] = {"format": "popliner-costs", "version": 1, **others,
-                                    "units": [dict(unit) for unit in units]}
+                                    "units": [_mapping(unit, "one of units")
+                                              for unit in listed(units, "units")]}
         if cuts is not None:
             document["cuts"] = listed(cuts, "cuts")
         if time_unit is not None:
             document["time_unit"] = time_unit
         if devices is not None:
-            document["devices"] = dict(devices)
-        if shared:
-            document["shared"] = list(shared)
-        return cls.parse(document, "the units", **(pipeline or {}))
+            document["devices"] = _mapping(devices, "devices")
+        if len(shared := listed(shared, "shared")) > 0:
+            document["shared"] = shared
+        return cls.parse(document, "the units", **_mapping(pipeline or {}, "pipeline"))
 
     @classmethod
     def of_table(cls, rows: Iterable[Any], **options: Any) -> "Costs":
@@ -148,19 +170,21 @@ class Costs(Owner):
         optionally followed by cycles, or an object with `first_unit`, `last_unit`, `peak_bytes` and
         `cycles`. No other stage is possible."""
         table = []
-        for row in rows:
+        for row in listed(rows, "rows", 1 << 22):
             if isinstance(row, Mapping):
                 if not {"first_unit", "last_unit", "peak_bytes"} <= set(row):
-                    raise UsageError(f"the row {row!r} needs first_unit, last_unit and peak_bytes")
+                    raise UsageError(f"the row {shown(row)} needs first_unit, last_unit and "
+                                     f"peak_bytes")
                 row = (row["first_unit"], row["last_unit"], row["peak_bytes"],
                        *([row["cycles"]] if "cycles" in row else []))
-            table.append(tuple(listed(row, "a row of the table")))
+            table.append(tuple(listed(row, "one of rows")))
             if len(table[-1]) not in (3, 4):
-                raise UsageError(f"the row {row!r} is not first unit, last unit, peak, and perhaps "
-                                 f"cycles")
+                raise UsageError(f"the row {shown(row)} is not first unit, last unit, peak, and "
+                                 f"perhaps cycles")
         if not table:
             raise UsageError("a table of costs needs a row for some stage")
-        costs = cls(max(size(row[1], "last_unit") for row in table) + 1, **options)
+        costs = cls(max(number(row[1], "last_unit of rows", MAX_UNITS - 1) for row in table) + 1,
+                    **options)
         costs.forbid_all()
         for row in table:
             costs.set_peak(row[0], row[1], row[2])
@@ -300,7 +324,8 @@ class Costs(Owner):
         result = numbers_in(table, (n, n))
         if result is not None:
             return result
-        rows = [listed(row, f"a row of {what}") for row in listed(table, what)]
+        rows = [listed(row, f"a row of the table of {what}")
+                for row in listed(table, f"the table of {what}")]
         if len(rows) != n or any(len(row) != n for row in rows):
             raise UsageError(f"{what}: expected {n} rows of {n} numbers")
         return (ctypes.c_uint64 * (n * n))(*(
@@ -339,7 +364,7 @@ class Costs(Owner):
             raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
                              f"the last, and not {len(values)}")
         self._set(library.popliner_costs_set_all, int(CostsOf.CUTS), 1,
-                  (ctypes.c_uint64 * self.num_units)(0, *(number(value, "a cut")
+                  (ctypes.c_uint64 * self.num_units)(0, *(number(value, "one of cuts")
                                                           for value in values)))
 
     def forbid_all(self) -> None:
@@ -517,7 +542,7 @@ class Costs(Owner):
             names = [] if split in ("", "whole") else split.split("|")
             cuts = [self._units.find(name, "the split") + 1 for name in names]
         else:
-            cuts = [size(unit, "a unit after a cut") for unit in listed(split, "the split")]
+            cuts = [size(unit, "a unit of the split") for unit in listed(split, "the split")]
         if any(b <= a for a, b in zip([0, *cuts], [*cuts, self.num_units])):
             raise UsageError(f"the split: expected ascending units from 1 to {self.num_units - 1} "
                              f"after the cuts, found {cuts}")
@@ -544,7 +569,7 @@ class Costs(Owner):
         num_ipus - 1, to solve with as `device_map`. Empty if nothing fits in any order."""
         asked = self._ask(request, members)
         handle = self._held()
-        devices = (ctypes.c_size_t * asked.solver.num_ipus)()
+        devices = (ctypes.c_size_t * number(asked.solver.num_ipus, "num_ipus", MAX_IPU + 1))()
         count, is_proven = ctypes.c_size_t(), ctypes.c_bool()
         call(library.popliner_solver_order_devices, handle, ctypes.byref(asked.solver),
              devices, ctypes.byref(count), ctypes.byref(is_proven))
@@ -557,9 +582,10 @@ class Costs(Owner):
         """The best splits for several values of a member of the request that is a number, like
         "num_ipus" or "mem_per_tile". `title` is the head of its column."""
         asked = self._ask(request, members)
+        member_name(what)
         head = what if title is None else title
-        text(head, "title")
-        numbers = [number(value, what) for value in listed(values, "values")]
+        text(instance(head, str, "title"), "title")
+        numbers = [number(value, f"one of values of {what}") for value in listed(values, "values")]
         answers = [self.solve(request, **{**members, "without_second_proof": True, what: value})
                    for value in numbers]
         return Sweep(head, numbers, answers, Naming(self, asked))
@@ -581,9 +607,7 @@ class Costs(Owner):
         o = page_options(title, words)
         using = [self._held()]
         if answer is not None:
-            if not isinstance(answer, Answer):
-                raise TypeError(f"the answer is {answer!r}, and no Answer")
-            using.append(answer._held())
+            using.append(instance(answer, Answer, "the answer")._held())
             o.certificate = using[-1].pointer.value
         naming = Naming(self, asked)
         return make_text(library.popliner_page_of_costs, ctypes.byref(naming.input()),
@@ -685,8 +709,7 @@ class Borrowing:
     def lend(self, _user: Any, num_stages: int, num_micro_batches: int, result: Any,
              _error: Any) -> int:
         costs = self.costs_for(num_stages, num_micro_batches)
-        if not isinstance(costs, Costs):
-            raise TypeError(f"costs_for returned {costs!r}, and no Costs")
+        instance(costs, Costs, "what costs_for returned")
         handle = costs._held()
         self.take_back()
         if handle.turn is not self.own.turn:
@@ -712,7 +735,7 @@ def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: i
     o = begin(c.popliner_replicas_options)
     o.is_front = bool(front)
     o.solver = ctypes.pointer(asked.solver)
-    o.total_ipus = size(total_ipus, "total_ipus")
+    o.total_ipus = number(total_ipus, "total_ipus", MAX_IPU + 1)
     o.micro_batches = number(micro_batches, "micro_batches")
     o.batch = number(batch, "batch")
     if not micro_batches and not batch:
@@ -723,10 +746,7 @@ def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: i
     pipeline.copies = asked.request.copies
     o.pipeline = ctypes.pointer(pipeline)
     if bandwidth is not None:
-        try:
-            bytes_, cycles = bandwidth
-        except (TypeError, ValueError):
-            raise TypeError(f"bandwidth is {bandwidth!r}, and not bytes and cycles") from None
+        ((bytes_, cycles),) = pairs_of([bandwidth], "bandwidth")
         o.bandwidth_bytes = number(bytes_, "bytes of the bandwidth")
         o.bandwidth_cycles = number(cycles, "cycles of the bandwidth")
     return o
@@ -734,9 +754,7 @@ def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: i
 
 def solve(costs: Costs, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:
     """The best split for some costs: as Costs.solve."""
-    if not isinstance(costs, Costs):
-        raise TypeError(f"the costs are {costs!r}, and no Costs")
-    return costs.solve(request, **members)
+    return instance(costs, Costs, "costs").solve(request, **members)
 
 
 def has_glpk() -> bool:
@@ -750,12 +768,9 @@ def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
     """The best split where each stage may be run in any of several ways, each with costs of the
     same chain, by name: the choices are in the answer's json(). The cuts are those of the
     first."""
-    if not isinstance(ways, Mapping):
-        raise TypeError(f"the ways are {ways!r}, and no dict of Costs by name")
-    for name, costs in ways.items():
-        text(name, "the name of a way")
-        if not isinstance(costs, Costs):
-            raise TypeError(f"the way {name!r} is {costs!r}, and no Costs")
+    for name, costs in _mapping(ways, "ways").items():
+        text(name, "a name of ways")
+        instance(costs, Costs, "one of ways")
     if not ways:
         raise UsageError("there is no way to run a stage in")
     first = next(iter(ways.values()))

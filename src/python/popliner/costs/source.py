@@ -52,6 +52,7 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
     """The costs of a model file or its folder, recognised by its content: safetensors or their
     index, GGUF, config.json, ONNX, or ONNX Runtime's statistics. `options` are the members of
     Assumed; `config` names the hyperparameters of safetensors in another folder."""
+    path = os.fsdecode(file_name(path))
     if assumed is None:
         try:
             assumed = Assumed(**options)

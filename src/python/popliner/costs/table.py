@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
-from .._calling import file_name
+from .._calling import file_name, instance, number, real, shown, text
 from ..errors import InputError, UsageError
 from ..files import printable
 
@@ -95,12 +95,22 @@ class Assumed:
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
+        for name in ("train", "group"):
+            if getattr(self, name) is not None:
+                text(instance(getattr(self, name), str, name), name)
+        if self.profile is not None:
+            self.profile = os.fsdecode(file_name(self.profile, "profile"))
+        if self.tflops is not None:
+            real(self.tflops, "tflops")
+        for name, value in instance(self.dims, dict, "dims").items():
+            text(instance(name, str, "a name of dims"), "a name of dims")
+            number(value, "a size of dims", (1 << 60) - 1, 0)
         for name in ("batch", "sequence", "tensor", "experts"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
-                raise UsageError(f"{name} {value!r}: expected a whole number of at least 1")
+                raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
         if self.train is not None and self.train not in OPTIMIZERS:
-            raise UsageError(f"train {self.train!r}: expected one of {', '.join(OPTIMIZERS)}")
+            raise UsageError(f"train {shown(self.train)}: expected one of {', '.join(OPTIMIZERS)}")
         for name, known in (("gradient", DTYPE_BYTES), ("dtype", DTYPE_BYTES),
                             ("kv_dtype", KV_BYTES), ("activations", ("selective", "all")),
                             ("logits", ("all", "last")), ("embedding", ("device", "host")),
@@ -109,12 +119,12 @@ class Assumed:
             if value is None and name in ("gradient", "dtype", "embedding", "mtp"):
                 continue
             if not isinstance(value, str) or value not in known:
-                raise UsageError(f"{name} {value!r}: expected one of {', '.join(known)}")
+                raise UsageError(f"{name} {shown(value)}: expected one of {', '.join(known)}")
         for name, own in (("logits", "last"), ("embedding", "host")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
-            raise UsageError(f"tflops {self.tflops!r}: expected a number above 0")
+            raise UsageError(f"tflops {shown(self.tflops)}: expected a number above 0")
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""
