@@ -630,7 +630,11 @@ class Model:
 
         once, copy = map(most, zip(*needs))
         whole = most([a for a, _ in others])
-        return max(whole, min(whole, once) + copies * copy, *(b + copies * k for b, k in needs))
+        together = max(whole, min(whole, once) + copies * copy,
+                       *(b + copies * k for b, k in needs))
+        alone = [together] if len(stages) == 1 else [
+            self.at_most([stage], schedule, recompute, effects, accumulators) for stage in stages]
+        return min(together, sum(alone))
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
             with_needs=True):

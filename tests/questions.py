@@ -22,7 +22,6 @@ COMMAND = os.environ.get("POPLINER_COMMAND", "popliner")
 MKPROFILE = os.environ.get("POPLINER_MKPROFILE", "popliner-mkprofile")
 IN_C = os.environ.get("POPLINER_ASKED_IN_C", "")
 PRELOAD = os.environ.pop("LD_PRELOAD", "")  # of a library with sanitizers; programs do without
-os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":exitcode=86"
 OBJECTIVES = ("memory", "cycles", "traffic", "ipus", "balance", "headroom")
 SCRATCH = tempfile.TemporaryDirectory()
 READ = {}  # what was read or loaded of a profile, by the words it was made with

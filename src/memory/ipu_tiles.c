@@ -243,7 +243,7 @@ static uint64_t add_stash(const ipu *q, const lists *l, uint64_t *freed_bytes) {
                 it->bytes > unit_bytes)
                 unit_bytes = it->bytes;
         const size_t copies = pl_pipeline_copies_for(q->pipeline, q->need, s->stages_to_end);
-        copy_bytes += copies * stash_bytes;
+        copy_bytes += (q->num_stages == 1 ? 1 : copies) * stash_bytes;
         if (q->tiles->inputs.frees[q->need] && copies > 0)
             *freed_bytes += stash_bytes > unit_bytes ? stash_bytes - unit_bytes : 0;
     }
@@ -334,13 +334,21 @@ uint64_t pl_ipu_tiles_peak(pl_ipu_tiles *t, const popliner_pipeline *pipeline, p
     mark_sets(t, &in->pass_usage->usage.sets);
     uint64_t peak_bytes = 0;
     pl_need_spread spread = {0};
+    const size_t copies = /* of several stages one, with the total of theirs */
+        num_stages == 1 ? pl_pipeline_copies_for(pipeline, need, stages->stages_to_end) : 1;
     for (size_t tile = 0; tile < in->profile->target.num_tiles; tile++) {
         const pl_need_line line = find_need(&q, tile);
         pl_need_spread_add(&spread, &line);
-        peak_bytes = pl_larger(peak_bytes, line.bytes + line.copy_bytes);
+        peak_bytes = pl_larger(peak_bytes, line.bytes + copies * line.copy_bytes);
     }
     if (need != POPLINER_NEED_MOST)
         return peak_bytes;
     const pl_need_line any = pl_need_spread_line(&spread, &q.rule, in->profile->target.num_tiles);
-    return pl_larger(peak_bytes, pl_need_line_at(&any, 1));
+    peak_bytes = pl_larger(peak_bytes, pl_need_line_at(&any, copies));
+    if (num_stages == 1 || !q.rule.has_needs)
+        return peak_bytes;
+    uint64_t most_bytes = 0; /* what is enough for each alone is enough for all */
+    for (size_t i = 0; i < num_stages; i++)
+        most_bytes += pl_ipu_tiles_peak(t, pipeline, need, &stages[i], 1);
+    return pl_smaller(peak_bytes, most_bytes);
 }

@@ -348,6 +348,23 @@ pl_scales pl_stage_scales(const pl_chain *chain, const popliner_pipeline *pipeli
                             : pl_calibration_scales(&pipeline->calibration, has_earlier, has_last);
 }
 
+/* Sets *most_bytes to the sum of what each stage needs alone at most, which is also enough for them
+ * together: the tiles may be less even if they share data. For one stage: unlimited. */
+static popliner_status find_most_alone(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                       const popliner_interval *stages, size_t num_stages,
+                                       uint64_t *most_bytes, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *most_bytes = num_stages > 1 ? 0 : UINT64_MAX;
+    for (size_t i = 0; status == POPLINER_OK && num_stages > 1 && i < num_stages; i++) {
+        popliner_stage_memory alone = {0};
+        status = pl_stage_measure_ipu(meter, pipeline, &stages[i], 1, &alone, error);
+        if (status == POPLINER_OK)
+            *most_bytes += pl_tiles_max(alone.need_bytes[POPLINER_NEED_MOST], alone.num_tiles);
+        pl_stage_memory_clear(&alone);
+    }
+    return status;
+}
+
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error) {
@@ -359,6 +376,11 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         .scales = pl_stage_scales(meter->chain, pipeline, stages, num_stages),
         .profile = meter->profile,
     };
+    uint64_t most_bytes;
+    popliner_status status =
+        find_most_alone(meter, pipeline, stages, num_stages, &most_bytes, error);
+    if (status != POPLINER_OK)
+        return status;
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
     uint64_t *freed_bytes = pl_new_array(num_tiles, sizeof *freed_bytes);
@@ -387,6 +409,9 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     free(stash_bytes);
     free(copy_bytes);
     free(freed_bytes);
+    for (size_t tile = 0; made && rule.has_needs && tile < num_tiles; tile++)
+        memory->need_bytes[POPLINER_NEED_MOST][tile] =
+            pl_smaller(memory->need_bytes[POPLINER_NEED_MOST][tile], most_bytes);
     return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
 }
 
