@@ -41,8 +41,14 @@ static void rounds_cycles_up(void **state) {
         {{0, 0, 1, UINT64_MAX}, UINT64_MAX, POPLINER_MAX_CYCLES},
         {{0, 0, UINT64_MAX, UINT64_MAX}, 12345678901, 12345678901},
     };
+    /* a table whose times are fractions of a unit has so many cycles in each */
+    const popliner_costs plain = {.cycles_per_time_unit = 1};
+    const popliner_costs fine = {.cycles_per_time_unit = 1000000000};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-        assert_int_equal(pl_link_cycles(cases[i].bandwidth, cases[i].bytes), cases[i].cycles);
+        assert_int_equal(pl_link_cycles(&plain, cases[i].bandwidth, cases[i].bytes),
+                         cases[i].cycles);
+    assert_int_equal(pl_link_cycles(&fine, (popliner_ipu_link){0, 0, 3, 2}, 10), 6666666667);
+    assert_int_equal(pl_reduce_cycles(&fine, (popliner_ipu_link){0, 0, 3, 2}, 4, 10), 10000000000);
 }
 
 /* With cuts of 8 and 4 bytes between them. */
@@ -196,8 +202,8 @@ static void alike_links_are_cycles_of_cuts(void **state) {
         for (size_t i = 0; i < in.num_units; ++i)
             for (size_t j = i; j < in.num_units; ++j) {
                 uint64_t cycles = popliner_costs_cycles(in.costs, i, j);
-                cycles += pl_link_cycles(bandwidth, popliner_costs_cut(in.costs, i));
-                cycles += pl_link_cycles(bandwidth, popliner_costs_cut(in.costs, j + 1));
+                cycles += pl_link_cycles(in.costs, bandwidth, popliner_costs_cut(in.costs, i));
+                cycles += pl_link_cycles(in.costs, bandwidth, popliner_costs_cut(in.costs, j + 1));
                 assert_int_equal(popliner_costs_set_cycles(in.costs, i, j, cycles, NULL),
                                  POPLINER_OK);
             }

@@ -54,7 +54,7 @@ enum {
 #define POPLINER_LINK_BYTES_PER_SECOND UINT64_C(64000000000)
 
 /* The bandwidth of the link between two different IPUs, in any order: `bytes` (at least 1) in
- * `cycles` (at least 1). Where it is that of all other links, the IPUs are ignored, and both
+ * `cycles` (at least 1) units of time of the costs: cycles, unless their file has another unit. Where it is that of all other links, the IPUs are ignored, and both
  * numbers may be 0: transfers take no time. */
 typedef struct popliner_ipu_link {
     size_t first_ipu;
@@ -254,7 +254,7 @@ typedef struct popliner_costs_file {
     const popliner_ipu_value *ipu_speeds;
     size_t num_ipu_speeds;
 
-    /* The bandwidth of the links between IPUs, in the table's cycles; both 0 if the file does not
+    /* The bandwidth of the links between IPUs, in units of time; both 0 if the file does not
      * say. And the links that differ, ascending by their smaller IPU, then the larger one. */
     popliner_ipu_link link_bandwidth;
     const popliner_ipu_link *ipu_links;

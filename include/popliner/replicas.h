@@ -66,7 +66,7 @@ typedef struct popliner_replicas_options {
     size_t chunks; /* V: stages on each IPU, interleaved; at least 1 */
     /* [units of the costs]: parameters whose gradients are added up; NULL: none */
     const uint64_t *parameter_bytes;
-    /* The bandwidth of an IPU to other replicas. 0 bytes: the all-reduce takes no time. */
+    /* The bandwidth of an IPU to other replicas, as popliner_ipu_link has it. 0 bytes: the all-reduce takes no time. */
     uint64_t bandwidth_bytes;
     uint64_t bandwidth_cycles;
     popliner_replicas_costs costs; /* NULL: the costs that were passed hold for all pipelines */

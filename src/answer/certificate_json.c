@@ -403,10 +403,8 @@ void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
 }
 
 /* In bytes in a unit of time. */
-static void put_bandwidth(const pl_certificate *c, const char *key, popliner_ipu_link bandwidth,
-                          pl_json *json) {
-    double cycles = (double)bandwidth.cycles / (double)c->input.cycles_per_time_unit;
-    pl_put_real(json, key, (double)bandwidth.bytes / cycles);
+static void put_bandwidth(const char *key, popliner_ipu_link bandwidth, pl_json *json) {
+    pl_put_real(json, key, (double)bandwidth.bytes / (double)bandwidth.cycles);
 }
 
 /* The layers after which cuts have to be, or must not be. */
@@ -449,13 +447,13 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
         pl_put_close(json);
     }
     if (o->link_bandwidth.bytes > 0)
-        put_bandwidth(c, "link_bandwidth", o->link_bandwidth, json);
+        put_bandwidth("link_bandwidth", o->link_bandwidth, json);
     else
         pl_put_null(json, "link_bandwidth");
     pl_put_open(json, "links", '{');
     for (size_t i = 0; i < o->num_ipu_links; i++) {
         snprintf(key, sizeof key, "%zu-%zu", o->ipu_links[i].first_ipu, o->ipu_links[i].second_ipu);
-        put_bandwidth(c, key, o->ipu_links[i], json);
+        put_bandwidth(key, o->ipu_links[i], json);
     }
     pl_put_close(json);
 }

@@ -17,8 +17,7 @@
 
 /* The request, except for costs and parameters. The bandwidth was checked. */
 static popliner_replicas_options ask(const session *s, const request *r,
-                                     const popliner_pipeline *pipeline,
-                                     uint64_t cycles_per_time_unit) {
+                                     const popliner_pipeline *pipeline) {
     const options *o = &s->options;
     popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
     asked.solver = &r->solver;
@@ -31,7 +30,7 @@ static popliner_replicas_options ask(const session *s, const request *r,
     asked.bandwidth_bytes = o->lists[LIST_LINKS].replicas.bytes;
     asked.is_front = o->pareto != NULL;
     if (asked.bandwidth_bytes > 0)
-        asked.bandwidth_cycles = o->lists[LIST_LINKS].replicas.cycles * cycles_per_time_unit;
+        asked.bandwidth_cycles = o->lists[LIST_LINKS].replicas.cycles;
     return asked;
 }
 
@@ -490,7 +489,7 @@ static void warn_without_parameters(session *s, const popliner_costs_file *info)
 popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
                                    popliner_plan **plan, popliner_error *error) {
     const popliner_solver_options *o = &r->solver;
-    popliner_replicas_options asked = ask(s, r, NULL, info->cycles_per_time_unit);
+    popliner_replicas_options asked = ask(s, r, NULL);
     if (o->num_ipu_limits + o->num_ipu_speeds + o->num_ipu_links > 0)
         return fail_usage(error,
                           "--device-map replicas: the costs have memories, speeds or links of "
@@ -507,7 +506,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     const size_t most_ipus = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
     source own = {s, r, read, most_ipus, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
-    question q = {s, r, ask(s, r, &pipeline, info->cycles_per_time_unit), info->costs, names};
+    question q = {s, r, ask(s, r, &pipeline), info->costs, names};
     popliner_replicas *replicas = NULL;
     q.asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r)) {
@@ -550,7 +549,7 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
     /* reports ask them only how many units there are */
     popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
     popliner_certificate_input names = request_certificate_input(r, s, costs);
-    const question q = {s, r, ask(s, r, &pipeline, 1), NULL, &names};
+    const question q = {s, r, ask(s, r, &pipeline), NULL, &names};
     const popliner_pipeline asked_pipeline = {.schedule = names.schedule,
                                               .recompute = names.recompute,
                                               .max_stages = 1,

@@ -280,17 +280,12 @@ static popliner_status check_used(const request *r, const session *s, ipu_list l
     return POPLINER_OK;
 }
 
-/* Puts the links of the command line in cycles. */
-static popliner_status complete_links(by_ipu *links, const popliner_costs_file *file,
-                                      popliner_error *error) {
-    const uint64_t unit = file == NULL ? 1 : file->cycles_per_time_unit;
+static popliner_status check_links(const by_ipu *links, const popliner_costs_file *file,
+                                   popliner_error *error) {
     if ((links->count > 0 || links->all.bytes > 0) && file != NULL && file->cuts_per_unit != 1)
         return fail_usage(error,
                           "--bandwidth: the traffic of this graph is in units of time, which "
                           "are among its cycles already; leave it out");
-    links->all.cycles *= unit;
-    for (size_t i = 0; i < links->count; i++)
-        links->items[i].amount.cycles *= unit;
     return POPLINER_OK;
 }
 
@@ -345,7 +340,7 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
     for (size_t i = 0; has_memory && i < asked->count; i++)
         has_memory = add_value(&values, &asked->items[i]);
     popliner_status status =
-        has_memory && list == LIST_LINKS ? complete_links(&values, file, error) : POPLINER_OK;
+        has_memory && list == LIST_LINKS ? check_links(&values, file, error) : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < values.count; i++)
         status = check_used(r, s, list, &values.items[i], error);
     if (is_of_numbers(list))

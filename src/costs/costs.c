@@ -32,6 +32,7 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
     made->num_units = num_units;
+    made->cycles_per_time_unit = 1;
     made->max_stages_to_end = 1;
     made->peaks_bytes = pl_new_array(triangle_size(made), sizeof *made->peaks_bytes);
     made->cuts_bytes = pl_new_array(num_units, sizeof *made->cuts_bytes);

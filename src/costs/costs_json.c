@@ -92,7 +92,7 @@ static void read_bandwidth(pl_costs_json *r, const pl_json_value *value, popline
                        "expected bytes in a unit of time, from 0.000001 to %" PRIu64, PL_MAX_BYTES);
     const uint64_t scale = bytes == floor(bytes) ? 1 : MILLION;
     link->bytes = pl_json_scaled(&r->json, value, scale, PL_MAX_BYTES);
-    link->cycles = r->scale * scale;
+    link->cycles = scale;
 }
 
 static int compare_links(const void *left, const void *right) {
@@ -378,6 +378,7 @@ static void create_costs(pl_costs_json *r) {
     if (!pl_costs_json_is_well(r) ||
         !pl_costs_json_has(r, pl_costs_set_counted_units(*costs, r->file->counted_units)))
         return;
+    (*costs)->cycles_per_time_unit = r->scale;
     (*costs)->kv_bytes = r->kv_bytes;
     (*costs)->unit_kinds = r->unit_kinds;
     r->kv_bytes = NULL;

@@ -238,8 +238,10 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
     }
     status = done ? popliner_costs_create(units->num_units, 1, &file->costs, error)
                   : pl_fail_memory(error, "the costs of the graph");
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        file->costs->cycles_per_time_unit = PL_TIME_SCALE;
         status = pl_costs_add_cycles(file->costs, error);
+    }
     if (status == POPLINER_OK)
         fill_table(file->costs, &a, &file->bounds);
     if (status == POPLINER_OK && graph->has_passes)

@@ -670,6 +670,7 @@ popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs
     popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
     if (status != POPLINER_OK)
         return status;
+    made->cycles_per_time_unit = like->cycles_per_time_unit;
     made->follows_split = follows_split && limits->kinds == NULL;
     for (size_t place = 1; status == POPLINER_OK && !is_stopped && place <= num_places; ++place)
         if (v == NULL || v->is_listed)
@@ -716,8 +717,10 @@ popliner_status pl_variants_full(const pl_variants *variants, const popliner_cos
     if (!variants->has_full || variants->is_listed)
         return POPLINER_OK;
     popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        made->cycles_per_time_unit = like->cycles_per_time_unit;
         status = pl_costs_add_cycles(made, error);
+    }
     if (status == POPLINER_OK && passes != NULL) {
         const size_t count = pl_passes_count(num_units, passes->num_samples);
         const size_t size = sizeof *passes + count * sizeof *passes->cycles;

@@ -291,9 +291,12 @@ static void put_pair(pl_json *json, size_t first, uint64_t second) {
     pl_put_close(json);
 }
 
-/* As text, for it may be larger than a browser's whole numbers. */
-static void put_bandwidth(pl_json *json, popliner_ipu_link bandwidth) {
-    const uint64_t numbers[] = {bandwidth.bytes, bandwidth.cycles};
+/* In cycles, and as text, for it may be larger than a browser's whole numbers. */
+static void put_bandwidth(pl_json *json, const pl_page_wishes *wishes,
+                          popliner_ipu_link bandwidth) {
+    const uint64_t numbers[] = {
+        bandwidth.bytes,
+        bandwidth.cycles * (wishes->costs == NULL ? 1 : wishes->costs->cycles_per_time_unit)};
     for (size_t i = 0; i < 2; i++) {
         pl_put_value(json, NULL);
         pl_text_format(json->text, "\"%" PRIu64 "\"", numbers[i]);
@@ -307,7 +310,7 @@ static void put_links(pl_json *json, const pl_page_wishes *wishes) {
     if (!pl_put_open_if(json, o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0, "links", '{'))
         return;
     pl_put_open(json, "all", '[');
-    put_bandwidth(json, o->link_bandwidth);
+    put_bandwidth(json, wishes, o->link_bandwidth);
     pl_put_close(json);
     pl_put_flag(json, "all_is_asked_for", !wishes->has_usual_links);
     pl_put_open(json, "single", '[');
@@ -315,7 +318,7 @@ static void put_links(pl_json *json, const pl_page_wishes *wishes) {
         pl_put_open(json, NULL, '[');
         pl_put_number(json, NULL, o->ipu_links[i].first_ipu);
         pl_put_number(json, NULL, o->ipu_links[i].second_ipu);
-        put_bandwidth(json, o->ipu_links[i]);
+        put_bandwidth(json, wishes, o->ipu_links[i]);
         pl_put_close(json);
     }
     pl_put_close(json);

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
+#include "costs/costs.h"
 #include "solve/ipus.h"
 
 uint64_t pl_limit_of(const popliner_solver_options *options, size_t ipu, uint64_t otherwise) {
@@ -71,25 +72,28 @@ static popliner_ipu_link link_between(const popliner_solver_options *options, si
     return options->link_bandwidth;
 }
 
-uint64_t pl_link_cycles(popliner_ipu_link bandwidth, uint64_t bytes) {
-    const uint64_t above[] = {bytes, bandwidth.cycles};
+uint64_t pl_link_cycles(const popliner_costs *costs, popliner_ipu_link bandwidth, uint64_t bytes) {
+    const uint64_t above[] = {bytes, bandwidth.cycles, costs->cycles_per_time_unit};
     if (bandwidth.bytes == 0)
         return 0;
-    uint64_t cycles = pl_ratio_up(above, 2, &bandwidth.bytes, 1);
+    uint64_t cycles = pl_ratio_up(above, 3, &bandwidth.bytes, 1);
     return cycles < POPLINER_MAX_CYCLES ? cycles : POPLINER_MAX_CYCLES;
 }
 
-uint64_t pl_reduce_cycles(popliner_ipu_link bandwidth, size_t num_replicas, uint64_t bytes) {
-    const uint64_t above[] = {2, num_replicas - 1, bytes, bandwidth.cycles};
+uint64_t pl_reduce_cycles(const popliner_costs *costs, popliner_ipu_link bandwidth,
+                          size_t num_replicas, uint64_t bytes) {
+    const uint64_t above[] = {2, num_replicas - 1, bytes, bandwidth.cycles,
+                              costs->cycles_per_time_unit};
     const uint64_t below[] = {num_replicas, bandwidth.bytes};
-    return bandwidth.bytes == 0 ? 0 : pl_ratio_up(above, 4, below, 2);
+    return bandwidth.bytes == 0 ? 0 : pl_ratio_up(above, 5, below, 2);
 }
 
-uint64_t pl_most_reduced(popliner_ipu_link bandwidth, size_t num_replicas, uint64_t max_cycles) {
+uint64_t pl_most_reduced(const popliner_costs *costs, popliner_ipu_link bandwidth,
+                         size_t num_replicas, uint64_t max_cycles) {
     uint64_t most = UINT64_MAX;
     for (uint64_t least = 0; least < most;) {
         const uint64_t middle = most - (most - least) / 2;
-        if (pl_reduce_cycles(bandwidth, num_replicas, middle) <= max_cycles)
+        if (pl_reduce_cycles(costs, bandwidth, num_replicas, middle) <= max_cycles)
             least = middle;
         else
             most = middle - 1;
@@ -153,7 +157,7 @@ popliner_status pl_links_find(pl_links *links, const popliner_costs *costs,
     for (size_t i = 0; links->cycles != NULL && i < b.count; ++i)
         for (size_t unit = 1; unit < num_units; ++unit)
             links->cycles[i * links->width + unit] =
-                pl_link_cycles(b.list[i], popliner_costs_cut(costs, unit));
+                pl_link_cycles(costs, b.list[i], popliner_costs_cut(costs, unit));
     free(b.list);
     return links->cycles != NULL ? POPLINER_OK : pl_fail_memory(error, "the links between IPUs");
 }

@@ -24,7 +24,7 @@ uint64_t pl_replicas_reduce_cycles(const pl_replicas_search *s, size_t num_repli
                                    uint64_t parameter_bytes) {
     const popliner_replicas_options *o = &s->options;
     return pl_reduce_cycles(
-        (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
+        s->costs, (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
         num_replicas, parameter_bytes);
 }
 
@@ -262,7 +262,7 @@ uint64_t pl_replicas_most_reduced(const pl_replicas_search *s, size_t num_replic
                                   uint64_t reduce_cycles) {
     const popliner_replicas_options *o = &s->options;
     return pl_most_reduced(
-        (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
+        s->costs, (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
         num_replicas, reduce_cycles);
 }
 

@@ -130,7 +130,7 @@ static size_t ipus_before(const search *s, const need *n, size_t later) {
 /* Finds the most parameters that can be reduced within the limit of cycles. */
 static void find_most_parameters(search *s, uint64_t max_cycles) {
     for (size_t n = 1; n <= s->num_ipus; ++n)
-        s->most_parameters[n] = pl_most_reduced(s->bandwidth, n, max_cycles);
+        s->most_parameters[n] = pl_most_reduced(&s->costs, s->bandwidth, n, max_cycles);
 }
 
 /* Returns whether no longer interval can be a stage either. */
@@ -178,7 +178,7 @@ static void read_split(search *s, size_t num_ipus) {
         const size_t place = place_of(own->num_ipus, left - own->num_ipus);
         const uint64_t cycles = popliner_costs_cycles(&s->costs, first, end - 1);
         const uint64_t reduce =
-            pl_reduce_cycles(s->bandwidth, own->num_ipus, parameters_of(s, first, end));
+            pl_reduce_cycles(&s->costs, s->bandwidth, own->num_ipus, parameters_of(s, first, end));
         const popliner_plan_stage stage = {
             .first_unit = first,
             .last_unit = end - 1,

@@ -452,6 +452,24 @@ class Solving(unittest.TestCase):
         self.assertIsNone(tight.best)
         self.assertIsNotNone(tight.reason)
 
+    def test_bandwidths_are_in_units_of_time(self):
+        """A file of which one time is a fraction takes as long, whatever its table counts."""
+        def answers(more):
+            costs = popliner.Costs.parse({
+                "format": "popliner-costs", "version": 1, "time_unit": "ms", "cuts": [10],
+                "units": [{"name": "a", "memory": 1, "cycles": 5 + more, "parameters": 8},
+                          {"name": "b", "memory": 1, "cycles": 5, "parameters": 8}]})
+            split = [costs.solve(device_map=[0, 1], **links).stages[0].cycles for links in
+                     ({"link_bandwidth": (1, 1)}, {"ipu_links": {(1, 0): (5, 2)}})]
+            replicas = costs.solve_replicas(4, micro_batches=4, bandwidth=(1, 2))
+            stages = costs.solve_stage_replicas(num_ipus=3, bandwidth=(1, 2), link_bandwidth=(1, 1))
+            return [*split, *(own.reduce_cycles for own in replicas), stages.cycles]
+        expected = [15, 9, 48, 16, 10]
+        self.assertEqual(answers(0), expected)
+        fine = answers(1e-9)
+        self.assertTrue(all(abs(own - 10**9 * wanted) <= 1
+                            for own, wanted in zip(fine, expected)), fine)
+
     def test_copies(self):
         """docs/costs.md: 1,2,3,5 for at most four stages, 0,1,... for any number."""
         self.assertEqual([popliner.copies_at([1, 2, 3, 5], n) for n in (1, 2, 3, 4)], [1, 2, 3, 5])
