@@ -373,12 +373,23 @@ static popliner_status reserve_on_ipus(request *r, const session *s, popliner_er
 /* Warns of limits of IPUs that are not used. */
 static void warn_limits(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
+    size_t first = SIZE_MAX;
+    size_t count = 0;
     for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        if (!request_has_ipu(r, &s->options, o->ipu_limits[i].ipu))
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "The limit of IPU %zu does nothing: no stage can run there.",
-                        o->ipu_limits[i].ipu);
+        if (request_has_ipu(r, &s->options, o->ipu_limits[i].ipu))
+            continue;
+        count++;
+        if (o->ipu_limits[i].ipu < first)
+            first = o->ipu_limits[i].ipu;
     }
+    if (count == 1)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The limit of IPU %zu does nothing: no stage can run there.", first);
+    else if (count > 1)
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "The limits of %zu IPUs, the first IPU %zu, do nothing: no stage can run there.", count,
+            first);
 }
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
