@@ -46,8 +46,8 @@ void run_command_on_terminal(command_run *run, const char *const *arguments);
 #define RUN_ON_TERMINAL(run, ...)                                                                  \
     run_command_on_terminal(run, (const char *const[]){__VA_ARGS__, NULL})
 
-/* The same, but once it has logged the text `told`, and so many seconds have passed, it gets a
- * signal: SIGINT as from Ctrl-C, or another one. */
+/* The same, but once it has logged the text `told`, and has worked for so many seconds of a
+ * processor, it gets a signal: SIGINT as from Ctrl-C, or another one. */
 void run_command_interrupted(command_run *run, int signal_number, const char *told, double seconds,
                              const char *const *arguments);
 

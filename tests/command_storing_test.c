@@ -269,7 +269,7 @@ static void every_schedule_is_answered_alike(void **state) {
         if (strstr(cases[k], "train") == NULL)
             continue;
         static const char *const others[] = {"--effects=accumulators=fp32"};
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             RUN(&run, stored, "--load-from-file", "--solve", "--schedule=popart", others[i], "-q");
             /* there may be a warning of the layers before */
             assert_int_equal(run.status, 3);

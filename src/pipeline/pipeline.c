@@ -211,8 +211,8 @@ enum { MILLION = 1000000 };
 
 /* Computes compiled / predicted in millionths; false if it is out of range. */
 static bool find_scale(double compiled_bytes, double predicted_bytes, uint64_t *per_million) {
-    double scale =
-        predicted_bytes > 0 ? round(MILLION * compiled_bytes / predicted_bytes) : MILLION;
+    double scale = predicted_bytes > 0 ? round((double)MILLION * compiled_bytes / predicted_bytes)
+                                       : (double)MILLION;
     if (scale < 1 || scale > POPLINER_MAX_PER_MILLION)
         return false;
     *per_million = (uint64_t)scale;

@@ -1,0 +1,200 @@
+/* The command: reads its options, calls the library, prints what it returns.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "command/commands.h"
+#include "command/option_table.h"
+#include "command/output_table.h"
+#include "command/outputs.h"
+#include "command/progress.h"
+#include "command/request.h"
+#include "command/run_files.h"
+#include "command/screen.h"
+#include "command/session.h"
+#include "popliner/popliner.h"
+
+static int exit_status(popliner_status status) {
+    switch (status) {
+    case POPLINER_OK:
+        return EXIT_SUCCESS;
+    case POPLINER_ERROR_STOPPED:
+        return 1;
+    case POPLINER_ERROR_USAGE:
+        return 2;
+    case POPLINER_ERROR_INPUT:
+    case POPLINER_ERROR_OUTPUT:
+        return 3;
+    case POPLINER_ERROR_MEMORY:
+    case POPLINER_ERROR_INTERNAL:
+        break;
+    }
+    return 4;
+}
+
+/* Loads whatever of a stored analysis several actions need before the first of them prints: then
+ * one that is damaged is refused as a whole. */
+static popliner_status load_ahead(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    request r = {0};
+    if ((o->actions & ~(unsigned)(SOLVE | STORE | PLANS)) == 0)
+        return POPLINER_OK;
+    popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
+    if (status == POPLINER_OK && o->solve)
+        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK && o->solve)
+        status = popliner_analysis_load_rest(s->analysis, &r.asked, error);
+    request_free(&r);
+    return status;
+}
+
+static void warn_of_unused(session *s) {
+    for (size_t i = 0; i < s->options.num_unused; i++)
+        session_warn(s,
+                     "--%s does nothing here: it means something for --solve and --evaluate only.",
+                     s->options.unused[i]);
+    const overridden *o = &s->options.overridden;
+    if (o->option != NULL)
+        session_warn(s, "--%s was given twice: %s counts, not %s.", o->option, o->value, o->before);
+}
+
+/* Rejects options that one side of the run cannot serve. */
+static popliner_status check_side(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    const bool failed_softly = s->failed_softly;
+    popliner_status status = POPLINER_OK;
+    s->log.is_mute = true;
+    if (o->diagnose && !s->is_other)
+        status = diagnose_check(s, error);
+    if (status == POPLINER_OK && o->evaluate != NULL)
+        status = evaluate_check(s, error);
+    if (status == POPLINER_OK && o->solve)
+        status = solve_check(s, error);
+    s->log.is_mute = false;
+    s->failed_softly = failed_softly;
+    return status;
+}
+
+/* Reads what --compare needs and refuses what cannot be done, before anything is printed or
+ * written. */
+static popliner_status check_ahead(session *s, session *other, popliner_error *error) {
+    const options *o = &s->options;
+    const bool has_more = (o->actions & ~(unsigned)(SOLVE | EVALUATE | PAGE | PLANS)) != 0 ||
+                          (o->actions & (SOLVE | EVALUATE)) == (SOLVE | EVALUATE);
+    popliner_status status = POPLINER_OK;
+    if (o->compare != NULL)
+        status = compare_open(s, other, error);
+    if (status == POPLINER_OK && has_more)
+        status = check_side(s, error);
+    if (status == POPLINER_OK && o->compare != NULL)
+        status = compare_name_other(other, check_side(other, error), error);
+    return status;
+}
+
+static popliner_status perform(session *s, session *other, popliner_error *error) {
+    const options *o = &s->options;
+    bool is_all = false;
+    popliner_status status = request_check(o, error);
+    if (status == POPLINER_OK)
+        status = outputs_check(o, error);
+    if (status == POPLINER_OK)
+        status = check_run_files(o, error);
+    if (status == POPLINER_OK)
+        status = outputs_of_options(s, &is_all, error);
+    if (status != POPLINER_OK || is_all)
+        return status;
+    warn_of_unused(s);
+    if (status == POPLINER_OK && o->costs != NULL)
+        return solve_costs_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = read_calibration(s, error);
+    if (status == POPLINER_OK && options_are_together(o))
+        return reports_split_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = session_choose_report(s, error);
+    if (status == POPLINER_OK)
+        status = session_open(s, error);
+    if (status == POPLINER_OK)
+        status = load_ahead(s, error);
+    if (status == POPLINER_OK)
+        status = check_ahead(s, other, error);
+    if (status == POPLINER_OK && o->actions == 0 && o->outputs.count == 0)
+        status = screen_overview(s, error);
+    if (status == POPLINER_OK)
+        status = outputs_of_profile(s, error);
+    if (status == POPLINER_OK && o->diagnose)
+        status = diagnose_and_print(s, error);
+    /* a comparison splits both profiles itself */
+    if (status == POPLINER_OK && o->compare != NULL)
+        status = compare_and_print(s, other, error);
+    if (status == POPLINER_OK && o->compare == NULL && o->evaluate != NULL)
+        status = evaluate_and_print(s, error);
+    if (status == POPLINER_OK && o->compare == NULL && o->solve)
+        status = solve_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = write_page(s, NULL, NULL, error);
+    return status;
+}
+
+/* Shows from here on how far the run is. */
+static void begin_progress(const options *o) {
+    const bool measures = o->solve || o->evaluate != NULL || (o->actions & PAGE) != 0;
+    progress_begin(!o->quiet,
+                   1u << PHASE_READING | (unsigned)((o->actions & STORE) != 0) << PHASE_STORING |
+                       (unsigned)measures << PHASE_PREPARING | (unsigned)measures << PHASE_STAGES |
+                       (unsigned)((o->actions & PAGE) != 0) << PHASE_PAGE,
+                   o->compare == NULL ? 1 : 2);
+}
+
+/* Names the files that were written, on a terminal: it may show nothing else. */
+static void name_files(const session *s) {
+    const wanted_list *list = &s->options.outputs;
+    for (size_t i = 0; i < list->count; i++) {
+        const wanted_output *w = &list->items[i];
+        if (w->path != NULL && (!s->failed_softly || w->what->kind == OUTPUT_ANALYSIS))
+            log_for_terminal(&s->log, "Wrote", w->what->what, w->path);
+    }
+}
+
+int popliner_command(int argc, char **argv) {
+    session s = {0};
+    session other = {0}; /* what --compare compares with */
+    popliner_error error = {0};
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
+    log_begin(&s.log, POPLINER_LEVEL_INFO);
+    popliner_status status = options_parse(argc, argv, &s.options, &error);
+    if (status == POPLINER_OK && s.options.help != NULL) {
+        help_print(stdout, s.options.help);
+        status = session_finish_printing(&error);
+    } else if (status == POPLINER_OK && s.options.version) {
+        printf("popliner %s\n", popliner_version());
+        status = session_finish_printing(&error);
+    } else if (status == POPLINER_OK) {
+        limits_begin(&s.options);
+        session_begin(&s);
+        begin_progress(&s.options);
+        if (screen_is_used(&s) && !s.options.verbose && isatty(STDOUT_FILENO) == 1 &&
+            isatty(STDERR_FILENO) == 1)
+            log_hold();
+        double start = progress_seconds();
+        status = perform(&s, &other, &error);
+        log_step(&s.log, "Total", start);
+    }
+    progress_erase();
+    log_release();
+    if (status == POPLINER_OK)
+        name_files(&s);
+    if (status != POPLINER_OK)
+        limits_name_option(&s.options, &error);
+    if (status != POPLINER_OK)
+        log_message(&s.log, POPLINER_LEVEL_ERROR, "%s", error.message);
+    session_free(&other);
+    session_free(&s);
+    options_free(&s.options);
+    return status == POPLINER_OK && s.failed_softly ? 1 : exit_status(status);
+}
