@@ -319,6 +319,9 @@ class Checkpoints(unittest.TestCase):
         table = read_source(write("b.gguf", gguf(pairs, GGUF_TENSORS)))
         self.assertEqual([unit.memory for unit in table.units[2:5]],
                          [69632 + 69632 + 1024 + 256 * 2048, 0, 256 * 2048])
+        empty = gguf(dict(GGUF_PAIRS, **{"llama.attention.head_count_kv": 1}), GGUF_TENSORS[:1])
+        self.assertEqual([unit.memory for unit in read_source(write("b.gguf", empty)).units],
+                         [0, 256 * 2048, 256 * 2048, 2100])
         with self.assertRaisesRegex(popliner.InputError, "block_count is 1, but block 1"):
             read_source(write("b.gguf", gguf(dict(GGUF_PAIRS, **{"llama.block_count": 1}),
                                              GGUF_TENSORS)))
@@ -382,6 +385,8 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual([unit.memory - 256 for unit in units(
             "rwkv7", ["time_mix_key"], **{"wkv.head_size": 32, "attention.head_count": 0})],
             [4 * 2 * 64 * (2 + 32)])
+        self.assertEqual([unit.memory - 256 for unit in units("minimax-01", ["attn_q"] * 8)],
+                         [4 * 2 * 2 * 32 * 32] * 7 + [cache])
         found = units("glm4moe", ["attn_k"] * 3, nextn_predict_layers=1)
         self.assertEqual([(unit.memory, unit.kind) for unit in found],
                          [(256 + cache, "layer")] * 2 + [(0, "mtp")])

@@ -193,7 +193,8 @@ _WINDOWS = {
     "afmoe": (0, 4), "cohere2": (0, 4), "cohere2moe": (0, -4), "dflash": (0, 0),
     "exaone-moe": (128, 4), "exaone4": (4096, 4), "gemma2": (4096, 2), "gemma3": (0, 6),
     "gemma3n": (0, 5), "gemma4": (0, 0), "gpt-oss": (0, 2), "granite_swa": (0, 0), "laguna": (0, -4),
-    "lfm2": (0, 0), "llama4": (8192, 4), "mellum": (0, 4), "mimo2": (0, 0), "olmo2": (0, 4),
+    "lfm2": (0, 0), "llama4": (8192, 4), "mellum": (0, 4), "mimo2": (0, 0),
+    "muse-glimmer": (0, 4), "olmo2": (0, 4),
     "plamo3": (0, 8), "smallthinker": (0, -4), "step35": (0, 0)}
 #: Windows that are not those of the file.
 _FIXED = {"llama4": 8192, "smallthinker": 4096}
@@ -326,7 +327,9 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
                 layer.active += weights.expert_elements * min(used, experts) // experts
             layer.score_width = heads[i] * sum(sizes)
         is_recurrent = re.search(r"\.(?:ssm_|shortconv|time_mix)", blocks[i]) is not None
-        if is_recurrent and i < main:
+        if keys.base == "minimax-01" and (i + 1) % 8:
+            is_recurrent, layer.state = True, 4 * heads[i] * sizes[0] * sizes[1]
+        elif is_recurrent and i < main:
             layer.state = _state(keys, heads[0], hidden)
         if keys.base == "deepseek4":
             _compressed(keys, i, kv_heads[i] * sizes[0], layer)

@@ -168,7 +168,9 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
         prefix = name[:layer.start(1)] if count is None else "blk."
         stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
             *size, is_expert(name))
-    if not stacks and not count:
+    if count:
+        stacks.setdefault("blk.", {})
+    if not stacks:
         raise InputError(f"{source}: no tensor is in a layer; expected names like layers.0.…, "
                          "h.0.…, blk.0.…")
     main = sorted((it for it in stacks if not _TOWER.search(it) and not _MTP.search(it)),
@@ -179,7 +181,7 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
             missing = next(i for i, number in enumerate(numbers) if number != i)
             raise InputError(f"{source}: layers go up to {numbers[-1]}, but {missing} has no "
                              "tensor; pass all files of the model")
-        if count is not None and numbers[-1] >= count:
+        if count is not None and numbers[-1:] > [count - 1]:
             raise InputError(f"{source}: block_count is {count}, but block {numbers[-1]} has "
                              "tensors")
         label = _label(prefix, main)
