@@ -346,7 +346,8 @@ class Checkpoints(unittest.TestCase):
                      f"{base}.attention.sliding_window": 128,
                      **{f"{base}.{key}": value for key, value in more.items()}}
             tensors = [(f"blk.{i}.attn_k.weight", [64], 0, 256) for i in range(10)]
-            table = read_source(write("w.gguf", gguf(pairs, tensors)), sequence=40960, kv_dtype="q8_0")
+            table = read_source(write("w.gguf", gguf(pairs, tensors)), sequence=40960,
+                                kv_dtype="q8_0")
             return [(unit.memory - 256) / (2 * 64 * 34 / 32) for unit in table.units[1:-1]]
 
         for base, right in self.WINDOWS.items():
@@ -372,10 +373,11 @@ class Checkpoints(unittest.TestCase):
                      f"{base}.embedding_length": 64, f"{base}.attention.head_count": 2,
                      **{f"{base}.{key}": value for key, value in more.items()}}
             tensors = [(f"blk.{i}.{name}.weight", [64], 0, 256) for i, name in enumerate(names)]
-            return read_source(write("w.gguf", gguf(pairs, tensors)), sequence=1024, kv_dtype="fp16",
-                               batch=2).units[1:-1]
+            return read_source(write("w.gguf", gguf(pairs, tensors)), sequence=1024,
+                               kv_dtype="fp16", batch=2).units[1:-1]
 
-        ssm = {"ssm.conv_kernel": 4, "ssm.inner_size": 128, "ssm.state_size": 16, "ssm.group_count": 2}
+        ssm = {"ssm.conv_kernel": 4, "ssm.inner_size": 128, "ssm.state_size": 16,
+               "ssm.group_count": 2}
         state, cache = 4 * 2 * (3 * (128 + 2 * 2 * 16) + 16 * 128), 2 * 1024 * 2 * 2 * 64
         self.assertEqual([unit.memory - 256 for unit in units(
             "jamba", ["ssm_in", "attn_k"], **ssm, **{"attention.head_count_kv": [0, 2]})],
@@ -840,8 +842,8 @@ class Robust(unittest.TestCase):
         for path, *more in (["l.safetensors"], ["t\x1b.safetensors"], ["none\x1b\udcff"],
                             ["x", "--x\x1b"], ["x", "--group", "(\x1b"]):
             for locale in ("C", "C.UTF-8"):
-                done = self.run_command(os.path.join(common.scratch(), path), *more, env=self.locale(
-                    locale))
+                done = self.run_command(os.path.join(common.scratch(), path), *more,
+                                        env=self.locale(locale))
                 self.assertIn(done.returncode, (2, 3), done.stderr)
                 self.assertNotRegex(done.stderr.decode(), r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
                 self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)

@@ -21,7 +21,7 @@ from ._library import path
 from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
                        compare, load, locate, read, reports)
 from .changes import Changes, Comparison, read_calibration
-from .costs import FORBIDDEN, MAX_CYCLES, Costs, has_glpk, solve, solve_ways
+from .chains import FORBIDDEN, MAX_CYCLES, Costs, has_glpk, solve, solve_ways
 from .diagnosis import Diagnosis
 from .enums import *  # noqa: F401,F403
 from .emit import check_emit

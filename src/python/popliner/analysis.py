@@ -24,7 +24,7 @@ from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path
                        size, stop_of, structure_at, text)
 from ._library import begin, libc, library
 from .changes import Changes, Comparison
-from .costs import Costs, replicas_options
+from .chains import Costs, replicas_options
 from .diagnosis import Diagnosis
 from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, Plot, Recompute,
                     Relation, Section, Table, UnitKind)

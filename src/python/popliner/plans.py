@@ -24,7 +24,7 @@ from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, all_of, 
 from .request import Asked
 
 if TYPE_CHECKING:
-    from .costs import Costs
+    from .chains import Costs
 
 
 class Plan:

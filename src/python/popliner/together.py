@@ -14,7 +14,7 @@ from . import _html
 from ._calling import instance, make_text, member, shown, text
 from ._library import begin, library
 from .analysis import Analysis
-from .costs import Costs
+from .chains import Costs
 from .enums import CyclesSource, Format, Objective, Recompute, Schedule, UnitKind
 from .errors import UsageError
 from .plans import Answer, Tabled

@@ -16,13 +16,18 @@ from ..errors import InputError
 from .model import Cache, LayerShape, Model, Place, Shape, Weights, chain, require_whole
 from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Table, read_json
 
-#: plain: an MLP of two matrices; ln: norms have a bias; norms=N: vectors of norms in a layer; bias,
-#: qkv, o, mlp: these matrices have a bias; aqkv: attention_bias is about query, key and value alone;
-#: qk: norms of each head of query and key, qkall: of all heads together; tied: the head is, unless
-#: the file says no; headbias; pos=N: learned positions, N more than the key says; types: two types
-#: of tokens; embln: a norm of the embedding; mqa: one head of keys; half: the file has twice the
-#: MLP's width; corr: routers correct their scores; gate: of attention's output; window=N: the
-#: period of layers, whose last has no window; enc: no cache and head; KEY:N: defaults of the class.
+#: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
+#: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): these have; aqkv: attention_bias
+#: means query, key and value alone; qk: norms of each head of query and key, qkall: of all heads
+#: together, qkflag: if use_qk_norm says so; subln: norms within attention and MLP; sinks; xielu: an
+#: activation with parameters; tied: the head is, unless the file says no; headbias; pos=N: learned
+#: positions, N more than the key says; type, types: of tokens; embln: a norm of the embedding; mqa:
+#: one head of keys; half: the file has twice the MLP's width; corr: routers correct their scores;
+#: gate (in the query), ogate: of attention's output; mnorm: norms within Mamba; window=N: the
+#: period of layers, whose last has no window; copies: of embedding and head in layers that predict
+#: further tokens; enc: neither cache nor head; pool: a pooler; two: encoder and decoder, final: with
+#: norms after each, nokey: keys without a bias; image, conv: what comes before the layers; KEY:N:
+#: defaults of the class in transformers.
 KINDS: Dict[str, str] = {row.split()[0]: row for row in """
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
 bailing_moe_v2 qk corr|bamba|bart two ln plain bias tied pos=2 embln
@@ -70,8 +75,8 @@ shared_expert_intermediate_size shared_intermediate_size moe_shared_expert_inter
 decoder_sparse_step interleave_moe_layer_step|attention_bias use_bias bias|mamba_d_conv conv_kernel
 mamba_d_state state_size ssm_state_size|mamba_n_heads mamba_num_heads|mamba_d_head mamba_head_dim
 """.replace("\n", "|").strip("|").split("|") for alias in row.split()[1:]}
-SAME = {"gemma3_text": "gemma3", "llama4_text": "llama4", "qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2",
-        "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
+SAME = {"qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3",
+        "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
         "mistral3": "mistral", "ministral3": "mistral", "paligemma": "gemma", "pixtral": "mistral",
         "internvl_chat": "qwen2", "yi": "llama", "solar": "llama"}
 
@@ -314,7 +319,8 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
         return ["linear" if (i + 1) % period else "attention" for i in range(count)]
     delta = c.keys.get("linear_attn_config")
     if isinstance(delta, dict) and isinstance(delta.get("full_attn_layers"), list):
-        return ["attention" if i + 1 in delta["full_attn_layers"] else "delta" for i in range(count)]
+        full = delta["full_attn_layers"]
+        return ["attention" if i + 1 in full else "delta" for i in range(count)]
     if "full_attn_idxs" in c.keys:
         return ["attention" if i in c.numbers("full_attn_idxs") else "conv" for i in range(count)]
     if not c.whole("sliding_window", 0, 0) or \
@@ -372,8 +378,8 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
     gated = str(c.keys.get("feed_forward_proj", "")).startswith("gated")
     bias, source = "bias" in c, c.keys.get("max_source_positions")
     count = c.whole("num_hidden_layers")
-    for part, number in (("encoder", count),
-                         ("decoder", c.whole("decoder_layers", c.whole("num_decoder_layers", count)))):
+    decoders = c.whole("decoder_layers", c.whole("num_decoder_layers", count))
+    for part, number in (("encoder", count), ("decoder", decoders)):
         times = 2 if part == "decoder" else 1
         for i in range(number):
             layer = LayerShape(parameters=(times + 1) * _norm(c, hidden))
@@ -461,8 +467,8 @@ def _ends(c: _Config, shape: Shape) -> None:
         shape.embedding += hidden * (c.whole("max_source_positions") + c.whole(
             "max_position_embeddings") + 3 * c.whole("num_mel_bins", 80) + 3 * hidden + 2)
     if "image" in c:
-        patch = c.whole("patch_size", 16)
-        shape.embedding = hidden * (3 * patch * patch + 3 + (c.whole("image_size", 224) // patch) ** 2)
+        patch, image = c.whole("patch_size", 16), c.whole("image_size", 224)
+        shape.embedding = hidden * (3 * patch * patch + 3 + (image // patch) ** 2)
     if "conv" in c:
         shape.embedding = _conv_stack(c, hidden)
     if "types" in c or "type" in c:
@@ -512,8 +518,9 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
         if isinstance(keys.get(key), dict):
             size = _tower(name, keys[key], outer, hidden) if key == "vision_config" else None
             shape.embedding += size or 0
-            shape.notes.append(f"{key}: " + ("an unknown kind, which is not counted." if size is None
-                                             else f"{size} parameters with the projector."))
+            shape.notes.append(f"{key}: " + (
+                "an unknown kind, which is not counted." if size is None else
+                f"{size} parameters with the projector."))
     return shape
 
 
@@ -526,8 +533,8 @@ def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]
     """The bytes of a quantised weight, with its share of scales, and whether attention is
     quantised, too. The bytes are None if they are unknown; all is, if nothing is quantised."""
     inner = keys.get("text_config") if isinstance(keys.get("text_config"), dict) else {}
-    found = next((it[key] for it in (keys, inner) for key in ("quantization_config",
-                                                              "compression_config") if it.get(key)), None)
+    names = ("quantization_config", "compression_config")
+    found = next((it[key] for it in (keys, inner) for key in names if it.get(key)), None)
     if not isinstance(found, dict):
         return None
     kept = str([found.get(it) for it in ("modules_to_not_convert", "ignore", "ignored_layers",
@@ -583,16 +590,17 @@ def read(path: str, assumed: Assumed) -> Table:
     def place(key: Place, count: int, matrices: int = 0, experts: int = 0) -> None:
         model.places[key] = Weights(-int(-(count - matrices) * size - matrices * small // 1), count,
                                     -int(-experts * small // 1), experts)
+    is_whole = quantised is not None and not quantised[1]
     for i, layer in enumerate(shape.layers):
-        place(i, layer.parameters, layer.matrices - (layer.attention if quantised and not quantised[1]
-                                                     else 0), layer.expert_parameters)
+        place(i, layer.parameters, layer.matrices - layer.attention * is_whole,
+              layer.expert_parameters)
     for part, count in (("input", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
         if count:
             place(part, count)
     count = sum(weights.elements for weights in model.places.values())
     place("table", shape.vocabulary * shape.hidden)
     table = chain(name, model, shape, assumed)
-    table.notes.insert(0, f"All weights are {dtype}; {count} parameters." if quantised is None else
-                       f"Matrices of layers take {float(small):g} bytes a weight, others are {dtype}; "
-                       f"{count} parameters.")
+    table.notes.insert(0, (f"All weights are {dtype}" if quantised is None else
+                           f"Matrices of layers take {float(small):g} bytes a weight, others are "
+                           f"{dtype}") + f"; {count} parameters.")
     return table

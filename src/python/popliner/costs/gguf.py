@@ -192,8 +192,8 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
 _WINDOWS = {
     "afmoe": (0, 4), "cohere2": (0, 4), "cohere2moe": (0, -4), "dflash": (0, 0),
     "exaone-moe": (128, 4), "exaone4": (4096, 4), "gemma2": (4096, 2), "gemma3": (0, 6),
-    "gemma3n": (0, 5), "gemma4": (0, 0), "gpt-oss": (0, 2), "granite_swa": (0, 0), "laguna": (0, -4),
-    "lfm2": (0, 0), "llama4": (8192, 4), "mellum": (0, 4), "mimo2": (0, 0),
+    "gemma3n": (0, 5), "gemma4": (0, 0), "gpt-oss": (0, 2), "granite_swa": (0, 0),
+    "laguna": (0, -4), "lfm2": (0, 0), "llama4": (8192, 4), "mellum": (0, 4), "mimo2": (0, 0),
     "muse-glimmer": (0, 4), "olmo2": (0, 4),
     "plamo3": (0, 8), "smallthinker": (0, -4), "step35": (0, 0)}
 #: Windows that are not those of the file.
@@ -204,8 +204,8 @@ _LISTED = {"cohere2moe", "mellum"}
 _ENCODERS = {"bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert",
              "nomic-bert", "nomic-bert-moe"}
 #: Architectures without a cache: these, diffusion models, and what uses another model's.
-_UNCACHED = _ENCODERS | {"dream", "gemma-embedding", "gemma4-assistant", "llada", "llada-moe", "rnd1",
-                         "wavtokenizer-dec"}
+_UNCACHED = _ENCODERS | {"dream", "gemma-embedding", "gemma4-assistant", "llada", "llada-moe",
+                         "rnd1", "wavtokenizer-dec"}
 
 
 #: Keys that are numbers of something.
@@ -273,7 +273,8 @@ def _state(keys: _Keys, heads: int, hidden: int) -> int:
         return 4 * hidden * (short - 1)
     if kda:
         return 4 * heads * kda * (3 * (kernel - 1 if kernel else 3) + kda)
-    return 4 * (max(kernel - 1, 0) * (inner + 2 * keys.whole("ssm.group_count") * size) + size * inner)
+    mixed = inner + 2 * keys.whole("ssm.group_count") * size
+    return 4 * (max(kernel - 1, 0) * mixed + size * inner)
 
 
 def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:

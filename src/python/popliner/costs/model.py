@@ -103,9 +103,10 @@ _LAYER = re.compile(r"(?:^|[./])(?:layers?|h|blocks?|blk|resblocks)[._](\d{1,9})
 _NUMBER = re.compile(r"\.(\d{1,9})(?:\.|$)")
 _EXPERT = re.compile(r"(?:^|[._])(?:experts|ffn_(?:gate|up|down|gate_up)_exps)(?:\.|$|_)"
                      r"|ffn_(?:gate|up|down)\.\d")
-_HEAD = re.compile(r"(?:^|\.)(?:lm_head|head|output|embed_out|proj_out|classifier|score|cls)(?:\.|$)")
-_INPUT = re.compile(r"embed|(?:^|\.)(?:wte|wpe|tok_|token_(?:embd|types)|position_embd|per_layer_token|"
-                    r"shared\b)")
+_HEAD = re.compile(r"(?:^|\.)(?:lm_head|head|output|embed_out|proj_out|classifier|score|cls)"
+                   r"(?:\.|$)")
+_INPUT = re.compile(r"embed|(?:^|\.)(?:wte|wpe|tok_|token_(?:embd|types)|position_embd|"
+                    r"per_layer_token|shared\b)")
 _TABLE = re.compile(r"(?:^|\.)(?:token_embd|embed_tokens|wte|embed_in|shared|"
                     r"(?:word_|tok_)?embeddings?)\.weight$")
 #: What comes before the layers, but is no table: towers, and what fits their outputs to the model.
@@ -194,7 +195,9 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
         for weights in layers.values():
             model.places.setdefault("embedding", Weights()).add(weights.size, weights.elements)
     for name in loose:
-        place: Place = len(model.names) - 1 if model.num_mtp and _MTP.search(name) else place_of(name)
+        place = place_of(name)
+        if model.num_mtp and _MTP.search(name):
+            place = len(model.names) - 1
         model.places.setdefault(place, Weights()).add(*tensors[name])
         table = model.places.get("table", Weights())
         if place == "input" and _TABLE.search(name) and tensors[name] > (table.size, 0):
@@ -374,9 +377,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
     if assumed.train is None:
         say("Inference: weights as stored, no gradients.")
     else:
-        say(f"Training with {assumed.train}: gradients in "
-            f"{assumed.gradient or ('fp32' if assumed.train == 'adam-mixed' else 'the dtype of the weights')}"
-            "; memory has no activations: solve with --schedule 1f1b+1.")
+        usual = "fp32" if assumed.train == "adam-mixed" else "the dtype of the weights"
+        say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has no activations: solve with --schedule 1f1b+1.")
     if any(weights.expert_size for weights in places.values()):
         say(f"Experts are divided by {assumed.experts}, all other weights by {assumed.tensor}; "
             "every expert is assumed to get as many tokens.")

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
 from .._calling import file_name, instance, number, real, shown, text
+from ..chains import MAX_UNITS, Costs
 from ..errors import InputError, UsageError
 from ..files import printable
 
@@ -49,8 +50,6 @@ OPTIMIZERS: Mapping[str, Any] = {
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
-#: The most units of a chain.
-MAX_UNITS = 16384
 #: The most samples that a time has.
 MAX_SAMPLES = 256
 #: The most that times may total: a file of costs holds times below 2^52.
@@ -253,9 +252,8 @@ class Table:
         """The same as a text."""
         return json.dumps(self.document(), indent=4) + "\n"
 
-    def costs(self, **pipeline: Any) -> Any:
+    def costs(self, **pipeline: Any) -> Costs:
         """The Costs that the solver takes; members as for Costs.parse."""
-        from . import Costs
         return Costs.parse(self.document(), "the table", **pipeline)
 
 
