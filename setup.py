@@ -15,7 +15,15 @@ import subprocess
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
-from wheel.bdist_wheel import bdist_wheel
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel  # since 70.1
+except ImportError:
+    try:
+        from wheel.bdist_wheel import bdist_wheel
+    except ImportError:
+        raise SystemExit("popliner: the package wheel is missing; run pip install wheel, or leave "
+                         "out --no-build-isolation") from None
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:

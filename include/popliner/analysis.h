@@ -171,7 +171,8 @@ void popliner_analysis_free(popliner_analysis *analysis);
  * later run gets the same results from the file as from the profile. Writes a temporary file in the
  * directory of `path` and renames it when it is complete, so `path` is never incomplete. Errors:
  * OUTPUT, MEMORY; INPUT if the analysis was loaded from a damaged file; USAGE for a regex of the
- * options. Cost: that of popliner_analysis_costs, for each kind of recomputation. */
+ * options, or if `path` is the profile or its debug information. Cost: that of
+ * popliner_analysis_costs, for each kind of recomputation. */
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error);
 

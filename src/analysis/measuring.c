@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -250,6 +251,14 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     return POPLINER_OK;
 }
 
+/* True if `path` names the file that was read, by whatever name. */
+static bool is_same_file(const char *path, const pl_analysis_file *read) {
+    struct stat new_file;
+    struct stat old_file;
+    return read->name != NULL && stat(path, &new_file) == 0 && stat(read->name, &old_file) == 0 &&
+           new_file.st_dev == old_file.st_dev && new_file.st_ino == old_file.st_ino;
+}
+
 static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
                                      const char *path, popliner_error *error) {
     /* rarer pipelines are measured when needed: storing them would double the size */
@@ -264,6 +273,10 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
     pl_measured_stages measured[sizeof stored / sizeof *stored];
     size_t num_measured = 0;
     bool is_training = false;
+    /* a stored analysis may be stored again: it was read as a whole */
+    if (is_same_file(path, &a->profile_file) || is_same_file(path, &a->debug_file))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%.300s: would overwrite a file that the analysis is read from", path);
     popliner_status status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
     if (status != POPLINER_OK)
         return status;

@@ -51,6 +51,38 @@ class FilesTest(unittest.TestCase):
             with open(stored + "2", "rb") as file:
                 self.assertNotIn(b"token of the app", file.read())
 
+    def test_what_was_read_is_not_replaced(self):
+        """Neither by its own name nor by a link; a stored analysis may be stored again."""
+        report = os.path.join(common.scratch(), "kept")
+        shutil.copytree(common.SAMPLE, report)
+        profile, debug = (os.path.join(report, it) for it in ("profile.pop", "debug.cbor"))
+        soft, hard, table = (os.path.join(report, it) for it in ("soft", "hard", "costs.csv"))
+        os.symlink("profile.pop", soft)
+        os.link(debug, hard)
+        popliner.write_file(table, "name,memory\na,1\nb,2\n")
+
+        def contents():
+            result = []
+            for path in (profile, debug, table):
+                with open(path, "rb") as file:
+                    result.append(file.read())
+            return result
+
+        before = contents()
+        stored = os.path.join(report, "stored")
+        with popliner.read(report) as analysis:
+            for path in (profile, debug, soft, hard):
+                with self.assertRaisesRegex(popliner.UsageError, "would overwrite"):
+                    analysis.save(path)
+            analysis.save(stored)
+        with popliner.load(stored) as analysis:
+            analysis.save(stored)
+        costs = popliner.Costs.read(table)
+        with self.assertRaisesRegex(popliner.UsageError, "would overwrite"):
+            costs.write(table, num_ipus=2)
+        costs.write(table + ".lp", num_ipus=2)
+        self.assertEqual(contents(), before)
+
     def test_reports_that_cannot_be_examined_are_listed(self):
         root = os.path.join(common.scratch(), "reports")
         for name in ("a", "b"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
@@ -125,7 +126,12 @@ class Costs(Owner):
         """Reads a file in any of the formats of docs/costs.md. `schedule`, `recompute`,
         `max_stages` and `copies`, of a request, say for which pipeline; `should_stop` is asked now
         and then whether to raise StoppedError."""
-        return cls._read(pipeline, library.popliner_costs_file_read, file_name(path), None, 0)
+        result = cls._read(pipeline, library.popliner_costs_file_read, file_name(path), None, 0)
+        result._path = path
+        return result
+
+    #: the file that it was read from
+    _path: Optional[Path] = None
 
     @classmethod
     def parse(cls, document: Union[str, bytes, Mapping[str, Any]], name: str = "the costs",
@@ -670,7 +676,11 @@ class Costs(Owner):
               format: Union[ProgramFormat, str] = ProgramFormat.LP,
               **members: Unpack[Members]) -> None:
         """Writes the integer program of the first objective into a file, as CPLEX LP or free
-        MPS."""
+        MPS. The file that the costs were read from is not replaced."""
+        if self._path is not None and os.path.exists(path) and os.path.exists(self._path) and \
+                os.path.samefile(path, self._path):
+            raise UsageError(f"path {os.fspath(path)!r}: would overwrite the file that the costs "
+                             "are read from")
         asked = self._ask(request, members)
         handle = self._held()
         call(library.popliner_solver_write, handle, ctypes.byref(asked.solver), None,

@@ -9,6 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
+import re
 from fractions import Fraction
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -491,7 +492,7 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     own = {key: value for key, value in keys.items()
            if not inner or key in ("tie_word_embeddings", "torch_dtype", "dtype")}
     kind = inner.get("model_type", keys.get("model_type"))
-    short = str(kind).removesuffix("_text")
+    short = re.sub("_text$", "", str(kind))
     short = SAME.get(short, SAME.get(str(kind), short))
     if not isinstance(kind, str) or short not in KINDS:
         raise InputError(f"{name}: model_type {kind!r:.40} is unknown; expected one of "
