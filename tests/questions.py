@@ -105,7 +105,7 @@ class Question:
     def least_ipus(self):
         """So many that all which are named exist."""
         named = [ipu for key in ("speeds", "memories", "links")
-                 for own in self.options.get(key, {}) for ipu in own.split("-")]
+                 for own in self.of_devices(key) for ipu in own.split("-")]
         named += [own.partition("=")[2] for word, own in self.rules() if word == "place"]
         return 1 + max(map(int, named), default=0)
 
@@ -610,19 +610,6 @@ def draw_rules(rng, question, names):
         question.options["require"] = rules
 
 
-def leave_out_known(question, names):
-    """What is being mended: bandwidths where a time is a fraction, and choices of more stages than
-    units."""
-    o, document = question.options, question.document
-    costs = {key: own for key, own in document.items() if key != "devices"}
-    if any(isinstance(inner(costs, path), float) for path in paths_of(costs)):
-        for tree in (o, document.get("devices", {})):
-            tree.pop("bandwidth", None)
-            tree.pop("links", None)
-    if o.get("recompute") == "auto" and len(question.device_map() or []) > len(names):
-        del o["recompute"]
-
-
 def draw_options(rng, question, limit):
     """Everything that may be asked together (docs/options.md); `limit` draws one."""
     o, names = question.options, question.names
@@ -648,7 +635,6 @@ def draw_options(rng, question, limit):
     if rng.has(.2) and shape not in ("any", "replicas"):
         o["slack"] = rng.choice([10, 25, 50, 100, 12.5])
     draw_rules(rng, question, names)
-    leave_out_known(question, names)
     if rng.has(.1) and question.has_limit():
         o["reserve"] = rng.choice(["1", "3", "10%", "2.5%"])
     return question

@@ -41,6 +41,10 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
 popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop, double max_seconds,
                                  popliner_plan *plan, popliner_error *error);
 
+/* Gives the remedies of options without speeds and links the IPUs that those of `options` name;
+ * removes those that have none. */
+void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options);
+
 /* ---- limits of one IPU ---- */
 
 /* Sets bytes[k] to the smallest limit of stage k with which a split exists, if all other IPUs keep

@@ -501,6 +501,18 @@ static size_t ipus_with_numbers(const popliner_solver_options *o, size_t num_ipu
     return num_ipus;
 }
 
+void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options) {
+    size_t count = 0;
+    for (size_t i = 0; i < why->num_remedies; ++i) {
+        popliner_remedy remedy = why->remedies[i];
+        if (remedy.kind == POPLINER_REMEDY_WITHOUT_MAP)
+            remedy.number = ipus_with_numbers(options, remedy.number);
+        if (remedy.number < SIZE_MAX)
+            why->remedies[count++] = remedy;
+    }
+    why->num_remedies = count;
+}
+
 /* Finds the fewest stages that suffice if each has its own IPU. */
 static popliner_status try_without_map(advice *a) {
     const pl_problem *p = a->problem;

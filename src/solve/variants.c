@@ -13,6 +13,7 @@
 #include "costs/triangle.h"
 #include "costs/variants.h"
 #include "pipeline/pipeline.h"
+#include "solve/infeasibility.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
@@ -848,6 +849,8 @@ static popliner_status solve(search *s, popliner_plan **plan, popliner_error *er
         status = explain(s, s->options.listener, num_first > 0 ? num_first : 1, plan, error);
     s->objectives = objectives;
     const bool fits = status == POPLINER_OK && (*plan)->status != POPLINER_PLAN_INFEASIBLE;
+    if (status == POPLINER_OK && !fits)
+        pl_remedies_have_ipus(&(*plan)->infeasibility, &s->options);
     if (num_first == 0)
         s->filter = filter;
     s->is_to_go_on = has_cycles;
