@@ -48,6 +48,13 @@ typedef struct brute_answer {
     size_t num_constraints;
     /* CONSTRAINTS: whether there would be a split without them. */
     bool has_split_without_constraints;
+
+    /* Where stages share IPUs any of the equally good splits may be the answer: a bit for each set of
+     * cuts. Of what they are; must be there while answers are compared. */
+    bool has_ties;
+    uint8_t is_best[(1 << (MOST_BRUTE_UNITS - 1)) / 8];
+    const popliner_costs *costs;
+    popliner_solver_options options;
 } brute_answer;
 
 /* Every subset of the n - 1 places is a split; at most MOST_BRUTE_UNITS units. Of the options all

@@ -17,34 +17,45 @@ enum { NUM_INSTANCES = 4000 };
 
 static const pl_stop never = {.deadline_seconds = INFINITY};
 
-static pl_shared_search ask(const shared_instance *in, pl_goal goal, pl_shared *shared) {
-    return (pl_shared_search){.problem = &in->problem,
-
-                              .goal = goal,
-                              .stop = &never,
-                              .shared = shared};
+static pl_shared_search ask(const shared_instance *in, pl_shared *shared) {
+    return (pl_shared_search){
+        .problem = &in->problem, .stop = &never, .most_work = UINT64_MAX, .shared = shared};
 }
 
-/* Whether there is a split. */
+/* Whether a sweep finds a split within the filter, which then is one of them. */
+static bool finds(every_split *e, const pl_filter *filter, pl_shared *shared) {
+    pl_split split = {0};
+    pl_sweep_end how;
+    const pl_shared_search search = ask(e->in, shared);
+    assert_int_equal(pl_device_sweep(&search, filter, &split, &how, NULL), POPLINER_OK);
+    assert_int_equal(how, PL_SWEEP_DONE);
+    const bool is_found = split.num_stages > 0;
+    if (is_found) {
+        uint64_t cut_bytes;
+        assert_int_equal(split.num_stages, e->in->options.num_mapped_stages);
+        memcpy(e->first_units, split.first_units, split.num_stages * sizeof *e->first_units);
+        assert_true(is_split_fine(e, &cut_bytes));
+        assert_true(cut_bytes <= filter->limits.max_cut_bytes);
+    }
+    pl_split_clear(&split);
+    return is_found;
+}
+
+/* Whether there is a split: within the filter, within the fewest cut bytes, and none within less. */
 static bool check(shared_instance *in) {
     every_split e = try_every_split(in, in->options.mem_per_tile);
     pl_shared shared = {0};
-    static const pl_goal goals[] = {PL_GOAL_ANY, PL_GOAL_FEWEST_CUT_BYTES, PL_GOAL_EARLIEST_CUTS};
-    for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
-        pl_split split = {0};
-        pl_search_result result = {0};
-        bool gave_up = true;
-        const pl_shared_search search = ask(in, goals[g], &shared);
-        assert_true(pl_device_sweep_can(&in->problem, goals[g]));
-        assert_int_equal(pl_spread_sweep(&search, &in->filter, &split, &result, &gave_up, NULL),
-                         POPLINER_OK);
-        assert_false(result.is_stopped);
-        assert_false(gave_up);
-        assert_best_split(&e, goals[g], &split, &result);
-        pl_split_clear(&split);
+    const bool exists = e.num_splits > 0;
+    assert_int_equal(finds(&e, &in->filter, &shared), exists);
+    if (exists) {
+        pl_filter filter =
+            pl_filter_limited(&in->filter, POPLINER_OBJECTIVE_TRAFFIC, e.fewest_bytes);
+        assert_true(finds(&e, &filter, &shared));
+        filter.limits.max_cut_bytes -= e.fewest_bytes > 0;
+        assert_int_equal(finds(&e, &filter, &shared), e.fewest_bytes == 0);
     }
     pl_shared_free(&shared);
-    return e.num_splits > 0;
+    return exists;
 }
 
 static void finds_what_every_split_says(void **state) {
@@ -135,6 +146,7 @@ static void long_chains(void **state) {
     static shared_instance in;
     draw_long_shared_chain(&in, 48);
     popliner_plan plan = {0};
+    in.costs->shared_peak_is_quick = true;
     assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
     print_message("%zu shared peaks measured\n", in.num_calls);
@@ -149,23 +161,17 @@ static void long_chains(void **state) {
     for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {
         pl_shared shared = {0};
         pl_split split = {0};
-        pl_search_result result = {0};
-        bool gave_up = false;
-        pl_shared_search search = ask(&in, PL_GOAL_ANY, &shared);
+        pl_sweep_end how;
+        pl_shared_search search = ask(&in, &shared);
         search.stop = is_stopped ? &at_once : &never;
-        assert_int_equal(
-            pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
-            POPLINER_OK);
-        assert_int_equal(result.is_stopped, is_stopped);
-        assert_false(gave_up);
+        assert_int_equal(pl_device_sweep(&search, &in.filter, &split, &how, NULL), POPLINER_OK);
+        assert_int_equal(how, is_stopped ? PL_SWEEP_STOPPED : PL_SWEEP_DONE);
         assert_int_equal(split.num_stages, 0);
-        /* with few tries it gives up */
-        search.max_tries = 30;
+        /* if it may do little it gives up */
+        search.most_work = shared.work + 30;
         search.stop = &never;
-        assert_int_equal(
-            pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
-            POPLINER_OK);
-        assert_true(gave_up);
+        assert_int_equal(pl_device_sweep(&search, &in.filter, &split, &how, NULL), POPLINER_OK);
+        assert_int_equal(how, PL_SWEEP_GAVE_UP);
         assert_int_equal(split.num_stages, 0);
         pl_shared_free(&shared);
     }

@@ -19,7 +19,8 @@ enum { NUM_INSTANCES = 4000 };
 static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static pl_shared_search ask(const shared_instance *in, pl_shared *shared) {
-    return (pl_shared_search){.problem = &in->problem, .stop = &never, .shared = shared};
+    return (pl_shared_search){
+        .problem = &in->problem, .stop = &never, .most_work = UINT64_MAX, .shared = shared};
 }
 
 /* On small chains: what is found is there, mostly the best, and nothing is found where there is
@@ -38,8 +39,7 @@ static void answers_are_within_the_filter(void **state) {
         pl_shared shared = {0};
         pl_split split = {0};
         const pl_shared_search search = ask(&in, &shared);
-        const pl_first_answer_wish wish = {
-            .objective = POPLINER_OBJECTIVE_MEMORY, .seconds = 10.0, .num_kicks = 10};
+        const pl_first_answer_wish wish = {.objective = POPLINER_OBJECTIVE_MEMORY, .num_kicks = 10};
         assert_int_equal(pl_first_answer(&search, &in.filter, &wish, &split, NULL), POPLINER_OK);
         num_feasible += e.num_splits > 0;
         if (split.num_stages > 0) {

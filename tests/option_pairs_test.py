@@ -705,12 +705,24 @@ class Check:
         if shown is None:
             return
         kind, answer = shown
+        if best is not None and best[0].shares():
+            best = solve(costs, request, self.cuts_of(answer["stages"] if kind == "certificate"
+                                                      else answer))[1]
+            self.best = best
         if kind == "certificate":
             self.certificate(answer)
         elif best is None:
             expect(answer, [], kind)
         else:
             self.stages(kind, answer, best[0])
+
+    def cuts_of(self, stages):
+        """The cuts of stages as they are answered: where each begins but the first; None if they do
+        not say it."""
+        begins = [own.get("layer_from") or own.get("from") or own.get("first_unit")
+                  for own in stages[1:]]
+        names = self.costs.names
+        return tuple(names.index(name) for name in begins) if set(begins) <= set(names) else None
 
     def status(self, does_fit):
         """The exit status, unless something else has a say in it, too."""
@@ -942,6 +954,8 @@ class Check:
         does_any = False
         for own, value, request in self.rows():
             does_fit, best = plain_solver.solve(self.costs, request)
+            if best is not None and best[0].shares() and "stages" in own:
+                best = plain_solver.solve(self.costs, request, self.cuts_of(own["stages"]))[1]
             does_any = does_any or does_fit
             expect(own["status"], "optimal" if does_fit else "infeasible", f"status of {value}")
             if best is not None:
@@ -959,14 +973,16 @@ class Check:
         split, values, bounds = best
         if "objectives" in own:
             self.values(own["objectives"], values, bounds if does_fit else None)
-            expect([(s["ipu"], s["from"], s["to"]) for s in own["stages"]],
-                   named(self.costs, split), "stages")
+            if does_fit or not split.shares():
+                expect([(s["ipu"], s["from"], s["to"]) for s in own["stages"]],
+                       named(self.costs, split), "stages")
         else:
             names = self.request.objectives
             for i, name in enumerate(names):
                 scale = self.costs.scale if self.is_time(names, i) else 1
                 expect_time(own[name], scale, abs(values[i]), name)
-            expect(own["split"], self.split_text(split), "split")
+            if not split.shares():  # else it is one of the equally good ones
+                expect(own["split"], self.split_text(split), "split")
             self.chosen(own, split)
         expect(int(own["used"]), split.value("ipus"), "used")
 

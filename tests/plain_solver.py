@@ -376,10 +376,10 @@ def settled(found, key):
                    for stage in split.stages)]
 
 
-def best_of(found, objectives, slack=0, chooses=False):
+def best_of(found, objectives, slack=0, chooses=False, told=None):
     """The best split, its values, and the smallest value of each objective within those before it;
-    None if there is none. Of equal splits that with the earliest cuts. Stages do not choose for the
-    sake of balance."""
+    None if there is none. Of equal splits that with the cuts `told`, else with the earliest ones.
+    Stages do not choose for the sake of balance."""
     found = [(split.values(objectives), split) for split in found]
     if not found:
         return None
@@ -393,24 +393,26 @@ def best_of(found, objectives, slack=0, chooses=False):
         if i + 1 < len(objectives):
             most += math.floor(abs(bounds[i]) * slack / 100)
         found = [f for f in found if f[0][i] <= most]
-    values, split = min(found, key=lambda f: f[1].rank())
+    values, split = min(found, key=lambda f: (f[1].cuts != told, f[1].rank()))
     return split, values, bounds
 
 
-def solve(costs, request):
-    """Whether something fits, and the best split or best effort as best_of has it."""
+def solve(costs, request, told=None):
+    """Whether something fits, and the best split or best effort as best_of has it. Where stages share
+    devices, equally good splits may be answered: `told` are the cuts of the answer."""
     found = list(splits(costs, request))
     fitting = [split for split in found if fits(request, split)]
     if fitting:
         return True, best_of(fitting, request.objectives, request.slack,
-                             request.recompute == "auto")
+                             request.recompute == "auto", told)
     if request.has_replicas:  # the reasons are those of one device for each stage
         return solve(costs, Request(**{**vars(request), "has_replicas": False}))
     if not found:
         return False, None
     least = min(above(request, split) for split in found)
     found = [split for split in found if above(request, split) == least]
-    effort = best_of(settled(found, by_memory) if request.recompute == "auto" else found, ())
+    effort = best_of(settled(found, by_memory) if request.recompute == "auto" else found, (),
+                     told=told)
     return False, (effort[0], effort[0].values(request.objectives), None)
 
 

@@ -587,9 +587,7 @@ static void does_not_take_any_time(void **state) {
         options.ipu_limits = &limit;
         options.num_ipu_limits = turn;
         assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
-        double start = pl_clock_seconds();
-        assert_int_equal(pl_explain_infeasibility(&problem, &stop, 0.2, &plan, NULL), POPLINER_OK);
-        assert_true(pl_clock_seconds() - start < 20); /* much more than four times 0.2 */
+        assert_int_equal(pl_explain_infeasibility(&problem, &stop, &plan, NULL), POPLINER_OK);
         assert_false(plan.is_stopped);
         assert_int_equal(plan.num_stages, options.num_mapped_stages);
         assert_int_equal(why->has_all_remedies, turn == 0);

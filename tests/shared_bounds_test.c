@@ -19,10 +19,10 @@ static const pl_stop never = {.deadline_seconds = INFINITY};
 static uint64_t bound_of(const shared_instance *in, popliner_objective objective, uint64_t known) {
     pl_shared shared = {0};
     pl_shared_bound bound = {0};
-    const pl_shared_search search = {.problem = &in->problem, .stop = &never, .shared = &shared};
-    assert_int_equal(
-        pl_shared_bound_find(&search, &in->filter, objective, known, 10.0, &bound, NULL),
-        POPLINER_OK);
+    const pl_shared_search search = {
+        .problem = &in->problem, .stop = &never, .most_work = UINT64_MAX, .shared = &shared};
+    assert_int_equal(pl_shared_bound_find(&search, &in->filter, objective, known, &bound, NULL),
+                     POPLINER_OK);
     uint64_t found = bound.bound;
     assert_true(bound.hint.num_stages == 0 ||
                 bound.hint.num_stages == in->options.num_mapped_stages);
@@ -66,56 +66,9 @@ static void bounds_are_no_larger_than_the_best(void **state) {
     assert_true(num_reached > num_checked / 3);
 }
 
-/* ---- the earliest cuts ---- */
-
-static void no_split_has_earlier_cuts(void **state) {
-    (void)state;
-    static shared_instance in;
-    size_t num_checked = 0;
-    size_t num_found = 0;
-    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_case(seed, 25))
-            continue;
-        draw_shared_instance(&in, seed);
-        /* within the limits of the options, and at the best values, where ties matter */
-        for (size_t i = 0; i < 3; ++i) {
-            every_split e = try_every_split(&in, in.options.mem_per_tile);
-            pl_filter *limits = &in.filter;
-            if (e.num_splits > 0 && i == 1)
-                *limits = pl_filter_limited(limits, POPLINER_OBJECTIVE_MEMORY, e.smallest_bytes);
-            if (e.num_splits > 0 && i == 2)
-                *limits = pl_filter_limited(limits, POPLINER_OBJECTIVE_CYCLES, e.fewest_cycles);
-            e = try_every_split(&in, limits->limits.max_peak_bytes < in.options.mem_per_tile
-                                         ? limits->limits.max_peak_bytes
-                                         : in.options.mem_per_tile);
-            pl_shared shared = {0};
-            pl_split split = {0};
-            const pl_shared_search asked = {
-                .problem = &in.problem, .stop = &never, .shared = &shared};
-            assert_int_equal(pl_shared_earliest(&asked, limits, &split, NULL), POPLINER_OK);
-            ++num_checked;
-            num_found += split.num_stages > 0;
-            assert_true(split.num_stages == 0 || e.num_splits > 0);
-            for (size_t stage = 0; stage < split.num_stages; ++stage)
-                assert_int_equal(split.first_units[stage], e.earliest[stage]);
-            pl_split_clear(&split);
-            pl_shared_free(&shared);
-        }
-        discard_shared_instance(&in);
-    }
-    print_message("%zu of %zu found\n", num_found, num_checked);
-    assert_true(num_found > num_checked / 15);
-}
-
 /* ---- equal layers ---- */
 
-enum {
-    NUM_LAYERS = 96,
-    NUM_CHAIN = NUM_LAYERS + 2,
-    NUM_IPUS = 8,
-    MOST_ROUNDS = 4,
-    MOST_SECONDS = 6
-};
+enum { NUM_LAYERS = 96, NUM_CHAIN = NUM_LAYERS + 2, NUM_IPUS = 8, MOST_ROUNDS = 4 };
 
 /* The cycles of an embedding, equal layers and a head; each cut takes time on both sides. */
 static uint64_t cycles_of(size_t first, size_t last) {
@@ -143,34 +96,6 @@ static bool can_hold(uint64_t limit, size_t num_rounds) {
     return num_held >= NUM_CHAIN;
 }
 
-/* Independent of the library: each stage is the shortest that leaves no more layers than all IPUs
- * have room for. */
-static void assert_earliest(const popliner_plan *plan, size_t num_rounds) {
-    size_t room[NUM_IPUS];
-    size_t sum_of_room = 0;
-    for (size_t ipu = 0; ipu < NUM_IPUS; ++ipu) {
-        uint64_t fixed = 40 * num_rounds;
-        fixed += ipu == 0 ? 300 - 180 - 20 : ipu == NUM_IPUS - 1 ? 250 - 180 - 20 : 0;
-        room[ipu] = (plan->cycles - fixed) / 180;
-        sum_of_room += room[ipu];
-    }
-    size_t num_left = NUM_CHAIN;
-    for (size_t stage = 0; stage < plan->num_stages; ++stage) {
-        size_t length = 1;
-        /* the last stage of an IPU takes the rest of its room */
-        bool is_last = stage + NUM_IPUS >= plan->num_stages;
-        size_t *own = &room[stage % NUM_IPUS];
-        sum_of_room -= *own;
-        while (num_left - length > sum_of_room + (is_last ? 0 : *own - length))
-            ++length;
-        *own -= length;
-        sum_of_room += is_last ? 0 : *own;
-        num_left -= length;
-        assert_int_equal(plan->stages[stage].last_unit + 1, NUM_CHAIN - num_left);
-    }
-    assert_int_equal(num_left, 0);
-}
-
 static void equal_layers_are_proven(void **state) {
     (void)state;
     size_t device_map[NUM_IPUS * MOST_ROUNDS];
@@ -191,19 +116,14 @@ static void equal_layers_are_proven(void **state) {
         options.num_objectives = 1;
         options.device_map = device_map;
         options.num_mapped_stages = NUM_IPUS * num_rounds;
-        options.time_limit_seconds = num_rounds == 2 ? 60.0 : MOST_SECONDS;
-        double begin_seconds = pl_clock_seconds();
         assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
         assert_false(plan.is_stopped);
-        if (num_rounds > 2)
-            assert_true(pl_clock_seconds() - begin_seconds < MOST_SECONDS);
         assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
         uint64_t least = 0;
         while (!can_hold(least, num_rounds))
             ++least;
         assert_int_equal(plan.cycles, least);
         assert_int_equal(plan.values[0].bound, least);
-        assert_earliest(&plan, num_rounds);
         pl_plan_clear(&plan);
         popliner_costs_free(costs);
     }
@@ -212,7 +132,6 @@ static void equal_layers_are_proven(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_are_no_larger_than_the_best),
-        cmocka_unit_test(no_split_has_earlier_cuts),
         cmocka_unit_test(equal_layers_are_proven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,20 +237,3 @@ every_split try_every_split(const shared_instance *in, uint64_t limit_bytes) {
     enumerate(&e, 0, 0);
     return e;
 }
-
-void assert_best_split(every_split *e, pl_goal goal, const pl_split *split,
-                       const pl_search_result *result) {
-    uint64_t cut_bytes;
-    assert_int_equal(split->num_stages, e->num_splits > 0 ? e->in->options.num_mapped_stages : 0);
-    if (e->num_splits == 0)
-        return;
-    memcpy(e->first_units, split->first_units, split->num_stages * sizeof *e->first_units);
-    assert_true(is_split_fine(e, &cut_bytes));
-    if (goal == PL_GOAL_FEWEST_CUT_BYTES) {
-        assert_int_equal(cut_bytes, e->fewest_bytes);
-        assert_int_equal(result->bound_bytes, e->fewest_bytes);
-    }
-    if (goal == PL_GOAL_EARLIEST_CUTS)
-        assert_memory_equal(split->first_units, e->earliest,
-                            split->num_stages * sizeof *e->earliest);
-}

@@ -64,9 +64,4 @@ every_split try_every_split(const shared_instance *in, uint64_t limit_bytes);
 /* Whether the split in first_units is within everything; *cut_bytes is what it costs. */
 bool is_split_fine(every_split *e, uint64_t *cut_bytes);
 
-/* Fails the test unless the split is one of them, if there is any, and the best for the goal.
- * Changes first_units. */
-void assert_best_split(every_split *e, pl_goal goal, const pl_split *split,
-                       const pl_search_result *result);
-
 #endif

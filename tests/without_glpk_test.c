@@ -130,7 +130,7 @@ static void what_is_left_open_says_so(void **state) {
     options.mem_per_tile = 20000;
     assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);
-    assert_true(plan.is_stopped);
+    assert_false(plan.is_stopped);
     assert_int_equal(plan.num_stages, 3);
     assert_int_equal(plan.values[0].proof, POPLINER_PROOF_NONE);
     pl_plan_clear(&plan);

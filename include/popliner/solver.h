@@ -202,10 +202,8 @@ typedef struct popliner_infeasibility {
  * changes nothing; free with popliner_plan_free. */
 typedef struct popliner_plan {
     popliner_plan_status status;
-    /* True if the time limit expired, should_stop returned true, the earliest cuts need too large
-     * an integer program, or the search needed GLPK and this build has none (see
-     * popliner_solver_has_glpk). An OPTIMAL plan may then not be the one with the earliest cuts
-     * among those that are as good. */
+    /* True if the time limit expired, should_stop returned true, or, where stages share IPUs, the
+     * search gave up before it found a split. */
     bool is_stopped;
     popliner_plan_stage *stages; /* [num_stages], owned by the plan */
     size_t num_stages;
@@ -400,8 +398,8 @@ typedef struct popliner_solver_options {
      * UNKNOWN. */
     bool without_reasons;
 
-    /* 0: none. If stages share IPUs, at most a quarter of it goes into finding the earliest of
-     * equally good cuts. */
+    /* 0: none. If stages share IPUs, a search without a limit ends after a fixed amount of work, some
+     * seconds; with one it may take as long as that. */
     double time_limit_seconds;
     /* Returns true to stop the search. May be NULL; must return. Polled by the thread that called
      * popliner_solve, which also calls the listener and the functions of the costs. */

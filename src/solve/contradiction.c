@@ -362,7 +362,7 @@ static popliner_status has_split(const pl_problem *problem, const pl_stop *stop,
     pl_search search = {.problem = problem, .stop = stop};
     pl_split split = {0};
     pl_filter filter = pl_filter_without_memory(problem);
-    popliner_status status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
+    popliner_status status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, error);
     *possible = split.num_stages > 0 || search.is_stopped;
     *is_stopped = *is_stopped || search.is_stopped;
     pl_split_clear(&split);

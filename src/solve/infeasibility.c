@@ -236,7 +236,7 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
     if (status == POPLINER_OK) {
         pl_filter filter = pl_filter_of_limits(&other);
-        status = pl_search_find(&search, &filter, PL_GOAL_FEWEST_STAGES, &split, NULL, error);
+        status = pl_search_find(&search, &filter, PL_GOAL_FEWEST_STAGES, &split, error);
         plan->infeasibility.enough_stages = split.num_stages;
         plan->is_stopped = plan->is_stopped || search.is_stopped;
     }
@@ -256,21 +256,11 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     return status;
 }
 
-/* Returns the stop for one search. Where stages share IPUs, an optimum may take any time: the
- * search gets its own limit. */
-static pl_stop stop_for(const pl_problem *problem, const pl_stop *stop, double max_seconds) {
-    pl_stop own = *stop;
-    double deadline = pl_clock_seconds() + max_seconds;
-    if (problem->is_shared && deadline < own.deadline_seconds)
-        own.deadline_seconds = deadline;
-    return own;
-}
-
 /* Finds the smallest mem_per_tile that suffices, as far as time allows. The known bounds are in
  * *why. */
 static popliner_status find_enough_bytes(const pl_problem *problem, const pl_stop *stop,
                                          popliner_infeasibility *why, popliner_error *error) {
-    pl_search search = {.problem = problem, .stop = stop};
+    pl_search search = {.problem = problem, .stop = stop, .most_work = PL_WORK_FOR_REASONS};
     pl_split split = {0};
     pl_filter filter = pl_filter_of_limits(problem);
     uint64_t bound = why->enough_bytes_bound;
@@ -285,7 +275,7 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
             status = pl_search_any(&search, POPLINER_OBJECTIVE_MEMORY, error);
             pl_split_move(&split, &search.split);
         } else {
-            status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
+            status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, error);
         }
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(problem, &split, &values, NULL, error);
@@ -323,7 +313,7 @@ static void take_enough_bytes(const pl_problem *problem, const popliner_plan *pl
  * allow, or the best known one. If no IPU has its own limit, that is the smallest peak, and *bound
  * a lower bound of it. */
 static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
-                                        double max_seconds, popliner_plan *plan, uint64_t *bound,
+                                        popliner_plan *plan, uint64_t *bound,
                                         popliner_error *error) {
     /* a shortfall is what an IPU is above its limit plus the largest one, which must be finite */
     const uint64_t any_limit = (uint64_t)1 << 62;
@@ -333,13 +323,13 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
     pl_problem limited = *problem;
     if (limited.largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1)
         limited.largest_limit_bytes = any_limit;
-    pl_search search = {
-        .problem = &limited, .stop = stop, .filter = pl_filter_without_memory(problem)};
+    pl_search search = {.problem = &limited,
+                        .stop = stop,
+                        .filter = pl_filter_without_memory(problem),
+                        .most_work = PL_WORK_FOR_REASONS};
     /* with shared IPUs, a first good split is found much sooner than by a sweep without limits */
     popliner_status status = pl_search_any(&search, excess, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
-        pl_stop own = stop_for(problem, stop, max_seconds);
-        search.stop = &own;
         status = pl_search_optimise(&search, &excess, 1, plan, error);
         *bound = plan->values[0].bound;
         if (status == POPLINER_OK)
@@ -358,11 +348,10 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
 }
 
 popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_stop *stop,
-                                         double max_seconds, popliner_plan *plan,
-                                         popliner_error *error) {
+                                         popliner_plan *plan, popliner_error *error) {
     uint64_t bound = 0;
     plan->status = POPLINER_PLAN_INFEASIBLE;
-    popliner_status status = find_best_effort(problem, stop, max_seconds, plan, &bound, error);
+    popliner_status status = find_best_effort(problem, stop, plan, &bound, error);
     if (status == POPLINER_OK && plan->num_stages == 0 && plan->is_stopped)
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     else if (status == POPLINER_OK && plan->num_stages == 0)
@@ -378,14 +367,13 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
     if (status == POPLINER_OK)
         status = find_enough_stages(problem, stop, plan, error);
     if (status == POPLINER_OK && is_possible) {
-        pl_stop own = stop_for(problem, stop, max_seconds);
         take_enough_bytes(problem, plan, bound, &plan->infeasibility);
         /* otherwise both bounds come from the best effort, and more time would not improve them */
         if (problem->options->num_ipu_limits > 0)
-            status = find_enough_bytes(problem, &own, &plan->infeasibility, error);
+            status = find_enough_bytes(problem, stop, &plan->infeasibility, error);
         plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
     }
     if (status == POPLINER_OK && !plan->is_stopped)
-        status = pl_remedies_find(problem, stop, max_seconds, plan, error);
+        status = pl_remedies_find(problem, stop, plan, error);
     return status;
 }

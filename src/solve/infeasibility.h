@@ -8,16 +8,14 @@
 #include "solve/search.h"
 #include "solve/stop.h"
 
-/* The time limit, where stages share IPUs, of each of: the search for a better best effort, the
- * search for the bytes that suffice, and that for remedies. */
-#define PL_SECONDS_FOR_REASONS 20.0
+/* What each of these may do (see pl_shared.work): where stages share IPUs, the search for a better best
+ * effort and for the bytes that suffice; and all searches for remedies. */
+#define PL_WORK_FOR_REASONS ((uint64_t)100000000)
 
 /* For a problem without a split within its limits: fills plan->infeasibility, and the stages,
- * totals and values of the best effort, if there is one. The plan must be empty. max_seconds is
- * PL_SECONDS_FOR_REASONS except in tests. Errors: MEMORY, INTERNAL, those of shared peaks. */
+ * totals and values of the best effort, if there is one. The plan must be empty. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_stop *stop,
-                                         double max_seconds, popliner_plan *plan,
-                                         popliner_error *error);
+                                         popliner_plan *plan, popliner_error *error);
 
 /* ---- conflicting constraints ---- */
 
@@ -38,7 +36,7 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
  * then has_all_remedies is false. Sets plan->is_stopped if the search was stopped. Errors: MEMORY,
  * INTERNAL, those of shared peaks. Cost: about 20 searches for any split for each IPU that may get
  * another limit, and one or a few for each constraint. */
-popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop, double max_seconds,
+popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
                                  popliner_plan *plan, popliner_error *error);
 
 /* Gives the remedies of options without speeds and links the IPUs that those of `options` name;

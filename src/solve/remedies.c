@@ -20,10 +20,11 @@ enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64 };
 
 typedef struct advice {
     const pl_problem *problem;
-    pl_stop own_stop;
+    const pl_stop *stop;
     popliner_infeasibility *why;
     size_t capacity;
-    bool is_over; /* no time is left */
+    uint64_t work; /* of all trials */
+    bool is_over;  /* no time is left, or nothing may be done any more */
     popliner_error *error;
 } advice;
 
@@ -65,7 +66,7 @@ static void end_trial(trial *t) {
 /* Prepares a search with the current options; limits may still change. */
 static popliner_status begin_search(advice *a, trial *t) {
     end_search(t);
-    t->search = (pl_search){.problem = &t->problem, .stop = &a->own_stop};
+    t->search = (pl_search){.problem = &t->problem, .stop = a->stop};
     return pl_problem_create_like(&t->problem, a->problem, a->problem->costs, &t->own.options, NULL,
                                   a->error);
 }
@@ -75,11 +76,14 @@ static popliner_status search(advice *a, trial *t, bool *fits) {
     *fits = false;
     if (a->is_over)
         return POPLINER_OK;
+    enum { WORK_OF_CUT = 64, PART_OF_TRIAL = 8 };
+    const uint64_t before = t->search.shared.work;
     pl_filter filter = pl_filter_of_limits(&t->problem);
     pl_split_clear(&t->split);
-    popliner_status status =
-        pl_search_find(&t->search, &filter, PL_GOAL_ANY, &t->split, NULL, a->error);
-    a->is_over = a->is_over || t->search.is_stopped;
+    t->search.most_work = before + PL_WORK_FOR_REASONS / PART_OF_TRIAL;
+    popliner_status status = pl_search_find(&t->search, &filter, PL_GOAL_ANY, &t->split, a->error);
+    a->work += t->search.shared.work - before + WORK_OF_CUT * t->problem.num_units;
+    a->is_over = t->search.is_stopped || a->work >= PL_WORK_FOR_REASONS;
     *fits = t->split.num_stages > 0;
     return status;
 }
@@ -247,7 +251,7 @@ static popliner_status try_single_limits(advice *a, const size_t *stages, size_t
     popliner_status status =
         needs_bytes == NULL
             ? pl_fail_memory(a->error, "the remedies")
-            : pl_ipu_needs_find(p, &filter.limits, num_places, &a->own_stop, needs_bytes, a->error);
+            : pl_ipu_needs_find(p, &filter.limits, num_places, a->stop, needs_bytes, a->error);
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         size_t ipu = pl_problem_ipu(p, stages[i]);
         const raise one = {.ipu = ipu, .least = pl_limits_peak(p, &filter.limits, ipu) + 1};
@@ -256,7 +260,7 @@ static popliner_status try_single_limits(advice *a, const size_t *stages, size_t
         else if (needs_bytes[stages[i]] < POPLINER_PEAK_FORBIDDEN)
             status = take_limit(a, ipu, needs_bytes[stages[i]]);
     }
-    a->is_over = a->is_over || pl_stop_is_wanted(&a->own_stop);
+    a->is_over = a->is_over || pl_stop_is_wanted(a->stop);
     free(needs_bytes);
     return status;
 }
@@ -533,7 +537,7 @@ static popliner_status try_without_map(advice *a) {
     if (status != POPLINER_OK)
         goto done;
     pl_filter filter = pl_filter_of_limits(&t.problem);
-    status = pl_search_find(&t.search, &filter, PL_GOAL_FEWEST_STAGES, &t.split, NULL, a->error);
+    status = pl_search_find(&t.search, &filter, PL_GOAL_FEWEST_STAGES, &t.split, a->error);
     a->is_over = a->is_over || t.search.is_stopped;
     remedy.number = ipus_with_numbers(&t.own.options, t.split.num_stages);
     t.own.options.num_ipus = remedy.number;
@@ -544,13 +548,10 @@ done:
     return status;
 }
 
-popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop, double max_seconds,
+popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
                                  popliner_plan *plan, popliner_error *error) {
     popliner_infeasibility *why = &plan->infeasibility;
-    advice a = {.problem = problem, .own_stop = *stop, .why = why, .error = error};
-    double deadline = pl_clock_seconds() + max_seconds;
-    if (deadline < a.own_stop.deadline_seconds)
-        a.own_stop.deadline_seconds = deadline;
+    advice a = {.problem = problem, .stop = stop, .why = why, .error = error};
     why->has_all_remedies = true;
     popliner_status status = try_every_limit(&a);
     if (status == POPLINER_OK && !a.is_over)

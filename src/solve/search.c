@@ -11,68 +11,67 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Time limits, in seconds, of the search for better splits before any proof, and of the bounds. */
-#define SECONDS_TO_BEGIN 0.5
-#define SECONDS_TO_IMPROVE 0.5
-#define SECONDS_TO_BOUND 0.3
-#define SECONDS_FOR_HARD 0.5
-#define SECONDS_BETWEEN_GAPS 1.0
+/* What a request may do where stages share IPUs (see pl_shared.work): some seconds of a core. With a
+ * time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends by the limit. */
+#define MOST_WORK ((uint64_t)250000000)
+#define SECONDS_OF_WORK 4.0
 
-/* The share of the time limit for finding the earliest of equally good cuts, where stages share
- * IPUs. */
-#define SHARE_FOR_EARLIEST 0.25
+#define SECONDS_BETWEEN_GAPS 1.0
 
 void pl_search_free(pl_search *search) {
     pl_shared_free(&search->shared);
     pl_split_clear(&search->split);
 }
 
-/* Returns the parameters of a search where stages share IPUs. */
-static pl_shared_search ask_shared(pl_search *search, pl_goal goal) {
+/* ---- where stages share IPUs ---- */
+
+/* Returns what may still be done. */
+static uint64_t work_left(pl_search *search) {
+    if (search->most_work == 0) {
+        const double times = search->problem->options->time_limit_seconds / SECONDS_OF_WORK;
+        search->most_work =
+            times > 1.0 ? (uint64_t)(fmin(times, 1e6) * (double)MOST_WORK) : MOST_WORK;
+    }
+    return search->most_work > search->shared.work ? search->most_work - search->shared.work : 0;
+}
+
+/* Returns the parameters of a search that may do so much. */
+static pl_shared_search ask_shared(pl_search *search, uint64_t work) {
     return (pl_shared_search){.problem = search->problem,
-                              .goal = goal,
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
+                              .most_work = search->shared.work + work,
                               .shared = &search->shared};
 }
 
-/* True if a sweep can serve the goal. */
-static bool can_sweep(const pl_search *search, pl_goal goal) {
-    return !search->shared.is_wide && pl_device_sweep_can(search->problem, goal);
-}
-
-/* Finds a split where stages share IPUs. A search that gives up ends as if it was stopped. */
-static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_goal goal,
-                                   pl_split *split, pl_search_result *result,
-                                   popliner_error *error) {
-    const pl_shared_search asked = ask_shared(search, goal);
-    bool gave_up = true;
-    popliner_status status = POPLINER_OK;
-    if (can_sweep(search, goal))
-        status = pl_spread_sweep(&asked, filter, split, result, &gave_up, error);
-    search->shared.is_wide = gave_up;
-    result->is_stopped = result->is_stopped || gave_up;
+/* Finds any split: by moving cuts, else by a sweep, which may give up. */
+static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_split *split,
+                                   bool *is_stopped, popliner_error *error) {
+    enum { PART_TO_CLIMB = 64, PART_TO_SWEEP = 4 };
+    const uint64_t left = work_left(search);
+    pl_shared_search asked = ask_shared(search, left / PART_TO_CLIMB);
+    const pl_first_answer_wish wish = {.objective = POPLINER_OBJECTIVE_MEMORY};
+    pl_sweep_end how = PL_SWEEP_DONE;
+    popliner_status status = pl_first_answer(&asked, filter, &wish, split, error);
+    asked = ask_shared(search, left / PART_TO_SWEEP);
+    if (status == POPLINER_OK && split->num_stages == 0)
+        status = pl_device_sweep(&asked, filter, split, &how, error);
+    *is_stopped = how != PL_SWEEP_DONE;
     return status;
 }
 
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
-                               pl_split *split, uint64_t *bound, popliner_error *error) {
+                               pl_split *split, popliner_error *error) {
     const pl_problem *p = search->problem;
     bool is_stopped = false;
     popliner_status status;
-    uint64_t found_bound = 0;
-    if (bound != NULL)
-        *bound = 0;
     if (pl_stop_is_wanted(search->stop)) {
         search->is_stopped = true;
         return POPLINER_OK;
     }
     if (p->is_shared) {
-        pl_search_result result = {0};
-        status = find_shared(search, filter, goal, split, &result, error);
-        is_stopped = result.is_stopped;
-        search->proof = result.proof;
-        found_bound = split->num_stages > 0 ? result.bound_bytes : 0;
+        status = find_shared(search, filter, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_SEARCH;
     } else if (search->uses_programs) {
         const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
         status = goal == PL_GOAL_EARLIEST_CUTS
@@ -84,8 +83,6 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     }
     search->is_stopped = search->is_stopped || is_stopped;
-    if (bound != NULL)
-        *bound = found_bound;
     return status;
 }
 
@@ -101,15 +98,16 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
 
 popliner_status pl_search_any(pl_search *search, popliner_objective objective,
                               popliner_error *error) {
+    enum { PART_TO_BEGIN = 32 };
     popliner_status status = POPLINER_OK;
     if (search->problem->is_shared && !pl_stop_is_wanted(search->stop)) {
-        const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
-        const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
+        const pl_shared_search asked = ask_shared(search, work_left(search) / PART_TO_BEGIN);
+        const pl_first_answer_wish wish = {.objective = objective};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
     }
     if (status != POPLINER_OK || search->split.num_stages > 0)
         return status;
-    return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+    return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
 }
 
 /* Reports the bound and the best known split, and logs now and then how far apart they are. */
@@ -137,94 +135,92 @@ static void tell_gap(pl_search *search, popliner_objective objective, uint64_t b
                 pl_objective_name(objective));
 }
 
-/* Where stages share IPUs: improves the best known split without proof, and finds a first bound. */
+/* Improves the best known split by moving cuts. */
+static popliner_status climb(pl_search *search, popliner_objective objective, const pl_split *hint,
+                             size_t num_kicks, uint64_t work, popliner_error *error) {
+    const pl_shared_search asked = ask_shared(search, work);
+    const pl_first_answer_wish wish = {
+        .objective = objective, .hint = hint, .num_kicks = num_kicks};
+    popliner_status status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
+    return status == POPLINER_OK
+               ? pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error)
+               : status;
+}
+
+/* Finds a first bound, and improves the best known split. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
-                                      uint64_t *bound, popliner_error *error) {
-    const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
+                                      uint64_t work, uint64_t *bound, popliner_error *error) {
+    enum { NUM_KICKS = 20 };
+    const pl_shared_search asked = ask_shared(search, work);
     pl_shared_bound found = {0};
-    popliner_status status =
-        pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
-                             SECONDS_TO_BOUND, &found, error);
-    pl_first_answer_wish wish = {.objective = objective,
-                                 .hint = &found.hint,
-                                 .seconds = SECONDS_TO_IMPROVE,
-                                 .num_kicks = 20};
-    if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
-        *bound < pl_search_value(search, objective))
-        status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-    if (status == POPLINER_OK)
-        status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+    popliner_status status = pl_shared_bound_find(
+        &asked, &search->filter, objective, pl_search_value(search, objective), &found, error);
     *bound = found.bound > *bound ? found.bound : *bound;
-    search->proof = POPLINER_PROOF_SEARCH;
+    if (status == POPLINER_OK && *bound < pl_search_value(search, objective))
+        status = climb(search, objective, &found.hint, NUM_KICKS, work, error);
     if (status == POPLINER_OK)
         tell_gap(search, objective, *bound);
     pl_shared_bound_clear(&found);
     return status;
 }
 
-/* Narrows the range between *bound and the best known value by sweeps of at most max_tries tries.
- * If a sweep gives up, tries a smaller limit, which needs fewer tries. *is_done: the range is
- * empty. */
-static popliner_status narrow(pl_search *search, popliner_objective objective, size_t max_tries,
-                              uint64_t *bound, bool *is_done, popliner_error *error) {
+/* Narrows the range between *bound and the best known value by sweeps that do at most so much each,
+ * and `most` together. If a sweep gives up, tries a smaller limit, which needs less. */
+static popliner_status narrow(pl_search *search, popliner_objective objective, uint64_t of_sweep,
+                              uint64_t most, uint64_t *bound, popliner_error *error) {
     enum { PARTS_OF_BOUND = 1000 }; /* no sweep in a narrower range */
+    const uint64_t end = search->shared.work + most;
     uint64_t unanswered = UINT64_MAX;
     popliner_status status = POPLINER_OK;
     pl_split split = {0};
-    while (status == POPLINER_OK && !search->is_stopped) {
+    while (status == POPLINER_OK && !search->is_stopped && search->shared.work < end) {
         uint64_t value = pl_search_value(search, objective);
         uint64_t top = unanswered < value ? unanswered : value;
         if (*bound >= top || (unanswered != UINT64_MAX && top - *bound <= *bound / PARTS_OF_BOUND))
             break;
         uint64_t middle = *bound + (top - *bound) / 2;
         pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
-        pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
-        pl_search_result result = {0};
-        bool gave_up = false;
-        asked.max_tries = max_tries;
-        status = pl_spread_sweep(&asked, &filter, &split, &result, &gave_up, error);
-        search->is_stopped = search->is_stopped || result.is_stopped;
-        if (status != POPLINER_OK || result.is_stopped)
-            break;
-        if (gave_up)
+        const uint64_t left = end - search->shared.work;
+        const pl_shared_search asked = ask_shared(search, of_sweep < left ? of_sweep : left);
+        pl_sweep_end how;
+        status = pl_device_sweep(&asked, &filter, &split, &how, error);
+        if (how == PL_SWEEP_GAVE_UP)
             unanswered = middle;
-        else if (split.num_stages > 0)
+        else if (how == PL_SWEEP_STOPPED)
+            search->is_stopped = true;
+        else if (status == POPLINER_OK && split.num_stages > 0)
             status = keep(search, &split, error);
         else
             *bound = middle + 1;
         tell_gap(search, objective, *bound);
     }
-    *is_done = *bound >= pl_search_value(search, objective);
     pl_split_clear(&split);
     return status;
 }
 
-/* Sweeps with ever more tries. Where they give up the problem is hard, and finding better splits
- * gets more time. */
-static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective objective,
-                                        uint64_t *bound, popliner_error *error) {
-    static const size_t max_tries[] = {10000000, 100000000, 0};
-    popliner_status status = POPLINER_OK;
-    bool is_done = false;
-    if (!can_sweep(search, PL_GOAL_ANY))
-        return POPLINER_OK;
-    for (size_t i = 0; i < sizeof max_tries / sizeof *max_tries; ++i) {
-        status = narrow(search, objective, max_tries[i], bound, &is_done, error);
-        if (status != POPLINER_OK || is_done || search->is_stopped)
-            return status;
-        const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
-        const pl_first_answer_wish wish = {
-            .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
-        status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-        if (status == POPLINER_OK)
-            status =
-                pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
-        if (status != POPLINER_OK)
-            return status;
+/* Minimises an objective where stages share IPUs: a bound and moves, then sweeps that may do ever
+ * more; where they give up the problem is hard, and moves get as much. */
+static popliner_status minimise_shared(pl_search *search, popliner_objective objective,
+                                       bool is_last, uint64_t *bound, popliner_error *error) {
+    static const uint64_t parts[] = {64, 8, 2};
+    enum { PART_TO_IMPROVE = 4 };
+    const uint64_t work = is_last ? work_left(search) : work_left(search) / 2;
+    popliner_status status =
+        improve_shared(search, objective, work / PART_TO_IMPROVE, bound, error);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+        if (status != POPLINER_OK || search->is_stopped ||
+            *bound >= pl_search_value(search, objective))
+            break;
+        status = narrow(search, objective, work / parts[i], work / 2, bound, error);
+        if (status == POPLINER_OK && *bound < pl_search_value(search, objective))
+            status = climb(search, objective, NULL, SIZE_MAX, work / PART_TO_IMPROVE, error);
     }
-    search->shared.is_wide = true;
-    return POPLINER_OK;
+    search->proof = POPLINER_PROOF_SEARCH;
+    search->is_unproven = search->is_unproven || *bound < pl_search_value(search, objective);
+    return status;
 }
+
+/* ---- where each stage has an IPU ---- */
 
 /* Raises the bound to the least limit with which stages may cover the chain, as far as their lengths
  * tell. */
@@ -250,16 +246,13 @@ static popliner_status bound_by_lengths(const pl_search *search, popliner_object
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
-    const bool is_shared = search->problem->is_shared;
-    popliner_status status = is_shared ? narrow_by_sweeps(search, objective, bound, error)
-                                       : bound_by_lengths(search, objective, bound, error);
-    uint64_t part = is_shared ? 2 : UINT64_MAX;
+    popliner_status status = bound_by_lengths(search, objective, bound, error);
+    uint64_t part = UINT64_MAX;
     while (status == POPLINER_OK && !search->is_stopped &&
            *bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / part;
         pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
-        uint64_t next_peak = 0;
-        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, &next_peak, error);
+        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, error);
         if (status != POPLINER_OK || search->is_stopped)
             break;
         if (split.num_stages > 0) {
@@ -271,31 +264,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
         }
         *bound = middle + 1;
         part = part > 64 ? 64 : part > 2 ? part / 2 : 2;
-        if (objective == POPLINER_OBJECTIVE_MEMORY && next_peak > *bound)
-            *bound = next_peak < pl_search_value(search, objective)
-                         ? next_peak
-                         : pl_search_value(search, objective);
         tell_gap(search, objective, *bound);
-    }
-    pl_split_clear(&split);
-    return status;
-}
-
-/* Minimises the spread where stages share IPUs: by sweeps; if these give up, by searching for a
- * smaller spread until there is none. */
-static popliner_status minimise_shared_spread(pl_search *search, uint64_t *bound,
-                                              popliner_error *error) {
-    pl_split split = {0};
-    popliner_status status = narrow_by_sweeps(search, POPLINER_OBJECTIVE_BALANCE, bound, error);
-    while (status == POPLINER_OK && !search->is_stopped &&
-           *bound < pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) &&
-           pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
-        pl_filter filter = search->filter;
-        filter.max_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
-        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
-        if (status != POPLINER_OK || split.num_stages == 0)
-            break;
-        status = keep(search, &split, error);
     }
     pl_split_clear(&split);
     return status;
@@ -314,7 +283,7 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
         pl_filter filter = search->filter;
         pl_objective_values values = {0};
         filter.limits = pl_windows_limits(&windows, spread - 1, &search->filter);
-        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(search->problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || search->is_stopped)
@@ -331,36 +300,16 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
     return status;
 }
 
-/* Minimises cut bytes or IPUs, which are goals of the searches. */
+/* Minimises cut bytes or IPUs, which are goals of the dynamic program. */
 static popliner_status minimise_sum(pl_search *search, popliner_objective objective,
                                     uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
-    uint64_t known = 0;
-    bool is_found = false;
-    popliner_status status = POPLINER_OK;
-    /* a device map fixes the number of IPUs */
-    pl_filter filter = search->filter;
-    const pl_objective *o = pl_objective_of(objective);
-    bool is_shared_traffic = search->problem->is_shared && o->goal == PL_GOAL_FEWEST_CUT_BYTES;
-    if (is_shared_traffic) {
-        if (*bound >= search->values.cut_bytes)
-            return POPLINER_OK;
-        /* look only for splits that are better than the best known one */
-        filter.limits.max_cut_bytes = search->values.cut_bytes - 1;
-    }
-    if (!o->is_mapped || !search->problem->is_mapped)
-        status = pl_search_find(search, &filter, o->goal, &split, &known, error);
-    else if (search->proof == POPLINER_PROOF_NONE)
-        search->proof = POPLINER_PROOF_SEARCH; /* the map has so many */
-    is_found = split.num_stages > 0;
-    if (status == POPLINER_OK && is_found)
+    popliner_status status =
+        pl_search_find(search, &search->filter, pl_objective_of(objective)->goal, &split, error);
+    if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
-    if (is_shared_traffic && is_found && known < *bound) {
-        *bound = known;
-        search->is_unproven = true;
-    }
     pl_split_clear(&split);
     return status;
 }
@@ -399,25 +348,15 @@ static uint64_t with_slack(const pl_search *search, popliner_objective objective
     return pl_slack_limit(value, of, slack_percent);
 }
 
-/* Finds the earliest cuts among the best splits. */
-static popliner_status find_earliest(pl_search *search, popliner_error *error) {
-    const pl_problem *p = search->problem;
-    const pl_stop *stop = search->stop;
-    pl_stop sooner = *stop;
+/* Decides between equally good splits: the earliest cuts; where stages share IPUs, which have no
+ * such search, the even loads that a few moves find. */
+static popliner_status break_ties(pl_search *search, popliner_error *error) {
+    enum { WORK_FOR_TIES = 4000000 };
     pl_split split = {0};
-    double seconds = p->options->time_limit_seconds * SHARE_FOR_EARLIEST;
-    if (p->is_shared && seconds > 0.0 && pl_clock_seconds() + seconds < sooner.deadline_seconds)
-        sooner.deadline_seconds = pl_clock_seconds() + seconds;
-    search->stop = &sooner;
-    popliner_status status = POPLINER_OK;
-    if (p->is_shared) {
-        const pl_shared_search asked = ask_shared(search, PL_GOAL_EARLIEST_CUTS);
-        status = pl_shared_earliest(&asked, &search->filter, &split, error);
-    }
-    if (status == POPLINER_OK && split.num_stages == 0)
-        status =
-            pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
-    search->stop = stop;
+    if (search->problem->is_shared)
+        return climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error);
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, error);
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     pl_split_clear(&split);
@@ -425,23 +364,27 @@ static popliner_status find_earliest(pl_search *search, popliner_error *error) {
 }
 
 /* Minimises one objective within the filter. */
-static popliner_status minimise(pl_search *search, popliner_objective objective, uint64_t *bound,
-                                popliner_error *error) {
+static popliner_status minimise(pl_search *search, popliner_objective objective, bool is_last,
+                                uint64_t *bound, popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);
-    bool is_shared = search->problem->is_shared;
-    popliner_status status = POPLINER_OK;
-    if (is_shared && !o->is_mapped)
-        status = improve_shared(search, objective, bound, error);
-    if (status != POPLINER_OK || search->is_stopped)
-        return status;
+    if (search->is_stopped)
+        return POPLINER_OK;
+    if (o->is_mapped && search->problem->is_mapped) { /* all splits have so many */
+        *bound = pl_search_value(search, objective);
+        if (search->proof == POPLINER_PROOF_NONE)
+            search->proof =
+                search->problem->is_shared ? POPLINER_PROOF_SEARCH : POPLINER_PROOF_DYNAMIC_PROGRAM;
+        return POPLINER_OK;
+    }
+    if (search->problem->is_shared)
+        return minimise_shared(search, objective, is_last, bound, error);
     if (search->uses_programs)
         return minimise_by_program(search, objective, bound, error);
     switch (o->kind) {
     case PL_OBJECTIVE_LARGEST:
         return minimise_largest(search, objective, bound, error);
     case PL_OBJECTIVE_SPREAD:
-        return is_shared ? minimise_shared_spread(search, bound, error)
-                         : minimise_spread(search, error);
+        return minimise_spread(search, error);
     case PL_OBJECTIVE_SUM:
         break;
     }
@@ -458,8 +401,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         uint64_t bound = i == 0 ? search->known_bound : 0;
         if (objective == POPLINER_OBJECTIVE_HEADROOM)
             bound = pl_problem_largest_lack(search->problem);
-        status = minimise(search, objective, &bound, error);
-        if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && !search->is_stopped)
+        status = minimise(search, objective, i + 1 == num_objectives, &bound, error);
+        if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && !search->is_stopped &&
+            !search->problem->is_shared)
             bound = pl_search_value(search, objective);
         bool is_known = !search->is_stopped && !search->is_unproven;
         plan->values[plan->num_values++] = (popliner_plan_value){
@@ -471,8 +415,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                                            with_slack(search, objective, slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
-    if (status == POPLINER_OK && !search->is_stopped && !search->any_cuts)
-        status = find_earliest(search, error);
+    if (status == POPLINER_OK && !search->is_stopped)
+        status = break_ties(search, error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);
     return status;

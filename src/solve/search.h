@@ -16,11 +16,11 @@ typedef struct pl_search {
     pl_split split;             /* the best known split within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool uses_programs;         /* solve by integer programs only */
-    bool any_cuts;              /* of equally good splits any one is enough */
     popliner_proof proof;       /* of the last answer of pl_search_find */
     bool is_stopped;
-    bool is_unproven;     /* the best may differ by a few bytes, within GLPK's tolerance */
+    bool is_unproven;     /* a better one may exist: GLPK's tolerance, or a search gave up */
     bool is_proven;       /* no split is better, though an equally good one may have earlier cuts */
+    uint64_t most_work;   /* where stages share IPUs: it ends when shared.work is this; 0: usual */
     uint64_t known_bound; /* of the first objective: no split within the filter has less */
     double next_told_seconds; /* when the gap is reported again */
 } pl_search;
@@ -28,17 +28,15 @@ typedef struct pl_search {
 void pl_search_free(pl_search *search);
 
 /* Searches for a first split within search->filter that is good for the objective, and stores it in
- * search->split. It stays empty if there is none or the search was stopped. pl_search_begin also
- * prepares what follows. Errors: MEMORY, INTERNAL, those of shared peaks. */
+ * search->split. It stays empty if there is none or the search was stopped. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_search_any(pl_search *search, popliner_objective objective,
                               popliner_error *error);
 
-/* Finds a split within `filter` by a suitable method. *split must be empty, and stays empty if
- * there is none or the search was stopped. *bound (may be NULL) becomes 0 if unknown; with a split
- * for the goal FEWEST_CUT_BYTES, a lower bound of cut bytes; without a split, a lower bound of the
- * peak of any split. Errors: MEMORY, INTERNAL, those of shared peaks. */
+/* Finds a split within `filter` by a suitable method; where stages share IPUs any, whatever the goal.
+ * *split must be empty, and stays empty if there is none, or if the search was stopped or gave up,
+ * which is_stopped tells. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
-                               pl_split *split, uint64_t *bound, popliner_error *error);
+                               pl_split *split, popliner_error *error);
 
 /* Returns the value of an objective for the best known split. */
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
@@ -46,8 +44,8 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
 /* Returns the largest value that a slack of a part of `of` allows, at most UINT64_MAX. */
 uint64_t pl_slack_limit(uint64_t value, uint64_t of, double slack_percent);
 
-/* Improves search->split to the best by the objectives, then by the earliest cuts. Fills
- * plan->values. is_stopped means that not all values are proven. Errors: those of
+/* Improves search->split to the best by the objectives, then by the earliest cuts, or, where stages
+ * share IPUs, towards even loads. Fills plan->values. is_stopped means that not all values are proven. Errors: those of
  * pl_search_find. */
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,

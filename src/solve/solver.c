@@ -100,8 +100,7 @@ popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solv
         plan->is_stopped = search->is_stopped;
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     } else {
-        status = pl_explain_infeasibility(&solving.problem, &solving.stop, PL_SECONDS_FOR_REASONS,
-                                          plan, error);
+        status = pl_explain_infeasibility(&solving.problem, &solving.stop, plan, error);
     }
 done:
     pl_plan_turn_headrooms(&solving.problem, plan);
@@ -125,7 +124,7 @@ static popliner_status find_known_value(pl_search *search, popliner_objective ob
                                         pl_known_value *known, popliner_error *error) {
     popliner_plan plan = {0};
     popliner_status status =
-        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
     if (status == POPLINER_OK && search->split.num_stages > 0) {
         status = pl_search_optimise(search, &objective, 1, &plan, error);
         *known = (pl_known_value){.exists = status == POPLINER_OK,

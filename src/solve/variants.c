@@ -406,7 +406,6 @@ static popliner_status solve_for_now(search *s, const popliner_costs *costs,
     pl_search *own = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, o, error);
     own->filter = s->filter;
-    own->any_cuts = true;
     if (status == POPLINER_OK && s->wants_any)
         status = pl_search_any(own, POPLINER_OBJECTIVE_MEMORY, error);
     else if (status == POPLINER_OK)

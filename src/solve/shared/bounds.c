@@ -53,22 +53,20 @@ typedef struct relaxation {
     const pl_limits *limits;
     const pl_problem *problem;
     popliner_objective objective;
-    double deadline_seconds;
     size_t num_units;
     size_t num_stages;
     uint64_t known;
     pl_filter better; /* than what is known */
     pl_reachability reach;
-    uint8_t *ok;       /* [units] */
-    uint64_t *one_row; /* [units]: the loads of row() without a table */
-    uint64_t *loads;   /* [stages]: triangles of pl_least_load, or NONE; NULL without a table */
+    uint8_t *ok;     /* [units] */
+    uint64_t *loads; /* [stages]: triangles of pl_least_load, or NONE */
     pl_shared_bound *bound;
     pl_arrays arrays; /* own all arrays that are made for the bounds */
     popliner_error *error;
 } relaxation;
 
 static bool must_end(const relaxation *r) {
-    return pl_clock_seconds() >= r->deadline_seconds || pl_stop_is_wanted(r->asked->stop);
+    return r->asked->shared->work >= r->asked->most_work || pl_stop_is_wanted(r->asked->stop);
 }
 
 /* Fills the loads of the stages that begin with a unit and may be in a split better than
@@ -83,13 +81,9 @@ static void fill_row(const relaxation *r, size_t stage, size_t first, uint64_t *
     }
 }
 
-/* Returns the loads by the length of the stage; without a table, until the next call. */
+/* Returns the loads by the length of the stage. */
 static const uint64_t *row(const relaxation *r, size_t stage, size_t first) {
-    if (r->loads != NULL)
-        return r->loads + stage * pl_triangle_size(r->num_units) +
-               pl_triangle_row(r->num_units, first);
-    fill_row(r, stage, first, r->one_row);
-    return r->one_row;
+    return r->loads + stage * pl_triangle_size(r->num_units) + pl_triangle_row(r->num_units, first);
 }
 
 static void raise(relaxation *r, uint64_t bound) {
@@ -97,9 +91,9 @@ static void raise(relaxation *r, uint64_t bound) {
     r->bound->bound = bound > r->bound->bound ? bound : r->bound->bound;
 }
 
-/* Prepares the loads of stages; fills a table of them if there is to be one. *is_possible: there
- * may be a split better than `known`. */
-static popliner_status begin(relaxation *r, bool has_table, bool *is_possible) {
+/* Prepares the table of the loads of stages. *is_possible: there may be a split better than
+ * `known`. */
+static popliner_status begin(relaxation *r, bool *is_possible) {
     const size_t n = r->num_units;
     r->better = (pl_filter){.limits = *r->limits};
     if (r->known != NONE)
@@ -107,15 +101,12 @@ static popliner_status begin(relaxation *r, bool has_table, bool *is_possible) {
     r->reach = (pl_reachability){
         .problem = r->problem, .limits = &r->better.limits, .num_stages = r->num_stages};
     r->ok = pl_arrays_new(&r->arrays, n, sizeof *r->ok);
-    r->one_row = pl_arrays_new(&r->arrays, n, sizeof *r->one_row);
-    uint64_t *loads =
-        has_table ? pl_arrays_new(&r->arrays, r->num_stages * pl_triangle_size(n), sizeof *loads)
-                  : NULL;
+    uint64_t *loads = pl_arrays_new(&r->arrays, r->num_stages * pl_triangle_size(n), sizeof *loads);
     popliner_status status = r->arrays.failed ? pl_fail_memory(r->error, "the bounds of the search")
                                               : pl_reachability_find(&r->reach, r->error);
     *is_possible = status == POPLINER_OK && r->reach.to_end[0] != 0;
     r->loads = loads;
-    for (size_t stage = 0; status == POPLINER_OK && has_table && stage < r->num_stages; ++stage)
+    for (size_t stage = 0; status == POPLINER_OK && stage < r->num_stages; ++stage)
         for (size_t first = 0; first < n; loads += n - first, ++first)
             fill_row(r, stage, first, loads);
     return status;
@@ -337,6 +328,7 @@ static void run_lagrange(relaxation *r, weights *w) {
             w->of_ipu[stage] = 1.0 / (double)r->problem->num_ipus;
     for (size_t i = 0; i < MOST_STEPS && r->bound->bound < r->known; ++i) {
         double least = find_least(r, w);
+        r->asked->shared->work += r->num_stages * pl_triangle_size(r->num_units) / 8;
         if (i > 0 && must_end(r))
             break;
         if (least == INFINITY) {
@@ -383,13 +375,12 @@ static popliner_status bound_traffic(relaxation *r) {
 }
 
 popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
-                                     popliner_objective objective, uint64_t known, double seconds,
+                                     popliner_objective objective, uint64_t known,
                                      pl_shared_bound *bound, popliner_error *error) {
     relaxation r = {.asked = asked,
                     .limits = &filter->limits,
                     .problem = asked->problem,
                     .objective = objective,
-                    .deadline_seconds = pl_clock_seconds() + seconds,
                     .num_units = asked->problem->num_units,
                     .num_stages = asked->problem->options->num_mapped_stages,
                     .known = known,
@@ -402,7 +393,7 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
         r.problem->max_stages < r.problem->min_stages ||
         pl_triangle_size(r.num_units) > MOST_NUMBERS / r.num_stages)
         return POPLINER_OK;
-    popliner_status status = begin(&r, true, &is_possible);
+    popliner_status status = begin(&r, &is_possible);
     if (status == POPLINER_OK && !is_possible)
         raise(&r, known);
     if (status == POPLINER_OK && is_possible)
@@ -413,135 +404,5 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
     if (status == POPLINER_OK && is_possible && !must_end(&r))
         status = bound_by_weights(&r);
     end(&r);
-    return status;
-}
-
-/* ---- the earliest cuts ---- */
-
-/* The room of IPUs by MEMORY, or by CYCLES, while more and more stages are fixed. */
-typedef struct holding {
-    relaxation r;
-    sizes s;
-    uint64_t *left; /* [stages], by first stage: what the IPU's fixed stages leave */
-} holding;
-
-enum { MOST_HOLDINGS = 2 };
-
-static popliner_status begin_holding(holding *h, bool *is_possible) {
-    popliner_status status = begin(&h->r, false, is_possible);
-    const bool of_cycles = pl_objective_is_of_cycles(h->r.objective, false);
-    h->left = pl_arrays_new(&h->r.arrays, h->r.num_stages, sizeof *h->left);
-    if (status == POPLINER_OK && h->left == NULL)
-        status = pl_fail_memory(h->r.error, "the earliest cuts");
-    for (size_t i = 0; status == POPLINER_OK && i < h->r.num_stages; ++i)
-        h->left[i] =
-            of_cycles ? h->r.limits->max_cycles
-                      : pl_limits_peak(h->r.problem, h->r.limits, pl_problem_ipu(h->r.problem, i));
-    return status == POPLINER_OK && *is_possible ? make_sizes(&h->r, &h->s) : status;
-}
-
-/* True if the stage may be this long; *held is how many units the IPU's later stages can hold. */
-static bool may_be(const holding *h, size_t count, const uint64_t *const loads[MOST_HOLDINGS],
-                   size_t stage, size_t length, size_t *held) {
-    const size_t next = h->s.next[stage];
-    *held = next == SIZE_MAX ? 0 : h->r.num_units;
-    for (size_t i = 0; i < count; ++i) {
-        const uint64_t load = loads[i][length - 1];
-        const uint64_t left = h[i].left[h->r.problem->first_on_ipu[stage]];
-        if (load == NONE || load > left)
-            return false;
-        size_t own = next == SIZE_MAX ? 0 : most_units(&h[i].r, &h[i].s, next, left - load);
-        *held = own < *held ? own : *held;
-    }
-    return next == SIZE_MAX || *held > 0;
-}
-
-/* Fixes one stage after another as the shortest that leaves no more units than IPUs can hold. */
-static popliner_status fix_stages(holding *h, size_t count, size_t *held, pl_split *split) {
-    const relaxation *r = &h->r;
-    size_t sum_held = 0; /* on other IPUs */
-    size_t first = 0;
-    for (size_t stage = 0; stage < r->num_stages; ++stage) {
-        held[stage] = is_first_on_ipu(r, stage) ? r->num_units : 0;
-        for (size_t i = 0; i < count && is_first_on_ipu(r, stage); ++i) {
-            const size_t most = most_units(&h[i].r, &h[i].s, stage, h[i].left[stage]);
-            held[stage] = most < held[stage] ? most : held[stage];
-        }
-        sum_held += held[stage];
-    }
-    for (size_t stage = 0; stage < r->num_stages && first < r->num_units; ++stage) {
-        const size_t ipu = r->problem->first_on_ipu[stage];
-        const size_t num_left = r->num_units - first;
-        const uint64_t *loads[MOST_HOLDINGS];
-        size_t length = 1;
-        for (size_t i = 0; i < count; ++i)
-            loads[i] = row(&h[i].r, stage, first);
-        sum_held -= held[ipu];
-        while (length <= num_left && (!may_be(h, count, loads, stage, length, &held[ipu]) ||
-                                      sum_held + held[ipu] < num_left - length))
-            ++length;
-        if (length > num_left)
-            break;
-        if (!pl_split_append(split, first))
-            return pl_fail_memory(r->error, "the earliest cuts");
-        for (size_t i = 0; i < count; ++i)
-            h[i].left[ipu] -= loads[i][length - 1];
-        sum_held += held[ipu];
-        first += length;
-    }
-    if (first < r->num_units || split->num_stages < r->num_stages)
-        pl_split_clear(split);
-    return POPLINER_OK;
-}
-
-/* Clears the split unless it is within the filter. peaks_bytes[stages] is scratch. */
-static popliner_status check(const relaxation *r, const pl_filter *filter, uint64_t *peaks_bytes,
-                             pl_split *split) {
-    pl_objective_values values;
-    if (split->num_stages == 0)
-        return POPLINER_OK;
-    popliner_status status = pl_split_evaluate(r->problem, split, &values, peaks_bytes, r->error);
-    bool is_within =
-        status == POPLINER_OK && pl_filter_admits(filter, &values) &&
-        pl_problem_broken_pairs(r->problem, split->first_units, split->num_stages) == 0;
-    for (size_t stage = 0; is_within && stage < r->num_stages; ++stage)
-        is_within = peaks_bytes[stage] <=
-                    pl_limits_peak(r->problem, r->limits, pl_problem_ipu(r->problem, stage));
-    if (!is_within)
-        pl_split_clear(split);
-    return status;
-}
-
-popliner_status pl_shared_earliest(const pl_shared_search *asked, const pl_filter *filter,
-                                   pl_split *split, popliner_error *error) {
-    static const popliner_objective objectives[MOST_HOLDINGS] = {POPLINER_OBJECTIVE_MEMORY,
-                                                                 POPLINER_OBJECTIVE_CYCLES};
-    const size_t count = filter->limits.max_cycles < UINT64_MAX ? 2 : 1;
-    const pl_problem *p = asked->problem;
-    holding h[MOST_HOLDINGS] = {0};
-    bool is_possible =
-        p->max_stages >= p->min_stages &&
-        pl_triangle_size(p->num_units) <= MOST_NUMBERS / p->options->num_mapped_stages;
-    size_t *held = pl_new_array(p->options->num_mapped_stages, sizeof *held);
-    popliner_status status =
-        held == NULL ? pl_fail_memory(error, "the earliest cuts") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && is_possible && i < count; ++i) {
-        h[i].r = (relaxation){.asked = asked,
-                              .limits = &filter->limits,
-                              .problem = p,
-                              .objective = objectives[i],
-                              .num_units = p->num_units,
-                              .num_stages = p->options->num_mapped_stages,
-                              .known = NONE,
-                              .error = error};
-        status = begin_holding(&h[i], &is_possible);
-    }
-    if (status == POPLINER_OK && is_possible)
-        status = fix_stages(h, count, held, split);
-    if (status == POPLINER_OK && is_possible)
-        status = check(&h[0].r, filter, h[0].left, split);
-    for (size_t i = 0; i < count; ++i)
-        end(&h[i].r);
-    free(held);
     return status;
 }

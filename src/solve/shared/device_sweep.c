@@ -27,7 +27,8 @@ enum {
     MOST_STATES = 3000000,  /* about 200 MB */
     MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
     TRIES_PER_LOOK = 64,
-    NUM_SUMS = 3, /* the kinds of sums below */
+    WORK_OF_GAP = 64, /* additions that count as one step: they are a few vectors */
+    NUM_SUMS = 3,     /* the kinds of sums below */
 };
 enum { PEAKS, CYCLES, CUTS };
 
@@ -75,13 +76,9 @@ typedef struct sweep {
     bool never_shrinks;    /* shared peaks, and cycles */
     uint8_t *ok;           /* [stages]: triangles of the intervals that may be the stage */
     const uint64_t *least; /* pl_shared_least_bytes */
-    size_t *lowest;        /* [stages + 1]: the range of each cut */
-    size_t *highest;       /* [stages + 1] */
     level *levels;         /* one for each IPU */
     size_t num_levels;
     size_t num_states;
-    size_t num_stages_tried;
-    size_t max_stages_tried;
     size_t num_tried;
     size_t *place; /* [stages + 1]: of the cuts that are known now, or SIZE_MAX */
     popliner_interval *together;
@@ -266,7 +263,7 @@ static popliner_status finish(const step *t, const chosen *so_far, bool *is_fine
     popliner_status status = fits(s, t->l, is_fine, &is_enough);
     if (status != POPLINER_OK || !*is_fine || !is_enough)
         return status;
-    s->is_done = t->l->num_cuts == 0 && s->asked->goal != PL_GOAL_FEWEST_CUT_BYTES;
+    s->is_done = t->l->num_cuts == 0;
     return keep(s, t->l, t->parent, so_far->cut_bytes);
 }
 
@@ -290,7 +287,7 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
     size_t first = s->place[stage];
     size_t end = s->place[stage + 1];
     *is_fine = true;
-    if (++s->num_stages_tried > s->max_stages_tried)
+    if (++s->asked->shared->work >= s->asked->most_work)
         s->gave_up = true;
     if (first >= end || is_ok(s, stage, first, end) == 0)
         return POPLINER_OK;
@@ -316,7 +313,7 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
         return go_on(t, k, so_far, is_fine);
     popliner_status status = POPLINER_OK;
     *is_fine = true;
-    for (size_t end = first + 1; end <= s->highest[stage + 1] && !must_end(s); ++end) {
+    for (size_t end = first + 1; end <= s->num_units && !must_end(s); ++end) {
         bool is_end_fine = true;
         if (is_ok(s, stage, first, end) == 0)
             continue;
@@ -343,12 +340,11 @@ static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool
     if (s->place[stage] != SIZE_MAX)
         return choose_end(t, k, so_far, is_fine);
     size_t before = k == 0 ? 0 : t->l->stages[k - 1] + 1;
-    size_t least = s->place[before] + (stage - before);
-    size_t unit = s->lowest[stage] > least ? s->lowest[stage] : least;
+    size_t unit = s->place[before] + (stage - before);
     popliner_status status = POPLINER_OK;
     bool is_any = true;
     *is_fine = true;
-    for (; status == POPLINER_OK && unit <= s->highest[stage] && !must_end(s); ++unit) {
+    for (; status == POPLINER_OK && unit <= s->num_units && !must_end(s); ++unit) {
         chosen with_begin = so_far;
         with_begin.cut_bytes = with_cut(s, so_far.cut_bytes, unit);
         s->place[stage] = unit;
@@ -505,6 +501,11 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
     for (size_t i = 0; status == POPLINER_OK && i < width * width; ++i)
         next[i] = i % (width + 1) == 0 ? 0 : NONE;
     for (size_t stage = end_stage; status == POPLINER_OK && stage-- > first_stage;) {
+        s->asked->shared->work += width * width * width / WORK_OF_GAP;
+        s->gave_up = s->gave_up || s->asked->shared->work >= s->asked->most_work;
+        s->is_stopped = pl_stop_is_wanted(s->asked->stop);
+        if (s->gave_up || s->is_stopped)
+            break;
         extend_gap(s, kind, stage, stage + 1 == end_stage, next, now);
         for (size_t number = 0; number < s->num_levels; ++number)
             for (size_t g = 0; g < s->levels[number].num_gaps; ++g) {
@@ -530,8 +531,7 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
 
 static popliner_status fill_gaps(sweep *s) {
     const bool is_wanted[NUM_SUMS] = {true, s->limits->max_cycles < UINT64_MAX,
-                                      s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
-                                          s->limits->max_cut_bytes < PL_MAX_CUT_BYTES};
+                                      s->limits->max_cut_bytes < PL_MAX_CUT_BYTES};
     for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
         bool is_end = false;
         for (size_t number = 0; number < s->num_levels; ++number)
@@ -547,78 +547,34 @@ static popliner_status fill_gaps(sweep *s) {
     return POPLINER_OK;
 }
 
-/* Marks the intervals that each stage may be, within the ranges of cuts. *is_possible: there may be
- * a split. */
+/* Marks the intervals that each stage may be. *is_possible: there may be a split. */
 static popliner_status mark(sweep *s, bool *is_possible) {
     size_t n = s->num_units;
     pl_reachability r = {.problem = s->problem, .limits = s->limits, .num_stages = s->num_stages};
     popliner_status status = pl_reachability_find(&r, s->error);
     uint8_t *ok = s->ok;
-    if (status != POPLINER_OK)
-        goto done;
-    *is_possible = r.to_end[0] != 0;
-    for (size_t stage = 0; stage < s->num_stages; ++stage)
-        for (size_t first = 0; first < n; ok += n - first, ++first) {
-            if (first < s->lowest[stage] || first > s->highest[stage] ||
-                !pl_reachability_mark(&r, stage, first, ok))
+    *is_possible = status == POPLINER_OK && r.to_end[0] != 0;
+    for (size_t stage = 0; *is_possible && stage < s->num_stages; ++stage)
+        for (size_t first = 0; first < n; ok += n - first, ++first)
+            if (!pl_reachability_mark(&r, stage, first, ok))
                 memset(ok, 0, n - first);
-            for (size_t d = 0; d < n - first; ++d)
-                ok[d] &=
-                    first + d + 1 >= s->lowest[stage + 1] && first + d + 1 <= s->highest[stage + 1];
-        }
-done:
     pl_reachability_free(&r);
     return status;
 }
 
-/* Clears the states for another run. */
-static void clear_levels(sweep *s) {
-    for (size_t number = 0; s->levels != NULL && number < s->num_levels; ++number) {
-        level *l = &s->levels[number];
-        l->count = 0;
-        if (l->slots != NULL)
-            memset(l->slots, 0, l->num_slots * sizeof *l->slots);
-    }
-    s->num_states = 0;
-    s->is_done = false;
-}
-
-/* Finds one split whose cuts are within lowest and highest. */
+/* Finds one split. */
 static popliner_status run(sweep *s, pl_split *split) {
     bool is_possible = false;
-    clear_levels(s);
     popliner_status status = mark(s, &is_possible);
     if (status == POPLINER_OK && is_possible)
         status = fill_gaps(s);
-    for (size_t number = 0; status == POPLINER_OK && is_possible && number < s->num_levels;
-         ++number) {
+    for (size_t number = 0;
+         status == POPLINER_OK && is_possible && !s->gave_up && number < s->num_levels; ++number) {
         status = run_level(s, number);
-        is_possible = s->levels[number].count > 0 && !s->is_stopped && !s->gave_up;
+        is_possible = s->levels[number].count > 0 && !s->is_stopped;
     }
-    if (status == POPLINER_OK && is_possible)
+    if (status == POPLINER_OK && is_possible && !s->gave_up)
         status = read_split(s, split);
-    return status;
-}
-
-/* Moves one cut after another to the earliest possible place. */
-static popliner_status run_earliest(sweep *s, pl_split *split) {
-    pl_split earlier = {0};
-    popliner_status status = run(s, split);
-    for (size_t cut = 1; status == POPLINER_OK && split->num_stages > 0 && cut < s->num_stages;) {
-        s->highest[cut] = split->first_units[cut] - 1;
-        status = run(s, &earlier);
-        if (status != POPLINER_OK || s->is_stopped || s->gave_up)
-            break;
-        if (earlier.num_stages > 0) {
-            pl_split_move(split, &earlier);
-            continue;
-        }
-        s->lowest[cut] = s->highest[cut] = split->first_units[cut];
-        ++cut;
-    }
-    if (s->is_stopped || s->gave_up)
-        pl_split_clear(split);
-    pl_split_clear(&earlier);
     return status;
 }
 
@@ -626,15 +582,11 @@ static popliner_status prepare(sweep *s) {
     size_t n = s->num_units;
     s->ok = pl_arrays_new(&s->arrays, s->num_stages * pl_triangle_size(n), sizeof *s->ok);
     s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
-    s->lowest = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->lowest);
-    s->highest = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->highest);
     s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);
     s->levels = pl_arrays_new(&s->arrays, s->num_levels, sizeof *s->levels);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
     if (s->arrays.failed || s->least == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
-    for (size_t cut = 0; cut <= s->num_stages; ++cut)
-        s->highest[cut] = n;
     for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
@@ -654,15 +606,15 @@ static void clear(sweep *s) {
     pl_arrays_free(&s->arrays);
 }
 
-bool pl_device_sweep_can(const pl_problem *problem, pl_goal goal) {
-    size_t width = problem->num_units + 1;
-    return problem->is_shared && goal != PL_GOAL_FEWEST_STAGES && problem->num_units < UINT16_MAX &&
+/* True if the size of the problem is one that sweeps have tables for. */
+static bool can_sweep(const pl_problem *problem) {
+    const size_t width = problem->num_units + 1;
+    return problem->num_units < UINT16_MAX &&
            width * width <= MOST_NUMBERS / (2 * problem->options->num_mapped_stages);
 }
 
-popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *limits,
-                                pl_split *split, pl_search_result *result, bool *gave_up,
-                                popliner_error *error) {
+static popliner_status sweep_within(const pl_shared_search *asked, const pl_limits *limits,
+                                    pl_split *split, pl_sweep_end *how, popliner_error *error) {
     const pl_problem *p = asked->problem;
     sweep s = {.asked = asked,
                .limits = limits,
@@ -672,50 +624,43 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *
                .never_shrinks = pl_costs_shared_peak_never_shrinks(p->costs) &&
                                 pl_costs_cycles_never_shrink(p->costs),
                .num_levels = p->num_ipus,
-               .max_stages_tried = asked->max_tries > 0 ? asked->max_tries : SIZE_MAX,
                .error = error};
-    *result = (pl_search_result){.proof = POPLINER_PROOF_SEARCH};
-    *gave_up = false;
+    *how = PL_SWEEP_DONE;
     if (p->max_stages < p->min_stages || p->num_ipus > limits->max_ipus)
         return POPLINER_OK;
     popliner_status status = prepare(&s);
     if (status == POPLINER_OK && !s.gave_up)
-        status = asked->goal == PL_GOAL_EARLIEST_CUTS ? run_earliest(&s, split) : run(&s, split);
-    result->is_stopped = s.is_stopped;
-    if (status == POPLINER_OK && split->num_stages > 0 && asked->goal == PL_GOAL_FEWEST_CUT_BYTES)
-        result->bound_bytes = s.levels[s.num_levels - 1].cut_bytes[0];
-    if (s.gave_up)
-        *gave_up = true;
+        status = run(&s, split);
+    *how = s.is_stopped ? PL_SWEEP_STOPPED : s.gave_up ? PL_SWEEP_GAVE_UP : PL_SWEEP_DONE;
     clear(&s);
     return status;
 }
 
-/* ---- the best split within a spread ---- */
+/* ---- within a spread ---- */
 
 typedef struct spread_sweep {
     const pl_shared_search *asked;
-    pl_search_result *result;
-    bool *gave_up;
+    pl_sweep_end *how;
 } spread_sweep;
 
 /* A pl_windows_function. */
 static popliner_status sweep_window(void *user, const pl_limits *limits, pl_split *split,
                                     bool *is_over, popliner_error *error) {
     const spread_sweep *s = user;
-    popliner_status status = pl_device_sweep(s->asked, limits, split, s->result, s->gave_up, error);
-    *is_over = s->result->is_stopped || *s->gave_up;
+    popliner_status status = sweep_within(s->asked, limits, split, s->how, error);
+    *is_over = *s->how != PL_SWEEP_DONE;
     return status;
 }
 
-popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *filter,
-                                pl_split *split, pl_search_result *result, bool *gave_up,
-                                popliner_error *error) {
-    spread_sweep s = {asked, result, gave_up};
+popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_filter *filter,
+                                pl_split *split, pl_sweep_end *how, popliner_error *error) {
+    spread_sweep s = {asked, how};
     bool is_over = false;
-    popliner_status status = pl_windows_find(
-        &(pl_windows_question){asked->problem, filter, asked->goal, sweep_window, &s}, split,
+    *how = PL_SWEEP_GAVE_UP;
+    if (!can_sweep(asked->problem))
+        return POPLINER_OK;
+    *how = PL_SWEEP_DONE;
+    return pl_windows_find(
+        &(pl_windows_question){asked->problem, filter, PL_GOAL_ANY, sweep_window, &s}, split,
         &is_over, error);
-    if (pl_filter_only_limits(filter) == NULL)
-        result->bound_bytes = pl_split_cut_bytes(asked->problem, split);
-    return status;
 }

@@ -28,6 +28,7 @@ typedef struct score {
     double excess;  /* outside the filter; 0 if it is within */
     uint64_t value; /* of the objective */
     double rough;   /* what moves minimise */
+    double uneven;  /* decides between equal values */
 } score;
 
 typedef struct climb {
@@ -35,7 +36,6 @@ typedef struct climb {
     const pl_filter *filter;
     const pl_problem *problem;
     popliner_objective objective;
-    double deadline_seconds;
     uint64_t random;
     size_t num_units;
     size_t num_stages;
@@ -58,7 +58,7 @@ typedef struct climb {
 } climb;
 
 static bool must_end(const climb *c) {
-    return pl_clock_seconds() >= c->deadline_seconds || pl_stop_is_wanted(c->asked->stop);
+    return c->asked->shared->work >= c->asked->most_work || pl_stop_is_wanted(c->asked->stop);
 }
 
 /* True if the objective is one of cycles. */
@@ -149,21 +149,26 @@ static score score_of(const climb *c) {
     pl_objective_values v = values_of(c);
     score s = {.excess = excess_of_split(c, &v),
                .value = pl_objective_value(&v, c->objective, c->filter->spread_is_of_cycles)};
-    s.rough = pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST
-                  ? rough_of_loads(c, of_cycles(c))
-                  : (double)s.value;
+    s.uneven = rough_of_loads(c, of_cycles(c));
+    s.rough =
+        pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST ? s.uneven : (double)s.value;
     return s;
 }
 
 static bool is_smaller(const score *a, const score *b) {
-    return a->excess != b->excess ? a->excess < b->excess : a->rough < b->rough;
+    if (a->excess != b->excess)
+        return a->excess < b->excess;
+    return a->rough != b->rough ? a->rough < b->rough : a->uneven < b->uneven;
 }
 
 /* Stores the split if it is the best. */
 static void remember(climb *c) {
     const score *a = &c->now;
     const score *b = &c->best;
-    if (c->has_best && (a->excess > b->excess || (a->excess == b->excess && a->value >= b->value)))
+    if (c->has_best &&
+        (a->excess > b->excess ||
+         (a->excess == b->excess &&
+          (a->value > b->value || (a->value == b->value && a->uneven >= b->uneven)))))
         return;
     c->has_best = true;
     c->best = c->now;
@@ -399,7 +404,6 @@ popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *
                .filter = filter,
                .problem = p,
                .objective = wish->objective,
-               .deadline_seconds = pl_clock_seconds() + wish->seconds,
                .num_units = p->num_units,
                .num_stages = p->options->num_mapped_stages,
                .error = error};

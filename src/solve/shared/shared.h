@@ -32,12 +32,17 @@ typedef struct pl_measured {
 typedef struct pl_shared {
     pl_measured measured;
     uint64_t *least_bytes; /* [stages]: triangles of pl_least_load; NULL until first needed */
-    bool is_wide;          /* pl_device_sweep gave up because of too many places for cuts */
+    /* What was done: about ten nanoseconds each, but the same on every machine. Searches end by it,
+     * so that an answer does not depend on the time. */
+    uint64_t work;
 } pl_shared;
+
+/* What measuring the stages of an IPU counts as: a sum, or a call of a function that is not quick. */
+enum { PL_WORK_OF_SUM = 64, PL_WORK_OF_CALL = 10000 };
 
 void pl_shared_free(pl_shared *shared);
 
-/* Sets *peak_bytes to the peak of an IPU. together[count], ascending, are all of its stages;
+/* Sets *peak_bytes to the peak of an IPU, and counts the work. together[count], ascending, are all of its stages;
  * `first_stage` is the first. Calls the shared-peak function only for stages that were not
  * measured. Errors: MEMORY, those of the shared peaks. */
 popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, size_t first_stage,
@@ -52,19 +57,11 @@ const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *probl
  * separately, as a pl_filter or as pl_limits. Owns nothing. */
 typedef struct pl_shared_search {
     const pl_problem *problem;
-    pl_goal goal;
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
-    size_t max_tries;  /* pl_device_sweep gives up after this number of stages; 0: never */
-    pl_shared *shared; /* the cache of measured stages */
+    uint64_t most_work;                /* a search ends when shared->work is this */
+    pl_shared *shared;                 /* the cache of measured stages */
 } pl_shared_search;
-
-/* The result of a search. */
-typedef struct pl_search_result {
-    bool is_stopped;      /* time was up, or the caller stopped the search */
-    uint64_t bound_bytes; /* for the goal FEWEST_CUT_BYTES: no split has fewer */
-    popliner_proof proof; /* the method that proves the answer */
-} pl_search_result;
 
 /* ---- choices of stages on one IPU ---- */
 
@@ -120,32 +117,22 @@ popliner_status pl_ipu_name_choices(pl_ipu_choices *choices, const pl_ipu_questi
 
 /* ---- device sweep ---- */
 
-/* Finds the best split one IPU after another: exact. Fast if few cuts are between finished and
- * further IPUs, as with two stages on each. */
+/* Finds a split one IPU after another: exact. Fast if few cuts are between finished and further
+ * IPUs, as with two stages on each. */
 
-/* True if pl_device_sweep supports the goal (any except FEWEST_STAGES) and the size of the
- * problem. */
-bool pl_device_sweep_can(const pl_problem *problem, pl_goal goal);
+typedef enum pl_sweep_end {
+    PL_SWEEP_DONE,
+    PL_SWEEP_GAVE_UP, /* too many places of cuts, or too much work */
+    PL_SWEEP_STOPPED,
+} pl_sweep_end;
 
-/* Like pl_dynamic_program, where stages share IPUs, within limits; pl_spread_sweep accepts filters.
- * *split must be empty, and stays empty if there is none. Sets *gave_up,
- * with an empty split, for more than three million places of cuts, or after asked->max_tries
- * stages. When stopped, the split for the goals EARLIEST_CUTS and FEWEST_CUT_BYTES is empty.
- * Errors: MEMORY, those of the shared peaks. Cost: the number of places that the cuts at the border
- * of the finished IPUs can have (about units^3 for two stages on each IPU, far fewer near the
- * optimum), times the splits of the next IPU. */
-popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *limits,
-                                pl_split *split, pl_search_result *result, bool *gave_up,
-                                popliner_error *error);
-
-/* ---- spread sweep ---- */
-
-/* Like pl_device_sweep, but within any filter. With a limit on the spread it sweeps once for each
- * block of smallest values (see pl_windows); asked->max_tries applies to each sweep. Sets *gave_up,
- * with an empty split, if one of them does. */
-popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *filter,
-                                pl_split *split, pl_search_result *result, bool *gave_up,
-                                popliner_error *error);
+/* Finds any split within the filter where stages share IPUs. *split must be empty, and stays empty
+ * if there is none, or if the sweep was not done. With a limit on the spread it sweeps once for each
+ * block of smallest values (see pl_windows). Errors: MEMORY, those of the shared peaks. Cost: the
+ * number of places that the cuts at the border of the finished IPUs can have (about units^3 for two
+ * stages on each IPU, far fewer near the optimum), times the splits of the next IPU. */
+popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_filter *filter,
+                                pl_split *split, pl_sweep_end *how, popliner_error *error);
 
 /* ---- first answer ---- */
 
@@ -156,11 +143,10 @@ popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *
 typedef struct pl_first_answer_wish {
     popliner_objective objective; /* the objective to minimise */
     const pl_split *hint;         /* to start from, with as many stages as the map; or NULL */
-    double seconds;               /* time limit */
     size_t num_kicks; /* how often the best split is changed at random and improved again */
 } pl_first_answer_wish;
 
-/* Finds a split within the filter that is small in the objective; ignores asked->goal. Starts from
+/* Finds a split within the filter that is small in the objective, and even where that decides nothing. Starts from
  * *split, which is empty or within the filter; from cuts after equal numbers of units, and after
  * equal parts of their needs; and from the hint. The result is at least as good as each of these.
  * *split stays empty if no split within the filter was found, which proves nothing. Ends early if
@@ -190,7 +176,7 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
 
 /* Finds a lower bound of the objective for splits within the filter. The bound is at most `known`
  * (UINT64_MAX: none); it is `known` only if no split is better. For MEMORY, CYCLES and TRAFFIC; 0
- * for other objectives. Takes about `seconds`. Errors: MEMORY.
+ * for other objectives. Errors: MEMORY.
  *
  * Four relaxations, all of which use only pl_least_load of an IPU:
  * - TRAFFIC: each stage as if it had its own IPU, by the dynamic program;
@@ -200,15 +186,7 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
  * - Lagrange: each IPU has a weight, with sum 1. The smallest weighted sum over all stages is a
  * bound for any weights; weights grow where an IPU has too much. */
 popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
-                                     popliner_objective objective, uint64_t known, double seconds,
+                                     popliner_objective objective, uint64_t known,
                                      pl_shared_bound *bound, popliner_error *error);
-
-/* Finds the split within the filter with the earliest cuts, if the number of units that fit on an
- * IPU decides: each stage is the shortest that leaves no more units than all IPUs may hold. No
- * split within the filter has earlier cuts. *split must be empty, and stays empty if this one is
- * not within the filter, which proves nothing. Finds it if layers are equal. Errors: MEMORY, those
- * of the shared peaks. O(stages * units^2). */
-popliner_status pl_shared_earliest(const pl_shared_search *asked, const pl_filter *filter,
-                                   pl_split *split, popliner_error *error);
 
 #endif

@@ -69,6 +69,7 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
     pl_measured *m = &shared->measured;
     uint32_t key[MOST_NUMBERS];
     size_t width = 2 * problem->most_stages_of_ipu + 1;
+    shared->work += PL_WORK_OF_SUM;
     /* a stage alone is in the table of costs, and sums are as quick */
     if (count == 1 || width > MOST_NUMBERS || problem->costs->shared_peak == NULL)
         return pl_problem_shared_peak(problem, together, count, peak_bytes, error);
@@ -87,6 +88,8 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
         *peak_bytes = m->peak_bytes[at];
         return POPLINER_OK;
     }
+    if (!pl_costs_shared_peak_is_quick(problem->costs))
+        shared->work += PL_WORK_OF_CALL;
     popliner_status status = pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     if (status == POPLINER_OK && m->count < MOST_MEASURED) {
         memcpy(m->units + at * width, key, width * sizeof *key);
