@@ -79,7 +79,7 @@ typedef enum popliner_proof {
     POPLINER_PROOF_DYNAMIC_PROGRAM,
     POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
     POPLINER_PROOF_SEARCH,          /* over the cuts, or the split has reached a lower bound */
-    /* GLPK's integer programs chose the split; the dynamic program has the same values and cuts */
+    /* GLPK's integer programs chose the split; the dynamic program has the same values */
     POPLINER_PROOF_BOTH_PROGRAMS,
     POPLINER_NUM_PROOFS,
 } popliner_proof;
@@ -267,7 +267,7 @@ typedef struct popliner_pipeline_step {
 
 typedef enum popliner_method {
     /* If each stage has its own IPU: GLPK's integer programs choose the split if they are quick
-     * (see POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same one, else
+     * (see POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same values, else
      * the answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
      * program alone.
      * If stages share IPUs: a search over the cuts. With two stages on each IPU, or equal layers, it

@@ -108,15 +108,25 @@ static void add_value(const pl_certificate *c, size_t i, pl_text *text) {
     pl_text_add(text, ")");
 }
 
-/* Adds by how many methods the split is proven, where there may be two. */
+static bool plan_fits(const pl_certificate *c) {
+    return c->plan.status != POPLINER_PLAN_INFEASIBLE;
+}
+
+/* Adds who chose the split, and by how many methods it is proven, where there may be two. */
 static void add_proofs(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
     if (c->plan.proof == POPLINER_PROOF_BOTH_PROGRAMS)
-        pl_text_add(text, "Proven twice: by GLPK's integer programs and by the dynamic program.\n");
+        pl_text_add(text, plan_fits(c)
+                              ? "Chosen by GLPK's integer programs, and proven by the dynamic "
+                                "program, too.\n"
+                              : "Proven twice: by GLPK's integer programs and by the dynamic "
+                                "program.\n");
     else if (c->plan.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && o->method == POPLINER_METHOD_AUTO &&
              !o->without_second_proof)
-        pl_text_format(text, "Proven once, by the dynamic program%s.\n",
-                       popliner_solver_has_glpk() ? "" : ": this build has no GLPK");
+        pl_text_format(text, "%s by the dynamic program: %s.\n",
+                       plan_fits(c) ? "Chosen and proven" : "Proven",
+                       popliner_solver_has_glpk() ? "the integer program is too large for GLPK"
+                                                  : "this build has no GLPK");
 }
 
 static void add_proof(const pl_certificate *c, pl_text *text) {
@@ -127,7 +137,8 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
                    c->is_evaluation                           ? "This split"
                    : plan->status == POPLINER_PLAN_OPTIMAL    ? "Proven optimal"
                    : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort"
-                                                              : "Stopped before the proof",
+                   : plan->is_stopped                         ? "Stopped before the proof"
+                                                              : "Best known, not proven",
                    c->is_evaluation ? "" : of_order(c));
     for (size_t i = 0; i < plan->num_values; i++)
         add_value(c, i, text);

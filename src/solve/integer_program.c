@@ -216,6 +216,22 @@ static void collect_anywhere(pl_integer_program *s, pl_arrays *arrays) {
                 add_column(s, (pl_column){0, i, i + d}, arrays);
 }
 
+/* Collects all intervals that may be stages, whether stages reach them or not. */
+static void collect_all(pl_integer_program *s, pl_arrays *arrays) {
+    const size_t n = s->problem->num_units;
+    uint8_t *ok = pl_arrays_new(arrays, n, sizeof *ok);
+    for (size_t place = 0; !arrays->failed && place < s->num_places; ++place)
+        for (size_t i = 0; i < n; ++i) {
+            const pl_place *at = &s->places[place];
+            if (i == 0 && !at->begins)
+                continue;
+            mark(s, place, i, ok);
+            for (size_t d = 0; d < n - i; ++d)
+                if (ok[d] != 0 && (d + 1 == n - i ? at->ends : at->next < s->num_places))
+                    add_column(s, (pl_column){place, i, i + d}, arrays);
+        }
+}
+
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
     pl_arrays arrays = {0}; /* scratch */
     popliner_status status = s->places == NULL ? lay_places(s, error) : POPLINER_OK;
@@ -224,6 +240,8 @@ popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error
         collect_by_place(s, &arrays);
     else if (status == POPLINER_OK)
         collect_anywhere(s, &arrays);
+    if (status == POPLINER_OK && s->num_columns == 0 && s->keeps_all)
+        collect_all(s, &arrays);
     if (arrays.failed)
         status = pl_fail_memory(error, "the intervals of the integer program");
     pl_arrays_free(&arrays);
@@ -324,16 +342,24 @@ static size_t *row_of(const pl_integer_program *s, size_t place, size_t unit) {
     return &s->row[(unit == 0 ? 0 : place) * s->problem->num_units + unit];
 }
 
+/* Adds the row of a unit and place, unless it is there. */
+static void add_flow_row(pl_integer_program *s, size_t place, size_t unit) {
+    size_t *row = row_of(s, place, unit);
+    const double through = unit == 0 ? 1.0 : 0.0;
+    if (*row == SIZE_MAX)
+        *row = pl_mip_add_row(&s->program, through, through);
+}
+
 /* Adds rows by which one unit of flow leaves unit 0, and flow into a unit leaves it. */
 static void add_flow_rows(pl_integer_program *s) {
     for (size_t i = 0; i < s->num_places * s->problem->num_units; ++i)
         s->row[i] = SIZE_MAX;
+    add_flow_row(s, 0, 0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        size_t *row = row_of(s, c->stage, c->first_unit);
-        double through = c->first_unit == 0 ? 1.0 : 0.0;
-        if (*row == SIZE_MAX)
-            *row = pl_mip_add_row(&s->program, through, through);
+        add_flow_row(s, c->stage, c->first_unit);
+        if (c->last_unit + 1 < s->problem->num_units)
+            add_flow_row(s, s->places[c->stage].next, c->last_unit + 1);
     }
 }
 

@@ -32,6 +32,7 @@ typedef struct pl_integer_program {
     const pl_problem *problem;
     pl_filter filter;
     const pl_split *fixed; /* the first stages, if not NULL: each begins as in this split */
+    bool keeps_all;        /* if no intervals are on a way through the chain, have all of them */
     pl_place *places;      /* [num_places], each before its `next` */
     size_t num_places;
     pl_column *columns;

@@ -60,6 +60,7 @@ typedef struct pl_solving {
     pl_search search;
     const popliner_objective *objectives;
     size_t num_objectives;
+    bool asks_glpk; /* GLPK may choose the split */
 } pl_solving;
 
 /* Checks the options, which must be complete, and prepares the problem. The time limit starts here.
@@ -73,15 +74,15 @@ void pl_solving_end(pl_solving *solving);
  * was stopped before it found one. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, popliner_error *error);
 
-/* ---- the second proof ---- */
+/* ---- who chooses ---- */
 
-/* Lets integer programs choose the split of a plan that the dynamic program has proven OPTIMAL, or
- * that has no stages because nothing fits, and makes its proofs BOTH_PROGRAMS. Leaves the plan as
- * it is if its options want no second proof, if stages share IPUs, without GLPK, or if the programs
- * are larger, or take more work, than GLPK does in about half a second; both are counted, not
- * timed, so that a proof depends on the question alone. Errors: INTERNAL if GLPK's split or one of
- * its values differs; MEMORY. */
-popliner_status pl_prove_again(const pl_solving *solving, popliner_plan *plan,
-                               popliner_error *error);
+/* Lets GLPK choose the split, where the dynamic program has proven the plan's values, or that nothing
+ * fits. Its values are the cut-off; GLPK's split becomes that of the search, and the plan's proofs
+ * BOTH_PROGRAMS, if it has the same best values. *is_chosen is false, and all stays as it is, if the
+ * options want no second proof, if stages share IPUs, without GLPK, or if the programs are larger, or
+ * take more work, than GLPK does in about half a second; both are counted, not timed, so that who
+ * chooses depends on the question alone. Errors: INTERNAL if a value differs; MEMORY. */
+popliner_status pl_choose_by_programs(pl_solving *solving, popliner_plan *plan, bool *is_chosen,
+                                      popliner_error *error);
 
 #endif

@@ -61,7 +61,10 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     popliner_status status = pl_search_any(search, solving->objectives[0], error);
     if (status != POPLINER_OK || search->split.num_stages == 0)
         return status;
+    bool is_chosen;
     status = pl_search_optimise(search, solving->objectives, solving->num_objectives, plan, error);
+    if (status == POPLINER_OK && search->is_proven && solving->asks_glpk)
+        status = pl_choose_by_programs(solving, plan, &is_chosen, error);
     return status == POPLINER_OK ? finish(search, plan, error) : status;
 }
 
@@ -72,6 +75,15 @@ static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_
     (void)error;
     *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit, 1);
     return POPLINER_OK;
+}
+
+/* Sets the proof that no split is within the limits. */
+static popliner_status prove_that_none_fits(pl_solving *solving, popliner_plan *plan,
+                                            popliner_error *error) {
+    bool is_agreed;
+    popliner_status status = pl_choose_by_programs(solving, plan, &is_agreed, error);
+    plan->proof = is_agreed ? POPLINER_PROOF_BOTH_PROGRAMS : solving->search.proof;
+    return status;
 }
 
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
@@ -85,14 +97,13 @@ popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solv
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
     if (filter != NULL && filter->limits.max_ipus > 0)
         solving.search.filter = *filter;
+    solving.asks_glpk = true;
     if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
     if (filter != NULL)
         *filter = search->filter;
     if (status == POPLINER_OK && search->split.num_stages == 0 && !search->is_stopped)
-        plan->proof = search->proof;
-    if (status == POPLINER_OK)
-        status = pl_prove_again(&solving, plan, error);
+        status = prove_that_none_fits(&solving, plan, error);
     if (status != POPLINER_OK || search->split.num_stages > 0)
         goto done;
     if (search->is_stopped || options->without_reasons) {

@@ -109,7 +109,11 @@ static popliner_status begin(run *r, const pl_straight_programs *asked, const pl
     };
     popliner_status status = POPLINER_OK;
     r->asked = asked;
-    r->s = (pl_integer_program){.problem = asked->problem, .filter = *filter, .fixed = fixed};
+    /* that there is no split is then GLPK's word, not that of what was left out */
+    r->s = (pl_integer_program){.problem = asked->problem,
+                                .filter = *filter,
+                                .fixed = fixed,
+                                .keeps_all = r->aim == AIM_STAGES};
     if (asked->problem->max_stages < asked->problem->min_stages)
         return POPLINER_OK;
     if (filter->max_spread != UINT64_MAX)
@@ -383,7 +387,7 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
     return status;
 }
 
-/* ---- a second proof ---- */
+/* ---- who chooses ---- */
 
 /* Beyond this many places times intervals nothing is collected. */
 #define MOST_INTERVALS ((uint64_t)1 << 20)
@@ -391,11 +395,12 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
 /* Iterations times entries, of all programs of an answer: about half a second of a core. */
 #define MOST_WORK ((uint64_t)6000000)
 
-/* True if the dynamic program proved the plan, and a second proof is wanted and can be had. */
-static bool is_wanted(const pl_solving *solving, const popliner_plan *plan) {
+/* True if GLPK is wanted for what the dynamic program has proven, and may be able to. */
+static bool is_wanted(const pl_solving *solving) {
     const pl_problem *p = &solving->problem;
     return p->options->method == POPLINER_METHOD_AUTO && !p->options->without_second_proof &&
-           plan->proof == POPLINER_PROOF_DYNAMIC_PROGRAM && !plan->is_stopped && pl_glpk_exists() &&
+           solving->search.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && !solving->search.is_stopped &&
+           pl_glpk_exists() &&
            pl_integer_program_num_places(p) > 0 && /* else there are fewer units than stages */
            (uint64_t)p->num_units * p->num_units / 2 <=
                MOST_INTERVALS / pl_integer_program_num_places(p);
@@ -409,44 +414,44 @@ static popliner_status fail_different(const char *what, uint64_t by_glpk, uint64
                    what, by_glpk, by_dp);
 }
 
-/* Compares what both found. */
-static popliner_status compare_answers(const pl_split *by_glpk, const popliner_plan *values_by_glpk,
-                                       const pl_split *by_dp, const popliner_plan *plan,
-                                       popliner_error *error) {
-    for (size_t i = 0; i < plan->num_values; ++i) {
-        const popliner_plan_value *a = &values_by_glpk->values[i];
-        const popliner_plan_value *b = &plan->values[i];
-        if (a->value != b->value)
-            return fail_different(pl_objective_name(b->objective), a->value, b->value, error);
-        if (a->bound != b->bound)
-            return fail_different("the bound", a->bound, b->bound, error);
-    }
-    if (by_glpk->num_stages != by_dp->num_stages)
-        return fail_different("the number of stages", by_glpk->num_stages, by_dp->num_stages,
-                              error);
-    for (size_t i = 0; i < by_dp->num_stages; ++i)
-        if (by_glpk->first_units[i] != by_dp->first_units[i])
-            return fail_different("the begin of a stage", by_glpk->first_units[i],
-                                  by_dp->first_units[i], error);
+/* Compares the best values that both found. */
+static popliner_status compare_values(const popliner_plan *by_glpk, const popliner_plan *by_dp,
+                                      popliner_error *error) {
+    for (size_t i = 0; i < by_dp->num_values; ++i)
+        if (by_glpk->values[i].bound != by_dp->values[i].bound)
+            return fail_different(pl_objective_name(by_dp->values[i].objective),
+                                  by_glpk->values[i].bound, by_dp->values[i].bound, error);
     return POPLINER_OK;
 }
 
-/* Solves by programs alone, with the split of the dynamic program as the one to beat. */
-static popliner_status choose_again(const pl_solving *solving, pl_search *search,
-                                    popliner_plan *own, popliner_error *error) {
-    const pl_split *known = &solving->search.split;
-    popliner_status status = pl_split_copy(&search->split, known, error);
-    if (status == POPLINER_OK && known->num_stages > 0)
+/* Makes GLPK's split that of the solving, with its values. */
+static popliner_status take_split(pl_solving *solving, pl_search *by_glpk, popliner_plan *plan,
+                                  popliner_error *error) {
+    pl_search *search = &solving->search;
+    pl_split_move(&search->split, &by_glpk->split);
+    popliner_status status =
+        pl_split_evaluate(&solving->problem, &search->split, &search->values, NULL, error);
+    for (size_t i = 0; i < plan->num_values; ++i) {
+        plan->values[i].value = pl_search_value(search, plan->values[i].objective);
+        plan->values[i].proof = POPLINER_PROOF_BOTH_PROGRAMS;
+    }
+    return status;
+}
+
+/* Solves by programs alone. What the dynamic program has found, in `search`, is the cut-off: programs
+ * have no stages that are worse. */
+static popliner_status solve_by_programs(const pl_solving *solving, pl_search *search,
+                                         popliner_plan *own, popliner_error *error) {
+    if (search->split.num_stages > 0)
         return pl_search_optimise(search, solving->objectives, solving->num_objectives, own, error);
-    if (status == POPLINER_OK)
-        status = pl_search_any(search, solving->objectives[0], error);
+    popliner_status status = pl_search_any(search, solving->objectives[0], error);
     if (status == POPLINER_OK && search->split.num_stages > 0)
         status = fail_different("the number of stages", search->split.num_stages, 0, error);
     return status;
 }
 
-popliner_status pl_prove_again(const pl_solving *solving, popliner_plan *plan,
-                               popliner_error *error) {
+popliner_status pl_choose_by_programs(pl_solving *solving, popliner_plan *plan, bool *is_chosen,
+                                      popliner_error *error) {
     const popliner_listener *listener = solving->problem.options->listener;
     uint64_t work = MOST_WORK;
     pl_stop stop = solving->stop;
@@ -455,22 +460,24 @@ popliner_status pl_prove_again(const pl_solving *solving, popliner_plan *plan,
                         .filter = pl_filter_of_limits(&solving->problem),
                         .uses_programs = true};
     popliner_plan own = {0};
-    if (!is_wanted(solving, plan))
+    *is_chosen = false;
+    if (!is_wanted(solving))
         return POPLINER_OK;
     stop.glpk_work = &work;
     search.filter.spread_is_of_cycles = solving->search.filter.spread_is_of_cycles;
-    popliner_status status = choose_again(solving, &search, &own, error);
-    bool is_known = !search.is_stopped && !search.is_unproven;
-    if (status == POPLINER_OK && is_known)
-        status = compare_answers(&search.split, &own, &solving->search.split, plan, error);
-    if (status == POPLINER_OK && is_known) {
-        plan->proof = POPLINER_PROOF_BOTH_PROGRAMS;
-        for (size_t i = 0; i < plan->num_values; ++i)
-            plan->values[i].proof = POPLINER_PROOF_BOTH_PROGRAMS;
-    } else if (status == POPLINER_OK) {
+    popliner_status status = pl_split_copy(&search.split, &solving->search.split, error);
+    if (status == POPLINER_OK)
+        status = solve_by_programs(solving, &search, &own, error);
+    /* a program that is not solved has said nothing */
+    *is_chosen =
+        status == POPLINER_OK && !search.is_stopped && !search.is_unproven && work < MOST_WORK;
+    if (*is_chosen)
+        status = compare_values(&own, plan, error);
+    if (status == POPLINER_OK && *is_chosen && search.split.num_stages > 0)
+        status = take_split(solving, &search, plan, error);
+    if (status == POPLINER_OK && !*is_chosen)
         pl_tell(listener, POPLINER_LEVEL_DEBUG,
-                "The dynamic program proves alone: the integer programs take longer");
-    }
+                "The dynamic program chooses the split: the integer program is too large for GLPK");
     pl_search_free(&search);
     return status;
 }
