@@ -50,8 +50,6 @@ static uint64_t kept_by(const pl_additive_costs *a, size_t region, size_t first,
 static void begin_peaks(pl_costs_json *r, bool are_added) {
     popliner_costs *costs = r->file->costs;
     size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
-    if (max_stages == 1)
-        max_stages = 2; /* a table for one stage has the same peak for every place */
     /* stages with replicas may have more places than there are units */
     const size_t most_places = max_stages <= PL_MAX_UNITS ? max_stages : 1;
     if (max_stages > r->num_units)
@@ -59,6 +57,8 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
     if (pl_pipeline_has_own_copies(&r->pipeline) &&
         max_stages > popliner_copies_max_stages(&r->pipeline.copies))
         max_stages = popliner_copies_max_stages(&r->pipeline.copies);
+    if (max_stages == 1 && r->num_units > 1)
+        max_stages = 2; /* a table for one stage has the same peak for every place */
     const bool has_places = r->has_kept && pl_pipeline_keeps(&r->pipeline) && max_stages >= 2;
     if (!has_places && !are_added)
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/variants.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -926,6 +927,8 @@ popliner_status pl_variants_refine(const pl_variants *variants, const popliner_i
                 pl_costs_set_peak(costs, other, other + count - 1, place, bytes);
         }
     }
+    /* else the caller would refine it for ever */
+    assert(popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end) == bytes);
     return POPLINER_OK;
 }
 
