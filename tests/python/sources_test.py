@@ -257,6 +257,36 @@ class Checkpoints(unittest.TestCase):
             with self.assertRaisesRegex(popliner.InputError, told):
                 read_source(write("shards/other.json", {"weight_map": {}, **index, **change}))
 
+    def test_folders_as_they_are(self):
+        """Stacks follow one another, towers come first, MTP layers last; what config.json says of
+        them is of no matter."""
+        tensors = [("decoder.layers.0.a", "F32", [1], 4), ("encoder.layers.0.a", "F32", [2], 8),
+                   ("encoder.layers.1.a", "F32", [3], 12), ("mtp.layers.0.a", "F32", [4], 16),
+                   ("mtp.fc.weight", "F32", [1], 4), ("vision_tower.layers.0.a", "F32", [5], 20),
+                   ("vision_tower.post_layernorm.weight", "F32", [1], 4),
+                   ("multi_modal_projector.linear.weight", "F32", [6], 24),
+                   ("mlp1.0.weight", "F32", [1], 4), ("embed_tokens.weight", "F32", [7], 28),
+                   ("strange", "F32", [8], 32), ("norm.weight", "F32", [1], 4)]
+        path = write("stacks/model.safetensors", safetensors(tensors))
+        for config in (None, {"model_type": "unheard-of"}, [], LLAMA, dict(LLAMA, hidden_size="x")):
+            if config is not None:
+                write("stacks/config.json", config)
+            table = read_source(os.path.dirname(path))
+            self.assertEqual(weights(table), {
+                "embedding": 20 + 4 + 24 + 4 + 28, "encoder.0": 8, "encoder.1": 12, "decoder.0": 4,
+                "mtp.0": 20, "head": 36})
+            self.assertIn("Nothing says where these belong: strange.", table.notes)
+        with self.assertRaisesRegex(popliner.InputError, "hidden_size is 'x'"):
+            read_source(path, config=os.path.join(os.path.dirname(path), "config.json"))
+        self.assertEqual(read_source(path, embedding="host").units[0].memory, 20 + 4 + 24 + 4)
+        own = [(f"layers.{i}.a", "F32", [1], 4) for i in range(32)] + [("mtp.0.layers.0.a", "F32",
+                                                                       [1], 4)]
+        write("mtp/config.json", LLAMA)
+        table = read_source(write("mtp/model.safetensors", safetensors(own)), sequence=8)
+        self.assertEqual([unit.memory for unit in table.units[-3:]], [4 + 8 * 4096, 4, 0])
+        self.assertEqual(len(read_source(os.path.join(common.scratch(), "mtp"), mtp="drop").units),
+                         34)
+
     def test_training_of_a_checkpoint_with_its_configuration(self):
         config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2,
                   "num_key_value_heads": 1, "num_hidden_layers": 1, "intermediate_size": 12,

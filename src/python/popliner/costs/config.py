@@ -496,7 +496,7 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     short = SAME.get(short, SAME.get(str(kind), short))
     if not isinstance(kind, str) or short not in KINDS:
         raise InputError(f"{name}: model_type {kind!r:.40} is unknown; expected one of "
-                         f"{', '.join(sorted({*KINDS, *SAME}))}")
+                         f"{len(KINDS)} kinds like llama, bert and t5, or a folder with weights")
     c = _Config(name, {**own, **inner}, KINDS[short])
     hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
     heads = c.whole("num_attention_heads", 1 if "mamba" in short else None)

@@ -291,6 +291,9 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     places, count = model.places, len(model.names)
     num_mtp, keeps_mtp = model.num_mtp, assumed.mtp != "drop"
     if shape is not None:
+        if num_mtp and count - num_mtp == len(shape.layers):  # which the configuration leaves out
+            shape.layers += [LayerShape() for _ in range(num_mtp)]
+            shape.num_mtp = num_mtp
         if count not in (len(shape.layers), len(shape.layers) - shape.num_mtp):
             raise InputError(f"{source}: {count} layers have tensors, but the configuration has "
                              f"{len(shape.layers)}")
