@@ -937,6 +937,12 @@ print(round(time.process_time() - start, 2), "s",
                                   "has 4 bytes|cut off|no valid"),
             "nodes.onnx": (pb(7, empty * 10 ** 6), "more than 262144"),
             "sparse.gguf": (None, "texts"), "wide.gguf": (None, "no tensors"),
+            "stacks.safetensors": (safetensors([(f"a{i}.layers.0.w", "U8", [1], 1)
+                                                for i in range(50000)]), "50000 stacks"),
+            "mtp.safetensors": (safetensors([("layers.0.w", "U8", [1], 1)] + [
+                (f"mtp{i}.layers.0.w", "U8", [1], 1) for i in range(50000)]), "50001 stacks"),
+            "block.gguf": (gguf({**GGUF_PAIRS, "llama.attention.head_count_kv": 1}, [
+                (f"blk.0.{'x' * 900}{i}", [32], 24, 32) for i in range(3000)]), None),
             "names.onnx": (onnx_chain(*(([f"x{i}"], [f"x{i + 1}"], f"n{i}")
                                         for i in range(10 ** 5))), "100000 units"),
             "long.safetensors": (safetensors([("embed" * 10 ** 6, "U8", [1], 1)]), "no tensor"),

@@ -398,10 +398,11 @@ def read(path: str, assumed: Assumed) -> Table:
                          f"{MAX_UNITS - 2}")
     model = gather(name, tensors, count)
     model.num_mtp = min(keys.whole("nextn_predict_layers"), len(model.names) - 1)
-    blocks = [""] * len(model.names)
+    parts: List[List[str]] = [[] for _ in model.names]
     for tensor in tensors:
         block = re.search(r"(?:^|\.)blk\.(\d{1,9})(\..*)", tensor)
-        if block is not None and int(block[1]) < len(blocks):
-            blocks[int(block[1])] += block[2]
+        if block is not None and int(block[1]) < len(parts):
+            parts[int(block[1])].append(block[2])
+    blocks = list(map("".join, parts))
     return chain(name, model, shape_of(keys, model, blocks, assumed.mtp != "drop"), assumed,
                  is_tied="output.weight" not in tensors and keys.base not in _ENCODERS)

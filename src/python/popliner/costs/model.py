@@ -113,6 +113,8 @@ _TABLE = re.compile(r"(?:^|\.)(?:token_embd|embed_tokens|wte|embed_in|shared|"
 _TOWER = re.compile(r"visi|visual|audio|image|speech|video|tower|projector|connector|resampler|"
                     r"aligner|qformer|perceiver|patch_embed|(?:^|\.)(?:vit|mlp1|conv[12])\.")
 _MTP = re.compile(r"(?:^|\.)mtp")
+#: The most stacks of layers, one after another.
+MAX_STACKS = 64
 _GENERIC = {"model", "layers", "layer", "h", "block", "blocks", "blk", "transformer", "module", ""}
 
 
@@ -176,7 +178,11 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
                          "h.0.…, blk.0.…")
     main = sorted((it for it in stacks if not _TOWER.search(it) and not _MTP.search(it)),
                   key=lambda it: "decoder" in it) or list(stacks)
-    for prefix in main + [it for it in stacks if it not in set(main) and _MTP.search(it)]:
+    ahead = [it for it in stacks if _MTP.search(it) and it not in main[:MAX_STACKS]]
+    if len(main) + len(ahead) > MAX_STACKS:
+        raise InputError(f"{source}: {len(main) + len(ahead)} stacks of layers; expected at most "
+                         f"{MAX_STACKS}")
+    for prefix in main + ahead:
         numbers = sorted(stacks[prefix])
         if count is None and numbers != list(range(len(numbers))):
             missing = next(i for i, number in enumerate(numbers) if number != i)
