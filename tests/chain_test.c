@@ -269,7 +269,7 @@ static char *operations_table(const golden_case *c, const pl_layers *layers,
     pl_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
     char *text = NULL;
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_report_operations(c->operations, chain, meter, NULL, '\t', &text, NULL),
                      POPLINER_OK);
     pl_stage_meter_free(meter);

@@ -165,42 +165,6 @@ static void begins_anew_each_time(void **state) {
 
 enum { STEPS = 40, CLASSES = 12, MOST_RANGES = 4 };
 
-/* The peaks of some steps, of all and of none; sum[step] is what is live at a step. Marks are by
- * step of the profile, not of the curve. */
-static void assert_marked_peaks(const pl_curve *curve, const uint64_t sum[STEPS],
-                                uint64_t *random) {
-    static const unsigned chances[] = {0, 1, 4, 8}; /* of 8 */
-    for (size_t i = 0; i < sizeof chances / sizeof *chances; i++) {
-        uint8_t is_marked[STEPS];
-        for (size_t step = 0; step < STEPS; step++) {
-            *random = test_random(*random);
-            is_marked[step] = (*random >> 61) < chances[i] ? (uint8_t)(*random >> 40) | 1 : 0;
-        }
-        /* any steps of the curve's, not only all of them */
-        for (size_t from = curve->first_step; from <= curve->end_step; from++) {
-            for (size_t to = from; to <= curve->end_step; to++) {
-                uint64_t peak = 0;
-                size_t peak_step = from;
-                bool has_mark = false;
-                for (size_t step = to; step-- > from;) {
-                    has_mark = has_mark || is_marked[step] != 0;
-                    if (is_marked[step] != 0 && sum[step] >= peak) {
-                        peak = sum[step];
-                        peak_step = step;
-                    }
-                }
-                size_t found = SIZE_MAX;
-                uint64_t found_bytes = UINT64_MAX;
-                assert_int_equal(
-                    pl_curve_peak_of_marked(curve, is_marked, from, to, &found_bytes, &found),
-                    has_mark);
-                assert_int_equal(found_bytes, peak);
-                assert_int_equal(found, peak_step);
-            }
-        }
-    }
-}
-
 static void agrees_with_a_sum_for_every_step(void **state) {
     (void)state;
     uint64_t random = 5;
@@ -243,7 +207,6 @@ static void agrees_with_a_sum_for_every_step(void **state) {
                 assert_peak(&curve, from, to, to > from ? sum[peak_step] : 0, peak_step);
             }
         }
-        assert_marked_peaks(&curve, sum, &random);
         uint64_t read[STEPS + 1];
         memset(read, 0xff, sizeof read);
         pl_curve_read(&curve, read);
@@ -252,45 +215,6 @@ static void agrees_with_a_sum_for_every_step(void **state) {
         assert_true(read[end_step - first_step] == UINT64_MAX); /* no more than its steps */
         free(curve.change_bytes);
     }
-}
-
-static void finds_the_peak_of_the_marked_steps(void **state) {
-    (void)state;
-    /* live: 0, 10, 7, 7, 17, 10, 0, 0, 10, 0 */
-    popliner_profile p =
-        make_classes(2, (uint32_t[]){0, 3, 4}, (uint32_t[]){1, 4, 8, 2}, (uint32_t[]){2, 6, 9, 5});
-    static const struct {
-        uint8_t is_marked[10];
-        uint64_t peak;
-        size_t peak_step;
-    } cases[] = {
-        {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 17, 4}, {{1, 1, 1, 1, 0, 1, 1, 1, 1, 1}, 10, 1},
-        {{0, 0, 1, 1, 0, 0, 0, 0, 0, 0}, 7, 2},  {{0, 0, 0, 0, 0, 0, 1, 0, 1, 0}, 10, 8},
-        {{0, 0, 0, 0, 0, 0, 1, 1, 0, 1}, 0, 6},  {{0}, 0, 0},
-    };
-    pl_curve curve = {0};
-    assert_true(pl_curve_begin(&curve, 0, 10));
-    pl_curve_add(&curve, &p, 0, 10);
-    pl_curve_add(&curve, &p, 1, 7);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint64_t peak = UINT64_MAX;
-        size_t peak_step = SIZE_MAX;
-        bool has_mark =
-            pl_curve_peak_of_marked(&curve, cases[i].is_marked, 0, 10, &peak, &peak_step);
-        assert_int_equal(has_mark, memchr(cases[i].is_marked, 1, 10) != NULL);
-        assert_int_equal(peak, cases[i].peak);
-        assert_int_equal(peak_step, cases[i].peak_step);
-    }
-    /* of every step from 5 on: 10, 0, 0, 10, 0; and of none */
-    uint64_t peak = UINT64_MAX;
-    size_t peak_step = SIZE_MAX;
-    assert_true(pl_curve_peak_of_marked(&curve, cases[0].is_marked, 5, 10, &peak, &peak_step));
-    assert_int_equal(peak, 10);
-    assert_int_equal(peak_step, 5);
-    assert_false(pl_curve_peak_of_marked(&curve, cases[0].is_marked, 7, 7, &peak, &peak_step));
-    assert_int_equal(peak, 0);
-    assert_int_equal(peak_step, 7);
-    free(curve.change_bytes);
 }
 
 int main(void) {
@@ -303,7 +227,6 @@ int main(void) {
         cmocka_unit_test(has_no_peak_in_an_empty_window),
         cmocka_unit_test(finds_peaks_at_the_first_and_last_step),
         cmocka_unit_test(begins_anew_each_time),
-        cmocka_unit_test(finds_the_peak_of_the_marked_steps),
         cmocka_unit_test(agrees_with_a_sum_for_every_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

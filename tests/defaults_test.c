@@ -220,7 +220,7 @@ static void errors(void **state) {
                      POPLINER_ERROR_INPUT);
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c.profile, c.operations, of, chain, meter, false, 9, 9};
     assert_int_equal(pl_diagnose(&whole, &diagnosis, NULL), POPLINER_ERROR_USAGE);
     analysis = read_sample();

@@ -33,7 +33,7 @@ typedef struct subject {
 static subject begin(const golden_case *c, popliner_memory_model model) {
     subject s = {.c = c, .layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)};
     s.chain = make_chain(c, s.layers, model);
-    assert_int_equal(pl_stage_meter_create(s.chain, &s.meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(s.chain, 0, &s.meter, NULL), POPLINER_OK);
     return s;
 }
 

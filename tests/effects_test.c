@@ -401,12 +401,10 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
                      size_t num_stages, naive_needs *needs) {
     const popliner_profile *p = n->c->profile;
     size_t num_tiles = p->target.num_tiles;
-    size_t num_operations = pl_operations_count(n->c->operations);
     bool in_cycles = n->trains && (pipeline->schedule == POPLINER_SCHEDULE_POPART ||
                                    pipeline->schedule == POPLINER_SCHEDULE_TF_GROUPED);
     bool passes = (pipeline->effects & POPLINER_EFFECT_PASSING) != 0;
     bool has_layout = (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0;
-    size_t *operations = test_new_array(num_operations, sizeof *operations);
     uint64_t *work = test_new_array(num_tiles, sizeof *work);
     uint64_t *other_work = test_new_array(num_tiles, sizeof *work);
     uint64_t *sent_forward = test_new_array(num_tiles, sizeof *sent_forward);
@@ -421,11 +419,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     uint64_t *most_copy = test_new_array(num_tiles, sizeof *most_copy);
     uint64_t most_copies = 0;
     popliner_stage_memory plain = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < num_operations; i++)
-        if (has_unit(stages, num_stages, pl_chain_unit_of(n->chain, i)))
-            operations[count++] = i;
-    assert_int_equal(pl_stage_measure(meter, operations, count, &plain, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure_ipu(meter, NULL, stages, num_stages, &plain, NULL),
+                     POPLINER_OK);
     for (size_t i = 0; i < num_stages; i++) {
         naive_stash(n, pipeline->recompute, stages[i].first_unit, stages[i].last_unit,
                     &stash[i * num_tiles]);
@@ -466,22 +461,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         num_completed += !passes && peak < plain_peak;
         uint64_t unexplained =
             peak_step == SIZE_MAX ? 0 : live.unexplained[tile * p->num_steps + peak_step];
-        uint64_t kept[POPLINER_NUM_NEEDS];
-        for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-            kept[need] = 0;
-            for (size_t i = 0; i < num_stages; i++)
-                kept[need] += copies_of(n, pipeline, (popliner_need)need, stages[i].stages_to_end) *
-                              stash[i * num_tiles + tile];
-        }
-        /* of one stage each copy is laid out by itself */
-        uint64_t copies[POPLINER_NUM_NEEDS] = {1, 1, 1};
-        for (int need = 0; num_stages == 1 && need < POPLINER_NUM_NEEDS; need++) {
-            copies[need] = copies_of(n, pipeline, (popliner_need)need, stages[0].stages_to_end);
-            kept[need] = stash[tile];
-        }
-        needs->bytes[POPLINER_NEED_LEAST][tile] =
-            (rest + peak - unexplained) * LEAST / 1000 +
-            copies[POPLINER_NEED_LEAST] * (kept[POPLINER_NEED_LEAST] * LEAST / 1000);
+        needs->bytes[POPLINER_NEED_LEAST][tile] = (rest + peak - unexplained) * LEAST / 1000;
         uint64_t expected =
             rest + accumulators[tile] +
             ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);
@@ -499,19 +479,31 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         if (!has_layout)
             t.layout.live = 0;
         uint64_t copy;
-        needs->bytes[POPLINER_NEED_EXPECTED][tile] =
-            lay_out(&t, expected, kept[POPLINER_NEED_EXPECTED], &copy);
-        needs->bytes[POPLINER_NEED_EXPECTED][tile] += copies[POPLINER_NEED_EXPECTED] * copy;
-        needs->layout[tile] = needs->bytes[POPLINER_NEED_EXPECTED][tile] - expected -
-                              copies[POPLINER_NEED_EXPECTED] * kept[POPLINER_NEED_EXPECTED];
+        needs->bytes[POPLINER_NEED_EXPECTED][tile] = lay_out(&t, expected, 0, &copy);
+        needs->layout[tile] = needs->bytes[POPLINER_NEED_EXPECTED][tile] - expected;
         most.more_code = share(t.code, MOST_CODE, 1000) - t.code;
+        most_copies = num_stages == 1
+                          ? copies_of(n, pipeline, POPLINER_NEED_MOST, stages[0].stages_to_end)
+                          : 1;
+        /* each copy is laid out by itself */
+        for (size_t i = 0; i < num_stages; i++) {
+            const uint64_t kept = stash[i * num_tiles + tile];
+            uint64_t copies[POPLINER_NUM_NEEDS];
+            for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+                copies[need] = copies_of(n, pipeline, (popliner_need)need, stages[i].stages_to_end);
+            needs->bytes[POPLINER_NEED_LEAST][tile] +=
+                copies[POPLINER_NEED_LEAST] * (kept * LEAST / 1000);
+            lay_out(&t, 0, kept, &copy);
+            needs->bytes[POPLINER_NEED_EXPECTED][tile] += copies[POPLINER_NEED_EXPECTED] * copy;
+            needs->layout[tile] += copies[POPLINER_NEED_EXPECTED] * (copy - kept);
+            lay_out(&most, 0, kept, &copy);
+            most_copy[tile] +=
+                (num_stages == 1 ? 1 : copies[POPLINER_NEED_MOST]) * share(copy, MOST, 1000);
+        }
         const uint64_t whole = rest + accumulators[tile] + buffered_peak;
         const uint64_t left = freed[tile] < whole ? whole - freed[tile] : 0;
-        most_whole[tile] =
-            share(lay_out(&most, whole, kept[POPLINER_NEED_MOST], &copy), MOST, 1000);
-        most_bytes[tile] = share(lay_out(&most, left, kept[POPLINER_NEED_MOST], &copy), MOST, 1000);
-        most_copy[tile] = share(copy, MOST, 1000);
-        most_copies = copies[POPLINER_NEED_MOST];
+        most_whole[tile] = share(lay_out(&most, whole, 0, &copy), MOST, 1000);
+        most_bytes[tile] = share(lay_out(&most, left, 0, &copy), MOST, 1000);
     }
     for (size_t tile = 0; tile < num_tiles; tile++) {
         const uint64_t once = most_of_all(most_whole, num_tiles);
@@ -533,7 +525,6 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     free(live.touched);
     free(live.unexplained);
     free(live.passing);
-    free(operations);
     free(work);
     free(other_work);
     free(sent_forward);
@@ -628,9 +619,7 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     assert_int_equal(
         pl_stage_measure_units(meter, stage->first_unit, stage->last_unit, &plain, NULL),
         POPLINER_OK);
-    assert_int_equal(pl_stage_measure_stash(meter, pipeline->recompute, stage->first_unit,
-                                            stage->last_unit, stash, NULL),
-                     POPLINER_OK);
+    measure_stash(meter, pipeline->recompute, stage->first_unit, stage->last_unit, stash);
     uint64_t largest = 0;
     for (size_t tile = 0; tile < num_tiles; tile++) {
         uint64_t bytes = plain.need_bytes[POPLINER_NEED_EXPECTED][tile] +
@@ -660,16 +649,14 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     free(stash);
 }
 
-/* Sums of the tiles, against the meter: stages at random, of which two or three share an IPU. */
-static void assert_same_sums(const naive_passes *n, pl_stage_meter *meter,
-                             const popliner_pipeline *pipeline, uint64_t *random) {
+/* Stages at random, of which two or three share an IPU: their peaks, and some of them against the
+ * simple evaluation. */
+static void assert_shared(const naive_passes *n, pl_stage_meter *meter,
+                          const popliner_pipeline *pipeline, uint64_t *random) {
     static const popliner_calibration calibration = {
         {{900000, 1100000, 1200000}, {1300000, 800000, 500000}}};
     enum { MOST_STAGES = 3 };
-    pl_ipu_tiles *tiles;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_ipu_tiles_create(meter, pipeline, 1 + test_below(random, 3), &tiles, NULL),
-                     POPLINER_OK);
     for (int round = 0; round < 8; round++) {
         popliner_interval stages[MOST_STAGES];
         popliner_pipeline own = *pipeline;
@@ -683,17 +670,22 @@ static void assert_same_sums(const naive_passes *n, pl_stage_meter *meter,
         }
         if (count < 2)
             continue;
-        assert_true(pl_ipu_tiles_serve(tiles, &own));
         assert_int_equal(pl_stage_measure_ipu(meter, &own, stages, count, &memory, NULL),
                          POPLINER_OK);
-        for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+            uint64_t peak_bytes;
+            assert_int_equal(pl_stage_measure_peak(meter, &own, (popliner_need)need, stages, count,
+                                                   &peak_bytes, NULL),
+                             POPLINER_OK);
             assert_int_equal(
-                pl_ipu_tiles_peak(tiles, &own, (popliner_need)need, stages, count),
-                pl_tiles_max(memory.need_bytes[need], n->c->profile->target.num_tiles));
-        num_shared++;
+                peak_bytes, pl_tiles_max(memory.need_bytes[need], n->c->profile->target.num_tiles));
+        }
+        if (num_shared++ % 8 == 1 && round % 4 != 0)
+            assert_evaluated(n, meter, &own, stages, count);
+        num_buffered +=
+            pl_tiles_sum(memory.part_bytes[POPLINER_PART_BUFFERS], memory.num_tiles) > 0;
     }
     pl_stage_memory_clear(&memory);
-    pl_ipu_tiles_free(tiles);
 }
 
 /* ---- At once -------------------------------------------------------------------------------- */
@@ -723,7 +715,7 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
                                                 &from_details[need], NULL),
                          POPLINER_OK);
     }
-    assert_int_equal(pl_stage_meter_create(n->chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(n->chain, 0, &meter, NULL), POPLINER_OK);
     size_t most = costs[0]->max_stages_to_end;
     bool keeps = n->trains && pl_pipeline_keeps(pipeline);
     assert_int_equal(most, !keeps                             ? 1
@@ -766,7 +758,7 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
                                          {first, first + test_below(random, num_units - first), 1}};
         assert_evaluated(n, meter, pipeline, two, 2);
     }
-    assert_same_sums(n, meter, pipeline, random);
+    assert_shared(n, meter, pipeline, random);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         popliner_costs_free(costs[need]);
         popliner_costs_free(from_details[need]);
@@ -891,7 +883,7 @@ static void waiting_tensors_agree(void **state) {
         naive_begin(&n, &c, chain);
         check_pipeline(&n, &pipeline, &random);
         pl_stage_meter *meter;
-        assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
         for (size_t first = 0; first < n.num_units; first++)
             for (size_t last = first; last < n.num_units; last++) {
                 const popliner_interval stage = {first, last, 2};
@@ -907,35 +899,33 @@ static void waiting_tensors_agree(void **state) {
     }
 }
 
-/* With one micro-batch no stage stores copies, so what was found for it does not serve more. */
-static void sums_serve_pipelines_that_store_as_they_do(void **state) {
+/* With one micro-batch no stage stores copies: what was found for it must not serve more. */
+static void digests_serve_pipelines_that_store_more(void **state) {
     (void)state;
     golden_case c;
-    pl_stage_meter *meter;
-    pl_ipu_tiles *tiles;
     golden_load(&c, "popart-train");
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    const popliner_interval two[] = {{0, 0, 3}, {2, 2, 1}};
+    const popliner_interval two[] = {{1, 1, 3}, {3, 3, 1}};
     popliner_pipeline pipeline = {.max_stages = 3, .effects = POPLINER_EFFECTS_ALL};
-    popliner_stage_detail own;
+    popliner_stage_detail details[2][3];
     assert_int_equal(popliner_copies_parse("1f1b", &pipeline.copies, NULL), POPLINER_OK);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
-    pipeline.copies.num_micro_batches = 1;
-    assert_int_equal(pl_ipu_tiles_create(meter, &pipeline, 1, &tiles, NULL), POPLINER_OK);
-    assert_true(pl_ipu_tiles_serve(tiles, &pipeline));
-    pipeline.copies.num_micro_batches = 2;
-    assert_false(pl_ipu_tiles_serve(tiles, &pipeline));
-    pl_ipu_tiles_free(tiles);
-    assert_int_equal(pl_ipu_tiles_create(meter, &pipeline, 1, &tiles, NULL), POPLINER_OK);
-    assert_true(pl_ipu_tiles_serve(tiles, &pipeline));
-    pipeline.copies.num_micro_batches = 3;
-    assert_true(pl_ipu_tiles_serve(tiles, &pipeline));
-    assert_int_equal(pl_stage_detail_measure(meter, &pipeline, two, 2, &own, NULL), POPLINER_OK);
-    assert_true(pl_ipu_tiles_peak(tiles, &pipeline, POPLINER_NEED_EXPECTED, two, 2) ==
-                own.need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_ipu_tiles_free(tiles);
-    pl_stage_meter_free(meter);
+    for (int order = 0; order < 2; order++) {
+        pl_stage_meter *meter;
+        assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
+        for (size_t i = 0; i < 3; i++) {
+            const size_t k = order == 0 ? i : 2 - i;
+            pipeline.copies.num_micro_batches = k + 1;
+            assert_int_equal(
+                pl_stage_detail_measure(meter, &pipeline, two, 2, &details[order][k], NULL),
+                POPLINER_OK);
+        }
+        pl_stage_meter_free(meter);
+    }
+    for (size_t k = 0; k < 3; k++)
+        assert_same_detail(&details[0][k], &details[1][k]);
+    assert_int_equal(details[0][0].part_bytes[POPLINER_PART_STASH], 0);
+    assert_true(details[0][1].part_bytes[POPLINER_PART_STASH] > 0);
     pl_chain_free(chain);
     pl_layers_free(layers);
     golden_free(&c);
@@ -951,7 +941,7 @@ static void popliners_model_has_one_need(void **state) {
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     const popliner_interval stage = {1, 2, 2};
     popliner_stage_detail details[2];
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (size_t i = 0; i < 2; i++) {
         popliner_pipeline pipeline = {
             .schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
@@ -986,7 +976,7 @@ static void sums_have_what_no_operation_touches(void **state) {
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         naive_begin(&n, &c, chain);
-        assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
         for (int schedule = 0; schedule < NUM_SCHEDULES; schedule++)
             for (int recompute = 0; recompute <= POPLINER_RECOMPUTE_FULL; recompute++) {
                 const popliner_pipeline pipeline = {.schedule = (popliner_schedule)schedule,
@@ -994,7 +984,7 @@ static void sums_have_what_no_operation_touches(void **state) {
                                                     .max_stages = 3,
                                                     .effects = POPLINER_EFFECTS_ALL,
                                                     .accumulators = POPLINER_ACCUMULATORS_FP16};
-                assert_same_sums(&n, meter, &pipeline, &random);
+                assert_shared(&n, meter, &pipeline, &random);
             }
         pl_stage_meter_free(meter);
         naive_end(&n);
@@ -1026,7 +1016,7 @@ int main(void) {
         IN_DIRECTORY(made_models_agree),
         IN_DIRECTORY(waiting_tensors_agree),
         IN_DIRECTORY(sums_have_what_no_operation_touches),
-        cmocka_unit_test(sums_serve_pipelines_that_store_as_they_do),
+        cmocka_unit_test(digests_serve_pipelines_that_store_more),
         cmocka_unit_test(popliners_model_has_one_need),
         cmocka_unit_test(saw_every_effect),
     };

@@ -182,7 +182,7 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
     assert_int_equal(pl_layers_num_units(layers), 1 + NUM_LAYERS);
     for (int model = 0; model < NUM_MODELS; model++) {
         models[model].chain = make_chain(&whole, layers, (popliner_memory_model)model);
-        assert_int_equal(pl_stage_meter_create(models[model].chain, &models[model].meter, NULL),
+        assert_int_equal(pl_stage_meter_create(models[model].chain, 0, &models[model].meter, NULL),
                          POPLINER_OK);
     }
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {

@@ -343,6 +343,48 @@ pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_mem
     return chain;
 }
 
+pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers) {
+    const size_t count = pl_operations_count(c->operations);
+    if (count == 0)
+        return make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_chain *chain = test_new_array(1, sizeof *chain);
+    bool is_right = false;
+    chain->model = &pl_full_model;
+    chain->num_units = chain->num_operations = count;
+    chain->kind = test_new_array(count, sizeof *chain->kind);
+    chain->layer = test_new_array(count, sizeof *chain->layer);
+    chain->unit_of_operation = test_new_array(count, sizeof *chain->unit_of_operation);
+    for (size_t i = 0; i < count; i++) {
+        chain->kind[i] = POPLINER_UNIT_LAYER;
+        chain->unit_of_operation[i] = (uint32_t)i;
+    }
+    assert_int_equal(pl_chain_complete(chain, c->profile, c->operations, layers, &is_right, NULL),
+                     POPLINER_OK);
+    assert_true(is_right);
+    return chain;
+}
+
+void measure_operations(pl_stage_meter *meter, const size_t *units, size_t count,
+                        popliner_stage_memory *memory) {
+    popliner_interval *stages = test_new_array(count, sizeof *stages);
+    for (size_t i = 0; i < count; i++)
+        stages[i] = (popliner_interval){units[i], units[i], 1};
+    assert_int_equal(pl_stage_measure_ipu(meter, NULL, stages, count, memory, NULL), POPLINER_OK);
+    free(stages);
+}
+
+void measure_stash(pl_stage_meter *meter, popliner_recompute recompute, size_t first_unit,
+                   size_t last_unit, uint64_t *stash) {
+    /* one copy in the second stage from the end */
+    const popliner_pipeline pipeline = {
+        .schedule = POPLINER_SCHEDULE_TF_INTERLEAVED, .recompute = recompute, .max_stages = 2};
+    const popliner_interval stage = {first_unit, last_unit, 2};
+    popliner_stage_memory memory = {0};
+    assert_int_equal(pl_stage_measure_ipu(meter, &pipeline, &stage, 1, &memory, NULL), POPLINER_OK);
+    memcpy(stash, memory.part_bytes[POPLINER_PART_STASH], memory.num_tiles * sizeof *stash);
+    pl_stage_memory_clear(&memory);
+}
+
 bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected,
                   size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "memory/memory_model.h"
+#include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/profile.h"
 #include "profile/debug_info.h"
@@ -76,6 +77,18 @@ void spoil_code(golden_case *c, uint64_t *random);
 
 /* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
 pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_memory_model model);
+
+/* The chain of the full model whose units are the operations, each a layer: so that any operations
+ * are a stage. Without operations the usual chain. */
+pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers);
+
+/* Measures the stage of some units of a chain, ascending, without a pipeline. */
+void measure_operations(pl_stage_meter *meter, const size_t *units, size_t count,
+                        popliner_stage_memory *memory);
+
+/* Measures one copy of what a stage stores: stash[tiles]. */
+void measure_stash(pl_stage_meter *meter, popliner_recompute recompute, size_t first_unit,
+                   size_t last_unit, uint64_t *stash);
 
 /* Whether two arrays of numbers agree; if not, prints `what` and the first difference. */
 bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected, size_t count);

@@ -45,7 +45,7 @@ static void assert_peaks(const golden_case *c, const pl_chain *chain, const popl
     assert_int_equal(popliner_costs_num_units(costs), num_units);
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (size_t from = 0; from < num_units; from++) {
         for (size_t to = from; to < num_units; to++) {
             uint64_t peak = popliner_costs_peak(costs, from, to, 1);
@@ -82,7 +82,7 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
     options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
     assert_int_equal(pl_intervals_measure(chain, &options, &costs, &details, NULL), POPLINER_OK);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     size_t most_stages = costs->max_stages_to_end;
     /* the details are of pipelines of any length, if anything is kept */
     size_t most_detailed =

@@ -91,7 +91,7 @@ static void add_reports(pl_text *all, const golden_case *c) {
     pl_stage_meter *meter;
     pl_diagnosis diagnosis = {0};
     char *text = NULL;
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain,
                                         meter,      false,         0,      SIZE_MAX};
     assert_int_equal(pl_diagnose(&whole, &diagnosis, NULL), POPLINER_OK);

@@ -497,16 +497,14 @@ class Model:
         steps = sorted(step for unit in units for step in self.own_steps[unit])
         before = [step for step in steps if step < self.turn]
         explained = self.explained(units)
-        several = len(stages) > 1
-        count, kept = 1, [0] * self.num_tiles
+        stored = []  # of each stage: the number of copies, and one copy by tile
         away = [0] * self.num_tiles  # what is in the stash alone meanwhile
         sent_back, sent_on = [0] * self.num_tiles, [0] * self.num_tiles
         buffers = "buffers" in effects and schedule in BUFFERED_SCHEDULES and self.trains
         for stage, behind in stages:
             count = copies(schedule, behind, buffers)
-            if count:
-                kept = [a + (count if several else 1) * b
-                        for a, b in zip(kept, self.stash_copy(stage, recompute))]
+            stored.append((count, self.stash_copy(stage, recompute) if count
+                           else [0] * self.num_tiles))
             if buffers and schedule == "popart" and recompute == "none" and count:
                 away = [sum(column) - min(column[1], most) for *column, most in zip(
                     away, self.stash_copy(stage, recompute), self.at_work(stage))]
@@ -514,14 +512,14 @@ class Model:
                 for sums, backward in ((sent_back, True), (sent_on, False)):
                     for tile, size in enumerate(self.crossing(stage[-1] + 1, backward)):
                         sums[tile] += size
-        count = 1 if several else count
         share = self.share(schedule, accumulators)
         until_complete = share > 0 and not self.has_accumulators
         tiles = []
         for tile in range(self.num_tiles):
             result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
                       "variables": 0, "always_live": 0, "buffers": 0, "layout": 0,
-                      "copies": count, "copy": kept[tile], "stash": count * kept[tile]}
+                      "stored": [(count, copy[tile]) for count, copy in stored]}
+            result["stash"] = sum(count * copy for count, copy in result["stored"])
             for group in GROUPS:
                 truth = self.truth[group][tile]
                 result[group] = min(explained[group][tile], truth)
@@ -578,19 +576,20 @@ class Model:
             tiles.append(result)
         return tiles
 
-    def once_and_copy(self, tile, holes, ratio, more_code=1):
-        """What a tile of `measure` needs once and for each copy, with a factor for its code."""
+    def once_and_copies(self, tile, holes, ratio, more_code=1):
+        """What a tile of `measure` needs once, with a factor for its code, and of each stage the
+        number of copies and what one needs."""
         code = ceil(tile["executable"] * more_code)
         data = code + self.left_by_code(code)  # where it begins
         once = tile["by_model"] + data - tile["executable"] + holes + ceil(tile["by_model"] * ratio)
         if code and tile["apart"] is not None:
             once = max(once, self.element_from(data + tile["lasting"]) + tile["apart"])
-        return once, tile["copy"] + ceil(tile["copy"] * ratio)
+        return once, [(count, copy + ceil(copy * ratio)) for count, copy in tile["stored"]]
 
     def laid_out(self, tile, holes, ratio):
         """A tile of `measure` with what its layout wastes."""
-        once, copy = self.once_and_copy(tile, holes, ratio)
-        total = once + tile["copies"] * copy
+        once, stored = self.once_and_copies(tile, holes, ratio)
+        total = once + sum(count * copy for count, copy in stored)
         return {**tile, "total": total, "layout": total - tile["total"]}
 
     def at_least(self, stages, schedule, recompute, effects, accumulators):
@@ -599,27 +598,28 @@ class Model:
         factor = self.least
         tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"],
                              accumulators)
-        kept = [0] * self.num_tiles
-        copies = 1
-        for stage, behind in stages:
-            count = LEAST_COPIES.get(schedule, 0) * behind
-            if len(stages) == 1:
-                copies, count = count, 1
-            kept = [a + count * b for a, b in zip(kept, self.stash_copy(stage, recompute))]
-        for tile, stash in zip(tiles, kept):
+        stored = [(LEAST_COPIES.get(schedule, 0) * behind, self.stash_copy(stage, recompute))
+                  for stage, behind in stages]
+        for number, tile in enumerate(tiles):
             base = tile["by_model"] - tile["free"] - tile["accumulators"]
-            least = max(least, floor(base * factor) + copies * floor(stash * factor))
+            least = max(least, floor(base * factor) + sum(
+                count * floor(copy[number] * factor) for count, copy in stored))
         return least
 
     def at_most(self, stages, schedule, recompute, effects, accumulators):
         """With buffers and more code: the fullest tile, or what all tiles tell of the fullest."""
         tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators)
         unchanged = [{**tile, "by_model": tile["by_model"] + tile["away"]} for tile in tiles]
-        needs, others = ([[ceil(part * MOST)
-                           for part in self.once_and_copy(tile, *(layout or (0, 0)), MORE_CODE)]
-                          for tile, layout in zip(some, self.layouts)]
+        # of several stages one copy, with all that they store
+        copies = tiles[0]["stored"][0][0] if len(stages) == 1 else 1
+
+        def laid_out(tile, layout):
+            once, stored = self.once_and_copies(tile, *(layout or (0, 0)), MORE_CODE)
+            return ceil(once * MOST), sum((count if len(stages) > 1 else 1) * ceil(copy * MOST)
+                                          for count, copy in stored)
+
+        needs, others = ([laid_out(tile, layout) for tile, layout in zip(some, self.layouts)]
                          for some in (tiles, unchanged))
-        copies = tiles[0]["copies"]
 
         def most(sizes):
             middle = sum(sizes) / len(sizes)

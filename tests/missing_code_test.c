@@ -371,7 +371,7 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     pl_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
     pl_diagnosis d = {0};
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain,
                                         meter,      layers_only,   0,      SIZE_MAX};
     assert_int_equal(pl_diagnose(&whole, &d, NULL), POPLINER_OK);

@@ -145,7 +145,7 @@ def check_against_model(model, data, columns, pipeline):
         copies = unpack(pipeline["copies"]["expected"])[behind]
         tiles = model.measure([(range(first, last + 1), behind)], pipeline["schedule"],
                               pipeline["recompute"], EFFECTS, "auto")
-        assert tiles[0]["copies"] == copies
+        assert tiles[0]["stored"][0][0] == copies
         for tile, (told, layout) in enumerate(zip(tiles, model.layouts)):
             expected = told if layout is None else model.laid_out(told, *layout)
             assert needs_of(columns, tile, (first, last), copies) == expected["total"], (

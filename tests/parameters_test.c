@@ -219,7 +219,7 @@ static void check_model(void **state, const char *options, const char *layer_pat
                                     bytes_like(sqlite, "Accum!_!_!_", tail_pattern);
     assert_int_equal(accumulators_of_last > 0, has_accumulators);
     assert_int_equal(pl_has_accumulators(c.profile), has_accumulators);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (size_t i = 0; i < NUM_SCHEDULES; i++) {
         uint64_t all = i < FIRST_TO_TRAIN ? 0 : weights_like(sqlite, "%");
         assert_true(i < FIRST_TO_TRAIN || all > 1000);
@@ -534,7 +534,7 @@ static bool counts(const pl_chain *chain, hand_arrays *a, popliner_accumulators 
     a->size_bytes[PROBE] = PROBE_BYTES;
     a->range_first_step[a->profile.num_ranges - 1] = step;
     a->range_end_step[a->profile.num_ranges - 1] = step + 1;
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &detail, NULL),
                      POPLINER_OK);
     pl_stage_meter_free(meter);
@@ -591,7 +591,7 @@ static void without_a_pipeline_everything_counts(void **state) {
     arrays.range_end_step[arrays.profile.num_ranges - 1] = 5;
     arrays.size_bytes[PROBE] = PROBE_BYTES;
     assert_int_equal(pl_chain_num_units(chain), 2);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(pl_stage_measure_units(meter, 0, 1, &memory, NULL), POPLINER_OK);
         assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0], PROBE_BYTES + BYTES);

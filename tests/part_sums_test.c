@@ -37,6 +37,32 @@ static void count_steps(const pl_chain *chain, const uint32_t *part_of, uint32_t
     met.no_steps += num_runs == 0;
 }
 
+/* The sums of a measured stage of operations, each of which is a unit. */
+static pl_part_sums sums_of(pl_stage_meter *single, const size_t *operations, size_t count,
+                            const popliner_stage_memory *memory) {
+    popliner_interval *stages = test_new_array(count, sizeof *stages);
+    for (size_t i = 0; i < count; i++)
+        stages[i] = (popliner_interval){operations[i], operations[i], 1};
+    pl_part_sums sums = pl_part_sums_of(single, NULL, memory);
+    sums.part_bytes[POPLINER_PART_PARAMETERS] = pl_stage_parameter_bytes(single, stages, count);
+    free(stages);
+    return sums;
+}
+
+/* A chain of single operations, and its meter. */
+static pl_chain *single_chain;
+static pl_stage_meter *single;
+
+static void begin_single(const golden_case *c, const pl_layers *layers) {
+    single_chain = make_chain_of_operations(c, layers);
+    assert_int_equal(pl_stage_meter_create(single_chain, 0, &single, NULL), POPLINER_OK);
+}
+
+static void end_single(void) {
+    pl_stage_meter_free(single);
+    pl_chain_free(single_chain);
+}
+
 /* Measures each part as a stage and compares. */
 static void check_parts(const golden_case *c, pl_stage_meter *meter, const pl_chain *chain,
                         const uint32_t *part_of, size_t num_parts, const pl_unit_usage *usage) {
@@ -55,8 +81,8 @@ static void check_parts(const golden_case *c, pl_stage_meter *meter, const pl_ch
         for (size_t i = 0; i < num_operations; i++)
             if (part_of[i] == part)
                 own[count++] = i;
-        assert_int_equal(pl_stage_measure(meter, own, count, &memory, NULL), POPLINER_OK);
-        const pl_part_sums expected = pl_part_sums_of(meter, &memory);
+        measure_operations(single, own, count, &memory);
+        const pl_part_sums expected = sums_of(single, own, count, &memory);
         if (memcmp(&all[part], &expected, sizeof expected) != 0 ||
             memcmp(others[part].part_bytes, expected.part_bytes, sizeof expected.part_bytes) != 0 ||
             others[part].total_bytes != expected.total_bytes)
@@ -90,7 +116,8 @@ static void check_chain(const golden_case *c, const pl_layers *layers, uint64_t 
     pl_stage_meter *meter;
     const struct pl_pass_usage *own;
     pl_account account = {0};
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    begin_single(c, layers);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_meter_pass_usage(meter, &own, NULL), POPLINER_OK);
     assert_true(pl_account_create(&account, chain->model, c->profile, c->operations, NULL));
     check_parts(c, meter, chain, chain->unit_of_operation, chain->num_units, &own->usage);
@@ -105,6 +132,7 @@ static void check_chain(const golden_case *c, const pl_layers *layers, uint64_t 
         pl_unit_usage_free(&usage);
     }
     pl_account_free(&account);
+    end_single();
     free(part_of);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
@@ -160,7 +188,8 @@ static void check_operations(const golden_case *c) {
     pl_stage_meter *meter;
     pl_part_sums *sums;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    begin_single(c, layers);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_operation_sums_measure(c->operations, meter, NULL, &sums, NULL),
                      POPLINER_OK);
     for (size_t i = 0; i < pl_operations_count(c->operations); i++) {
@@ -168,13 +197,14 @@ static void check_operations(const golden_case *c) {
         while (pl_operation_at(c->operations, first)->debug_context !=
                pl_operation_at(c->operations, i)->debug_context)
             first++;
-        assert_int_equal(pl_stage_measure(meter, &first, 1, &memory, NULL), POPLINER_OK);
-        const pl_part_sums expected = pl_part_sums_of(meter, &memory);
+        measure_operations(single, &first, 1, &memory);
+        const pl_part_sums expected = sums_of(single, &first, 1, &memory);
         assert_memory_equal(sums[i].part_bytes, expected.part_bytes, sizeof expected.part_bytes);
         assert_int_equal(sums[i].total_bytes, expected.total_bytes);
     }
     pl_stage_memory_clear(&memory);
     free(sums);
+    end_single();
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
     pl_layers_free(layers);
@@ -195,7 +225,7 @@ static void are_not_possible_everywhere(void **state) {
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         pl_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
-        assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
         assert_int_equal(pl_part_sums_are_possible(meter), model == POPLINER_MEMORY_MODEL_FULL);
         for (size_t step = 0; step < chain->num_steps; step++)
             chain->operation_of_step[step] = PL_NONE;

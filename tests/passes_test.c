@@ -95,7 +95,7 @@ static void check_pipeline(const golden_case *c, const pl_chain *chain) {
     uint64_t *stash = calloc(num_tiles, sizeof *stash);
     uint64_t *expected = calloc(num_tiles, sizeof *expected);
     assert_true(stash != NULL && expected != NULL);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *plain = measure(c, chain, NULL);
     options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
@@ -115,9 +115,7 @@ static void check_pipeline(const golden_case *c, const pl_chain *chain) {
                 if (n.num_units > 8 && random >> 60 != 0)
                     continue; /* a sixteenth of the many will do */
                 naive_stash(&n, options.pipeline.recompute, first, last, expected);
-                assert_int_equal(pl_stage_measure_stash(meter, options.pipeline.recompute, first,
-                                                        last, stash, NULL),
-                                 POPLINER_OK);
+                measure_stash(meter, options.pipeline.recompute, first, last, stash);
                 assert_memory_equal(stash, expected, num_tiles * sizeof *stash);
                 assert_int_equal(pl_stage_measure_units(meter, first, last, &memory, NULL),
                                  POPLINER_OK);
@@ -176,10 +174,8 @@ static void keeps_what_the_host_feeds(void **state) {
     size_t num_tiles = c.profile->target.num_tiles;
     uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
     pl_stage_meter *meter;
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
-    assert_int_equal(pl_stage_measure_stash(meter, POPLINER_RECOMPUTE_FULL, 0,
-                                            pl_chain_num_units(chain) - 1, stash, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
+    measure_stash(meter, POPLINER_RECOMPUTE_FULL, 0, pl_chain_num_units(chain) - 1, stash);
     assert_int_equal(pl_tiles_sum(stash, num_tiles), fed_bytes);
     pl_stage_meter_free(meter);
     free(stash);
@@ -404,7 +400,7 @@ static void check_growth(const golden_case *c, const pl_chain *chain) {
     popliner_stage_memory memory = {0};
     popliner_stage_memory longer = {0};
     size_t num_units = pl_chain_num_units(chain);
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units; last++) {
             pl_stage_measure_units(meter, first, last, &memory, NULL);
@@ -442,11 +438,22 @@ static void longer_intervals_never_need_less(void **state) {
 /* Room for [first][last][first][last] of pairs in few units. */
 enum { SHARED_UNITS = 6 };
 
-static uint64_t shared_peak(pl_shared_stages *shared, const popliner_interval *stages,
-                            size_t count) {
+/* What measures them, and in which pipeline. */
+typedef struct shared_stages {
+    pl_stage_meter *meter;
+    popliner_pipeline pipeline;
+} shared_stages;
+
+static popliner_status measure_shared(void *user, const popliner_interval *stages, size_t count,
+                                      uint64_t *peak_bytes, popliner_error *error) {
+    const shared_stages *shared = user;
+    return pl_stage_measure_peak(shared->meter, &shared->pipeline, POPLINER_NEED_EXPECTED, stages,
+                                 count, peak_bytes, error);
+}
+
+static uint64_t shared_peak(shared_stages *shared, const popliner_interval *stages, size_t count) {
     uint64_t peak_bytes = 0;
-    assert_int_equal(pl_intervals_shared_peak(shared, stages, count, &peak_bytes, NULL),
-                     POPLINER_OK);
+    assert_int_equal(measure_shared(shared, stages, count, &peak_bytes, NULL), POPLINER_OK);
     return peak_bytes;
 }
 
@@ -467,7 +474,11 @@ static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
             operations[count++] = i;
     }
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_measure(meter, operations, count, &memory, NULL), POPLINER_OK);
+    if (n->chain->model->id == POPLINER_MEMORY_MODEL_FULL)
+        assert_int_equal(pl_stage_measure_ipu(meter, NULL, stages, 2, &memory, NULL), POPLINER_OK);
+    else
+        assert_int_equal(pl_stage_measure_operations(meter, operations, count, &memory, NULL),
+                         POPLINER_OK);
     for (size_t k = 0; k < 2; k++) {
         naive_stash(n, pipeline->recompute, stages[k].first_unit, stages[k].last_unit, stash);
         for (size_t tile = 0; tile < num_tiles; tile++)
@@ -485,18 +496,18 @@ static void check_shared(const golden_case *c, const pl_chain *chain) {
     size_t n = pl_chain_num_units(chain);
     bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
-    pl_shared_stages shared = {.pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
-                                            .recompute = POPLINER_RECOMPUTE_NONE,
-                                            .max_stages = SHARED_UNITS}};
+    shared_stages shared = {.pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                         .recompute = POPLINER_RECOMPUTE_NONE,
+                                         .max_stages = SHARED_UNITS}};
     if (n > SHARED_UNITS)
         return;
     naive_passes naive;
     naive_begin(&naive, c, chain);
-    assert_int_equal(pl_stage_meter_create(chain, &shared.meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &shared.meter, NULL), POPLINER_OK);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline = shared.pipeline;
     popliner_costs *costs = measure(c, chain, &options);
-    popliner_costs_set_shared_peak(costs, pl_intervals_shared_peak, &shared, false);
+    popliner_costs_set_shared_peak(costs, measure_shared, &shared, false);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i; j < n; j++) {
             for (size_t at = 1; at <= n; at++) {
@@ -557,7 +568,7 @@ static void check_parameters(const golden_case *c) {
     naive_begin(&n, c, chain);
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (size_t unit = 0; unit < n.num_units; unit++) {
         uint64_t expected = 0;
         for (size_t v = 0; v < p->num_variables; v++) {
@@ -567,7 +578,8 @@ static void check_parameters(const golden_case *c) {
                 expected += p->variable_size_bytes[v];
         }
         pl_stage_measure_units(meter, unit, unit, &memory, NULL);
-        assert_int_equal(pl_stage_parameter_bytes(meter), expected);
+        const popliner_interval stage = {unit, unit, 1};
+        assert_int_equal(pl_stage_parameter_bytes(meter, &stage, 1), expected);
         assert_true(expected > 0 || chain->kind[unit] != POPLINER_UNIT_LAYER);
     }
     pl_stage_memory_clear(&memory);

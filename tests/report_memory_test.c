@@ -68,7 +68,7 @@ static int begin(void **state) {
     s.layers = assign_layers(&s.c, NULL, POPLINER_LAYER_ORDER_STEPS);
     s.chain = make_chain(&s.c, s.layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(pl_chain_num_units(s.chain), NUM_UNITS);
-    assert_int_equal(pl_stage_meter_create(s.chain, &s.meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(s.chain, 0, &s.meter, NULL), POPLINER_OK);
     s.stages[0] = (popliner_plan_stage){0, 1, 0, 0, 5, 70, 0, 0};
     s.stages[1] = (popliner_plan_stage){2, 3, 1, 0, 7, 0, 0, 0};
     for (size_t i = 0; i < 2; i++) {
@@ -278,7 +278,7 @@ static popliner_status make_certificate(void *user, char **text, popliner_error 
 
 static popliner_status make_totals(void *user, char **text, popliner_error *error) {
     (void)user;
-    return pl_report_memory_totals(s.c.profile, s.c.operations, s.meter, ',', text, error);
+    return pl_report_memory_totals(s.c.profile, s.chain, s.meter, ',', text, error);
 }
 
 static popliner_status make_layers(void *user, char **text, popliner_error *error) {

@@ -17,7 +17,7 @@
 static pl_stage_meter *make_meter(const pl_chain *chain) {
     pl_stage_meter *meter;
     popliner_error error = {.message = ""};
-    if (pl_stage_meter_create(chain, &meter, &error) != POPLINER_OK)
+    if (pl_stage_meter_create(chain, 0, &meter, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
 }
@@ -287,7 +287,7 @@ static void check_random_stages(const golden_case *c) {
             }
             expected_stage expected;
             expect_stage(c, layers, chosen, num_chosen, &expected);
-            assert_int_equal(pl_stage_measure(meter, chosen, num_chosen, &memory, NULL),
+            assert_int_equal(pl_stage_measure_operations(meter, chosen, num_chosen, &memory, NULL),
                              POPLINER_OK);
             assert_stage(&memory, &expected);
         }
@@ -357,7 +357,7 @@ static void needs_nothing_for_no_operation(void **state) {
     /* after a stage that needs much, into the same arrays */
     assert_int_equal(pl_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
     assert_true(pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles) > 0);
-    assert_int_equal(pl_stage_measure(meter, NULL, 0, &memory, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure_operations(meter, NULL, 0, &memory, NULL), POPLINER_OK);
     assert_int_equal(memory.num_tiles, 48);
     assert_int_equal(pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles), 0);
     pl_stage_memory_clear(&memory);
@@ -408,9 +408,9 @@ static void keeps_every_rule(void **state) {
     };
     popliner_stage_memory memory = {0};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        assert_int_equal(
-            pl_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
-            POPLINER_OK);
+        assert_int_equal(pl_stage_measure_operations(meter, stages[i].operations, stages[i].count,
+                                                     &memory, NULL),
+                         POPLINER_OK);
         assert_int_equal(memory.part_bytes[POPLINER_PART_VARIABLES][0], stages[i].variables);
         assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_CODE][0], stages[i].vertex_code);
         assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_STATE][0], stages[i].vertex_state);
@@ -460,23 +460,24 @@ static size_t count_forgetful_pairs(const golden_case *c, const pl_layers *layer
     popliner_stage_memory after = {0};
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(chain);
-    assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure_operations(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < pl_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
         if (pl_layer_at(layers, later)->unit != 0)
             continue;
         pl_stage_meter *meter = make_meter(chain);
         pl_stage_meter_remember_peaks(meter, true);
-        assert_int_equal(pl_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure_operations(meter, both, 2, &fresh, NULL), POPLINER_OK);
         pl_stage_meter_free(meter);
         meter = make_meter(chain);
         pl_stage_meter_remember_peaks(meter, true);
-        assert_int_equal(pl_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
-        assert_int_equal(pl_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure_operations(meter, &operation, 1, &after, NULL),
+                         POPLINER_OK);
+        assert_int_equal(pl_stage_measure_operations(meter, both, 2, &after, NULL), POPLINER_OK);
         /* once it has forgotten them it is as if it had never remembered any */
         popliner_stage_memory forgot = {0};
         pl_stage_meter_remember_peaks(meter, false);
-        assert_int_equal(pl_stage_measure(meter, both, 2, &forgot, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure_operations(meter, both, 2, &forgot, NULL), POPLINER_OK);
         assert_true(same_numbers("forgot", forgot.part_bytes[POPLINER_PART_VARIABLES],
                                  fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
         pl_stage_memory_clear(&forgot);
@@ -495,7 +496,7 @@ static size_t count_forgetful_pairs(const golden_case *c, const pl_layers *layer
         count += pl_tiles_sum(fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles) !=
                  pl_tiles_sum(alone.part_bytes[POPLINER_PART_VARIABLES], alone.num_tiles);
         /* without the quirk the order does not matter */
-        assert_int_equal(pl_stage_measure(exact, both, 2, &after, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure_operations(exact, both, 2, &after, NULL), POPLINER_OK);
         assert_true(same_numbers("without quirk", after.part_bytes[POPLINER_PART_VARIABLES],
                                  fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
     }

@@ -620,7 +620,7 @@ static bool diagnoses(const char *path) {
         pl_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
         pl_diagnosis diagnosis = {0};
-        assert_int_equal(pl_stage_meter_create(chain, &meter, &error), POPLINER_OK);
+        assert_int_equal(pl_stage_meter_create(chain, 0, &meter, &error), POPLINER_OK);
         const pl_diagnosis_subject whole = {c.profile, c.operations, layers, chain,
                                             meter,     false,        0,      SIZE_MAX};
         assert_int_equal(pl_diagnose(&whole, &diagnosis, &error), POPLINER_OK);

@@ -406,7 +406,7 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_int_equal(
         pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_POPLINER, &chain, &error),
         POPLINER_OK);
-    assert_needs_variables(pl_stage_meter_create(chain, &meter, &error), &error);
+    assert_needs_variables(pl_stage_meter_create(chain, 0, &meter, &error), &error);
     assert_needs_variables(pl_intervals_measure(chain, NULL, &costs, NULL, &error), &error);
     pl_chain_free(chain);
     assert_needs_variables(pl_sharing_measure(p, o, s.layers, NULL, &sharing, &error), &error);

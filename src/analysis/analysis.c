@@ -245,8 +245,6 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
             pl_stage_details_free(parts->stages[place]);
         popliner_diagnosis_free((popliner_diagnosis *)parts->diagnosis);
-        for (size_t way = 0; way < PL_NUM_RECOMPUTES; way++)
-            pl_ipu_tiles_free(parts->ipu_tiles[way]);
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }

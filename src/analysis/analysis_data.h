@@ -28,8 +28,6 @@ enum {
 typedef struct pl_model_parts {
     pl_chain *chain;
     pl_stage_meter *meter;
-    /* of the last pipeline with stages on one IPU, by its recomputation */
-    struct pl_ipu_tiles *ipu_tiles[PL_NUM_RECOMPUTES];
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
     bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages were loaded from the file */

@@ -37,7 +37,7 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(a, model, error);
     if (status == POPLINER_OK)
-        status = pl_stage_meter_create(parts->chain, &parts->meter, error);
+        status = pl_stage_meter_create(parts->chain, a->num_threads, &parts->meter, error);
     pl_progress(&a->listener, "Preparing the memory model", 1, 1);
     if (status == POPLINER_OK)
         pl_step(&a->listener,
@@ -145,10 +145,11 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
     if (own == NULL)
         return pl_fail_memory(error, "the memory of a stage");
     status = pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, own, error);
-    if (status == POPLINER_OK) {
-        *detail = pl_stage_detail_of(parts->meter, own);
+    if (status == POPLINER_OK)
+        status =
+            pl_stage_detail_of(parts->meter, &pipeline, stages, num_stages, own, detail, error);
+    if (status == POPLINER_OK)
         status = pl_stage_ipus_count(parts->chain, stages, num_stages, &detail->num_ipus, error);
-    }
     if (status == POPLINER_OK && memory != NULL)
         *memory = own;
     else

@@ -18,6 +18,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parts.h"
+#include "memory/passes.h"
 #include "page/page_data.h"
 #include "profile/profile_data.h"
 #include "solve/ipus.h"

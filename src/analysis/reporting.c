@@ -134,8 +134,8 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
         check_units(&names, parts->chain);
         status = pl_report_layers(parts->chain, parts->meter, delimiter, text, error);
     } else { /* without names */
-        status = pl_report_memory_totals(a->profile, a->operations, parts->meter, delimiter, text,
-                                         error);
+        status =
+            pl_report_memory_totals(a->profile, parts->chain, parts->meter, delimiter, text, error);
     }
     if (status == POPLINER_OK)
         tell_names(a, table, &names);

@@ -17,6 +17,7 @@
 #include "costs/variants.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/parameters.h"
 #include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -458,7 +459,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (status == POPLINER_OK)
         status = pl_analysis_make_meter(analysis, t->model, error);
     if (status == POPLINER_OK)
-        status = pl_trained_parameters_find(&s->trained, analysis->models[t->model].meter, error);
+        status = pl_stage_meter_trained(analysis->models[t->model].meter, &s->trained, error);
     if (status != POPLINER_OK)
         return status;
     s->max_ipus = t->solver.options.num_ipus;

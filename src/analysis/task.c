@@ -373,20 +373,6 @@ typedef struct shared_stages {
     popliner_need need;
 } shared_stages;
 
-/* Makes the sums of the tiles, unless there are those of a pipeline like this one. */
-static popliner_status find_ipu_tiles(const shared_stages *own, pl_model_parts *parts,
-                                      pl_ipu_tiles **tiles, popliner_error *error) {
-    pl_ipu_tiles **kept = &parts->ipu_tiles[own->pipeline.recompute];
-    popliner_status status = POPLINER_OK;
-    if (*kept == NULL || !pl_ipu_tiles_serve(*kept, &own->pipeline)) {
-        pl_ipu_tiles_free(*kept);
-        status = pl_ipu_tiles_create(parts->meter, &own->pipeline, own->analysis->num_threads, kept,
-                                     error);
-    }
-    *tiles = *kept;
-    return status;
-}
-
 /* A popliner_shared_peak_function. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
@@ -396,16 +382,9 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     if (status != POPLINER_OK)
         return status;
     status = pl_analysis_make_meter(own->analysis, own->model, error);
-    pl_model_parts *parts = &own->analysis->models[own->model];
-    pl_shared_stages shared = {parts->meter, own->pipeline, own->need};
-    if (status == POPLINER_OK && num_stages > 1 && parts->chain->model->follows_account) {
-        pl_ipu_tiles *tiles;
-        status = find_ipu_tiles(own, parts, &tiles, error);
-        if (status == POPLINER_OK)
-            *peak_bytes = pl_ipu_tiles_peak(tiles, &own->pipeline, own->need, stages, num_stages);
-    } else if (status == POPLINER_OK) {
-        status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
-    }
+    if (status == POPLINER_OK)
+        status = pl_stage_measure_peak(own->analysis->models[own->model].meter, &own->pipeline,
+                                       own->need, stages, num_stages, peak_bytes, error);
     return pl_analysis_leave(own->analysis, status);
 }
 

@@ -1,4 +1,4 @@
-/* Products, larger and smaller numbers, pseudorandom numbers, and sorting.
+/* Products, larger and smaller numbers, and pseudorandom numbers.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NUMBERS_H
@@ -52,23 +52,5 @@ static inline uint64_t pl_random_below(uint64_t *state, uint64_t limit) {
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return (x ^ x >> 31) % limit;
 }
-
-/* ---- Sorting --------------------------------------------------------------------------------- */
-
-/* A bit set with a second level, which marks the words that are not 0, so that ascending order
- * needs no pass over empty words. Takes an eighth of a byte for each number below the limit.
- * Zero-initialise; free with pl_number_sort_free. */
-typedef struct pl_number_sort {
-    uint64_t *bits;       /* by number; all 0 between two calls, like used_words */
-    uint64_t *used_words; /* by word of `bits` */
-    size_t num_used_words;
-} pl_number_sort;
-
-/* Allocates the sets for numbers below `limit`; false if memory is short. */
-bool pl_number_sort_begin(pl_number_sort *sort, size_t limit);
-void pl_number_sort_free(pl_number_sort *sort);
-
-/* Sorts distinct numbers. O(count + limit / 4096). */
-void pl_number_sort_ascending(pl_number_sort *sort, uint32_t *numbers, size_t count);
 
 #endif

@@ -324,7 +324,7 @@ static bool compare_there(const pl_explained *explained, pl_missing_bytes *missi
     uint64_t missing_bytes;
     d->told.explained_bytes =
         add_up(explained, d->told.tile, d->told.step, false, missing, &missing_bytes);
-    if (explained->chain->model->compares_own_step)
+    if (!explained->chain->model->follows_account)
         d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
     if (p->num_steps > 0)
         d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
@@ -337,7 +337,7 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
                                pl_missing_bytes *missing, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     const popliner_stage_memory *stage = &explained->stage;
-    bool compares_own_step = explained->chain->model->compares_own_step;
+    bool compares_own_step = !explained->chain->model->follows_account;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t missing_bytes;
         uint64_t bytes =

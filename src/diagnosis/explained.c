@@ -184,9 +184,9 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
         status = pl_fail_memory(error, "the diagnosis");
     part_state(explained, &counter, state);
     sum_truth(explained);
-    if (status == POPLINER_OK && explained->chain->model->compares_own_step)
-        status = pl_stage_measure(meter, explained->counted, explained->num_counted,
-                                  &explained->stage, error);
+    if (status == POPLINER_OK && !explained->chain->model->follows_account)
+        status = pl_stage_measure_operations(meter, explained->counted, explained->num_counted,
+                                             &explained->stage, error);
 done:
     free(data_counts);
     free(state);

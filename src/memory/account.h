@@ -63,32 +63,6 @@ bool pl_account_create(pl_account *account, const pl_memory_model *model,
                        const struct pl_operation_usage *usage);
 void pl_account_free(pl_account *account);
 
-/* An iteration over the variables that a program makes count in its stage. A copy from or to the
- * host counts no variable that anything else touches: each stage copies what it computes on,
- * wherever the whole model has its one copy. */
-typedef struct pl_account_touches {
-    pl_touches touches;
-    const uint8_t *variable_flags; /* of a host copy; NULL if all count */
-} pl_account_touches;
-
-static inline pl_account_touches pl_account_touches_of(const pl_account *account,
-                                                       const popliner_profile *profile,
-                                                       uint32_t program) {
-    bool is_host_copy = profile->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID;
-    return (pl_account_touches){pl_touches_of(profile, program),
-                                is_host_copy ? account->variable_flags : NULL};
-}
-
-/* Gets the next variable; false after the last one. */
-static inline bool pl_account_touches_next(pl_account_touches *t, uint32_t *variable) {
-    while (pl_touches_next(&t->touches, variable)) {
-        if (t->variable_flags == NULL ||
-            (t->variable_flags[*variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* True if an always-live variable is counted as code, so that it is no data. */
 static inline bool pl_account_is_code(const pl_account *account, size_t variable) {
     return account->variable_flags != NULL &&

@@ -37,10 +37,6 @@ void pl_curve_add_within(pl_curve *curve, size_t first_step, size_t end_step, ui
 uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step,
                        size_t *peak_step);
 
-/* Like pl_curve_peak, over the steps with is_marked[step] != 0. False if there is none. */
-bool pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked, size_t first_step,
-                             size_t end_step, uint64_t *peak_bytes, size_t *peak_step);
-
 /* Sets bytes[end_step - first_step] to the sum at each of the curve's steps. */
 void pl_curve_read(const pl_curve *curve, uint64_t *bytes);
 

@@ -4,7 +4,8 @@
 #ifndef PL_MEMORY_INTERVALS_H
 #define PL_MEMORY_INTERVALS_H
 
-#include "memory/interval_inputs.h"
+#include "base/bounds.h"
+#include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
@@ -12,6 +13,38 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
+
+/* The bandwidth of an IPU to its neighbour, and from it, at the same time. */
+#define PL_LINK_BYTES_PER_SECOND ((double)POPLINER_LINK_BYTES_PER_SECOND)
+
+typedef struct pl_interval_options {
+    popliner_pipeline pipeline;
+    popliner_need need;           /* to compute; with details all are */
+    uint64_t max_bytes;           /* limit of a tile: beyond it the need is not computed */
+    bool with_cycles;             /* also fill the table of cycles */
+    double link_bytes_per_second; /* for the transfer time of cuts; 0: no time */
+    /* 0: one per processor; the result does not depend on it */
+    size_t num_threads;
+    const popliner_listener *listener; /* gets progress; may be NULL */
+    bool with_tile_needs;              /* also fill tile_needs of the details */
+    pl_stage_meter *meter;             /* of the chain, which keeps its digests; or NULL */
+    pl_bounds *bounds;                 /* or NULL */
+} pl_interval_options;
+
+#define PL_INTERVAL_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        {POPLINER_SCHEDULE_NONE,                                                                   \
+         POPLINER_RECOMPUTE_NONE,                                                                  \
+         1,                                                                                        \
+         0,                                                                                        \
+         POPLINER_ACCUMULATORS_NONE,                                                               \
+         {{{0}}},                                                                                  \
+         POPLINER_COPIES_UNSET,                                                                    \
+         NULL,                                                                                     \
+         NULL},                                                                                    \
+            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, false,   \
+            NULL, NULL                                                                             \
+    }
 
 /* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:
  * MEMORY. O(steps). */
@@ -51,13 +84,11 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
  *            most computing. Also the transfer time of the two cuts of the interval, forward and
  *            backward. So an interval may have fewer cycles than a part of it with larger cuts.
  *
- * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: two passes over the
- * variables that programs touch, then for each tile O(variables + steps + units * (segments + parts
- * * log segments) + units^2), shared among the threads. A part is a live range of a variable from
- * the first to the last step of units that do not touch it (in PopLiner's model, any live range),
- * once for all variables that the same units touch; segments are the steps between the ends of
- * parts and of units. Each thread takes O(units^2 + steps + parts + sets of units * their units)
- * bytes; see pl_stage_details_size. Only the calling thread calls the listener. */
+ * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: that of making a digest
+ * (memory/digest.h), unless the meter has it, then for each tile O(units * lists of the tile +
+ * units^2), and for each part its segments, shared among the threads. In PopLiner's model O(units^2 *
+ * tiles * steps + units * touches). Each thread takes O(units^2 + steps) bytes; see
+ * pl_stage_details_size. Only the calling thread calls the listener. */
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
                                      popliner_costs **costs, pl_stage_details **details,
                                      popliner_error *error);
@@ -65,19 +96,5 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
 /* Subtracts the transfer time of cuts on a link of PL_LINK_BYTES_PER_SECOND from the cycles of a
  * table, for callers with other bandwidths. O(n^2). */
 void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz);
-
-/* The arguments of pl_intervals_shared_peak. */
-typedef struct pl_shared_stages {
-    pl_stage_meter *meter; /* not owned; measures another stage each time */
-    popliner_pipeline pipeline;
-    popliner_need need;
-} pl_shared_stages;
-
-/* A popliner_shared_peak_function; `user` is a pl_shared_stages. Computes the largest need of a
- * tile in pl_stage_measure_ipu; for one stage it equals the peak of pl_intervals_measure. Errors:
- * MEMORY. Cost: that of measuring a stage. */
-popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
-                                         size_t num_stages, uint64_t *peak_bytes,
-                                         popliner_error *error);
 
 #endif

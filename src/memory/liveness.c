@@ -212,22 +212,6 @@ uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step
     return (uint64_t)peak;
 }
 
-bool pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked, size_t first_step,
-                             size_t end_step, uint64_t *peak_bytes, size_t *peak_step) {
-    int64_t live = 0;
-    int64_t peak = -1; /* no step yet */
-    *peak_step = first_step;
-    for (size_t step = curve->first_step; step < end_step; step++) {
-        live += curve->change_bytes[step - curve->first_step];
-        if (step >= first_step && live > peak && is_marked[step] != 0) {
-            peak = live;
-            *peak_step = step;
-        }
-    }
-    *peak_bytes = peak < 0 ? 0 : (uint64_t)peak;
-    return peak >= 0;
-}
-
 void pl_curve_read(const pl_curve *curve, uint64_t *bytes) {
     int64_t live = 0;
     for (size_t i = 0; i < curve->end_step - curve->first_step; i++) {

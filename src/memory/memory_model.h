@@ -12,7 +12,6 @@
 
 typedef struct pl_chain pl_chain;
 struct pl_vertex_kinds;
-struct pl_stage_meter;
 
 /* The place of an operation after all layers, while a chain is made. Operations before all layers,
  * or in none, have place 0; layers have their number. */
@@ -50,35 +49,6 @@ typedef struct pl_memory_model {
     /* Unattributed memory is in every stage, and no stage has more code than the compiler counts;
      * see memory/account.h. */
     bool follows_account;
-
-    /* Always-live data is added to the peak of the other data. Otherwise it is data like any other,
-     * live at the steps that the compiler lists. */
-    bool adds_always_live;
-
-    /* The steps of a stage are those of its units, wherever they are. Otherwise they are all steps
-     * from its first to its last operation, by the rules of PopLiner (popliner/stage.h). */
-    bool has_own_steps;
-
-    /* A longer stage may need less on a tile. */
-    bool may_shrink;
-
-    /* A diagnosis compares the stage of all operations, at its own step, with the account.
-     * Otherwise it compares what is explained at the step of the account. */
-    bool compares_own_step;
-
-    /* ---- One stage, see memory/stage_meter.h ---- */
-
-    /* Creates meter->work, additional state for measuring, and frees it, also after a failure. */
-    bool (*begin_work)(struct pl_stage_meter *meter);
-    void (*free_work)(struct pl_stage_meter *meter);
-
-    /* Drops the remembered peaks; NULL if the model remembers none. */
-    void (*forget_peaks)(struct pl_stage_meter *meter);
-
-    /* Marks the variables of a stage and computes variables_bytes, peak_step, and the not
-     * always-live part of unexplained_bytes, of each tile, which are 0 before. */
-    bool (*measure_data)(struct pl_stage_meter *meter, const size_t *operations,
-                         size_t num_operations, popliner_stage_memory *memory);
 } pl_memory_model;
 
 extern const pl_memory_model pl_popliner_model;

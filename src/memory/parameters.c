@@ -2,8 +2,10 @@
 #include "memory/parameters.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
+#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -49,6 +51,96 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
         return has_accumulators ? 0 : 1;
     }
     return 0;
+}
+
+/* ---- Sums ---- */
+
+bool pl_parameter_sums_find(pl_parameter_sums *sums, const pl_pass_usage *own,
+                            const popliner_profile *p, const pl_account *account) {
+    const size_t count = own->usage.sets.count;
+    sums->touched_bytes = pl_new_array(count, sizeof *sums->touched_bytes);
+    sums->trained_bytes = pl_new_array(count, sizeof *sums->trained_bytes);
+    if (sums->touched_bytes == NULL || sums->trained_bytes == NULL)
+        return false;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        if (!p->class_always_live[p->variable_class[i]] ||
+            p->category[p->variable_category[i]] != PL_CATEGORY_VARIABLE)
+            continue;
+        sums->touched_bytes[pl_unit_usage_of(&own->usage, i)] += p->variable_size_bytes[i];
+        if (own->passes.is_training)
+            sums->trained_bytes[pl_parameter_units(own, p, account, i)] +=
+                p->variable_size_bytes[i];
+    }
+    sums->trained_bytes[0] = 0; /* not trained */
+    return true;
+}
+
+void pl_parameter_sums_free(pl_parameter_sums *sums) {
+    free(sums->touched_bytes);
+    free(sums->trained_bytes);
+    *sums = (pl_parameter_sums){0};
+}
+
+bool pl_sum_sets(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
+                 uint64_t *interval_bytes) {
+    const pl_unit_sets *sets = &usage->sets;
+    const size_t num_units = usage->num_units / 2;
+    uint64_t *arriving_bytes = pl_new_array(num_units + 1, sizeof *arriving_bytes);
+    for (size_t first = 0; arriving_bytes != NULL && first < num_units; first++) {
+        uint64_t sum = 0;
+        memset(arriving_bytes, 0, num_units * sizeof *arriving_bytes);
+        for (uint32_t all = 1; all < sets->count; all++) {
+            size_t arrival = num_units;
+            for (uint32_t set = set_bytes[all] > 0 ? all : 0; set != 0; set = sets->rest[set]) {
+                const size_t unit = sets->last_unit[set] % num_units;
+                arrival = unit >= first && unit >= first_unit && unit < arrival ? unit : arrival;
+            }
+            arriving_bytes[arrival] += set_bytes[all];
+        }
+        for (size_t last = first; last < num_units; last++)
+            interval_bytes[pl_triangle_place(num_units, first, last)] = sum += arriving_bytes[last];
+    }
+    free(arriving_bytes);
+    return arriving_bytes != NULL;
+}
+
+bool pl_trained_parameters_find(pl_trained_parameters *t, const pl_unit_usage *usage,
+                                const pl_parameter_sums *sums) {
+    t->sets = &usage->sets;
+    t->num_units = usage->num_units / 2;
+    t->interval_bytes = pl_new_array(pl_triangle_size(t->num_units), sizeof *t->interval_bytes);
+    t->used = pl_new_array(usage->sets.count, sizeof *t->used);
+    if (t->used == NULL || t->interval_bytes == NULL)
+        return false;
+    for (uint32_t set = 0; set < usage->sets.count; set++)
+        if (sums->trained_bytes[set] > 0)
+            t->used[t->num_used++] = (pl_trained_set){set, sums->trained_bytes[set]};
+    return pl_sum_sets(usage, sums->trained_bytes, 0, t->interval_bytes);
+}
+
+void pl_trained_parameters_free(pl_trained_parameters *trained) {
+    free(trained->used);
+    free(trained->interval_bytes);
+    *trained = (pl_trained_parameters){0};
+}
+
+uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
+                                     size_t num_stages) {
+    const pl_trained_parameters *t = user;
+    uint64_t sum = 0;
+    if (num_stages == 1)
+        return t->interval_bytes[pl_triangle_place(t->num_units, stages->first_unit,
+                                                   stages->last_unit)];
+    for (size_t i = 0; i < t->num_used; i++) {
+        uint32_t set = t->used[i].set;
+        bool is_there = false;
+        for (size_t k = num_stages; k-- > 0 && !is_there;) {
+            set = pl_unit_sets_up_to(t->sets, set, (uint32_t)stages[k].last_unit);
+            is_there = set != 0 && t->sets->last_unit[set] >= stages[k].first_unit;
+        }
+        sum += is_there ? t->used[i].bytes : 0;
+    }
+    return sum;
 }
 
 /* ---- Gradients ---- */

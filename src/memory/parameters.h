@@ -8,6 +8,7 @@
 #include "memory/account.h"
 #include "memory/passes.h"
 #include "memory/unit_usage.h"
+#include "popliner/costs.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
@@ -38,6 +39,52 @@ static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const poplin
         set = sets->rest[set]; /* other operations */
     return set;
 }
+
+/* The bytes of always-live variables of the category "variable", over all tiles, by the sets of
+ * own->usage: of all that such a set touches, and of those that need accumulators
+ * (pl_parameter_units). Zero-initialise; free with pl_parameter_sums_free. */
+typedef struct pl_parameter_sums {
+    uint64_t *touched_bytes; /* [sets] */
+    uint64_t *trained_bytes; /* [sets]; all 0 if the profile does not train */
+} pl_parameter_sums;
+
+/* Finds the sums. False if memory is short. O(variables). */
+bool pl_parameter_sums_find(pl_parameter_sums *sums, const pl_pass_usage *own,
+                            const popliner_profile *profile, const pl_account *account);
+void pl_parameter_sums_free(pl_parameter_sums *sums);
+
+/* Sets interval_bytes, in the order of costs/triangle.h, to the sum of set_bytes over the sets that
+ * have a unit of each interval that is not before first_unit, in any pass. False if memory is
+ * short. O(units * units of all sets + units^2). */
+bool pl_sum_sets(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
+                 uint64_t *interval_bytes);
+
+/* Parameters that one set of units uses, which count once wherever some of these units are
+ * together. */
+typedef struct pl_trained_set {
+    uint32_t set;
+    uint64_t bytes;
+} pl_trained_set;
+
+/* Zero-initialise; free with pl_trained_parameters_free. */
+typedef struct pl_trained_parameters {
+    const pl_unit_sets *sets; /* not owned */
+    size_t num_units;
+    pl_trained_set *used; /* [num_used] */
+    size_t num_used;
+    uint64_t *interval_bytes; /* in the order of costs/triangle.h */
+} pl_trained_parameters;
+
+/* Finds the trained parameters by the sums, which they do not refer to, and by the usage, to which
+ * they refer. False if memory is short. O(units^2 + units * units of all sets). */
+bool pl_trained_parameters_find(pl_trained_parameters *trained, const pl_unit_usage *usage,
+                                const pl_parameter_sums *sums);
+void pl_trained_parameters_free(pl_trained_parameters *trained);
+
+/* A popliner_weight_function, `user` is a pl_trained_parameters: the bytes over all tiles of an IPU
+ * with these stages. O(1) for one stage, else O(sets * (units + stages)). */
+uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
+                                     size_t num_stages);
 
 /* ---- Gradients ---- */
 

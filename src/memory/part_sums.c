@@ -12,6 +12,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "memory/chain_data.h"
 #include "memory/stage_meter.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
@@ -79,10 +80,10 @@ static void free_work(work *w) {
 }
 
 static bool begin_work(work *w) {
-    const popliner_profile *p = w->meter->profile;
+    const popliner_profile *p = w->meter->chain->profile;
     const size_t count = w->shares->count;
     const size_t num_tiles = p->target.num_tiles;
-    const size_t num_operations = pl_operations_count(w->meter->operations);
+    const size_t num_operations = pl_operations_count(w->meter->chain->operations);
     const size_t num_lists = p->num_classes + w->shares->usage->sets.count;
     pl_arrays *own = &w->arrays;
     w->runs_start = pl_arrays_new(own, count + 1, sizeof *w->runs_start);
@@ -112,7 +113,7 @@ static uint32_t share_of_step(const work *w, size_t step) {
 
 /* Lists the runs of each share. */
 static void find_runs(work *w) {
-    const size_t num_steps = w->meter->profile->num_steps;
+    const size_t num_steps = w->meter->chain->profile->num_steps;
     size_t *next = w->end_place; /* the next run of each share, until the end places are known */
     for (size_t step = 0; step < num_steps; step++)
         if (step == 0 || share_of_step(w, step) != share_of_step(w, step - 1))
@@ -162,7 +163,7 @@ static bool add_life(work *w, size_t first_place, size_t end_place) {
 
 /* Adds the live ranges of a class in a share. */
 static bool add_lives(work *w, uint32_t class_index, size_t share) {
-    const popliner_profile *p = w->meter->profile;
+    const popliner_profile *p = w->meter->chain->profile;
     const step_run *run = &w->runs[w->runs_start[share]];
     const size_t num_runs = w->runs_start[share + 1] - w->runs_start[share];
     bool memory = true;
@@ -184,7 +185,7 @@ static bool add_lives(work *w, uint32_t class_index, size_t share) {
 /* Returns the head of a pair's list: one list for each class or, for always-live data, which many
  * sets of shares touch, for each set. */
 static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set) {
-    const popliner_profile *p = w->meter->profile;
+    const popliner_profile *p = w->meter->chain->profile;
     return &w->first_pair[p->class_always_live[class_index] ? p->num_classes + set : class_index];
 }
 
@@ -221,7 +222,7 @@ static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
 
 /* Adds an always-live variable to the shares that touch it. */
 static void add_always_live(work *w, const pair *of, uint32_t variable) {
-    const popliner_profile *p = w->meter->profile;
+    const popliner_profile *p = w->meter->chain->profile;
     const uint64_t bytes = p->variable_size_bytes[variable];
     const bool is_code = pl_account_is_code(&w->meter->account, variable);
     const bool is_parameter = p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE;
@@ -234,7 +235,7 @@ static void add_always_live(work *w, const pair *of, uint32_t variable) {
 
 /* Adds the variables of a tile to the shares that touch them. */
 static bool add_variables(work *w, size_t tile) {
-    const popliner_profile *p = w->meter->profile;
+    const popliner_profile *p = w->meter->chain->profile;
     const pl_unit_usage *usage = w->shares->usage;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         uint32_t set = pl_unit_usage_of(usage, i);
@@ -260,7 +261,7 @@ static bool add_variables(work *w, size_t tile) {
 
 /* Computes what no operation touches on a tile, at each step. */
 static bool find_unexplained(work *w, size_t tile) {
-    const popliner_profile *p = w->meter->profile;
+    const popliner_profile *p = w->meter->chain->profile;
     const uint32_t *variables;
     size_t count = pl_account_unexplained(&w->meter->account, tile, &variables);
     if (!pl_curve_begin(&w->unexplained, 0, p->num_steps))
@@ -297,7 +298,7 @@ static void add_peak(work *w, size_t share, size_t tile) {
     sums[POPLINER_PART_UNEXPLAINED] += unexplained_bytes + fixed_bytes;
     sums[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] += fixed_bytes;
     if (w->tile_bytes != NULL)
-        w->tile_bytes[share * w->meter->profile->target.num_tiles + tile] =
+        w->tile_bytes[share * w->meter->chain->profile->target.num_tiles + tile] =
             w->always_live_bytes[share] + peak_bytes + fixed_bytes;
     w->always_live_bytes[share] = 0;
 }
@@ -305,7 +306,7 @@ static void add_peak(work *w, size_t share, size_t tile) {
 /* ---- Code ---- */
 
 static void sort_operations(work *w) {
-    const size_t count = pl_operations_count(w->meter->operations);
+    const size_t count = pl_operations_count(w->meter->chain->operations);
     size_t *next = w->end_place; /* no longer needed */
     for (size_t i = 0; i < count; i++)
         w->operations_start[w->shares->share_of_operation[i] + 1]++;
@@ -319,14 +320,14 @@ static void sort_operations(work *w) {
 
 /* Adds the code of a share, and finds its fullest tile. */
 static void add_code(work *w, size_t share) {
-    const size_t num_tiles = w->meter->profile->target.num_tiles;
+    const size_t num_tiles = w->meter->chain->profile->target.num_tiles;
     pl_part_sums *own = &w->sums[share];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         memset(w->groups[group], 0, num_tiles * sizeof(uint64_t));
     pl_code_counter_reset(&w->code);
     for (size_t i = w->operations_start[share]; i < w->operations_start[share + 1]; i++) {
         const popliner_operation *operation =
-            pl_operation_at(w->meter->operations, w->operations[i]);
+            pl_operation_at(w->meter->chain->operations, w->operations[i]);
         for (size_t k = 0; k < operation->num_programs; k++)
             pl_code_counter_add(&w->code, operation->programs[k], w->groups);
     }
@@ -349,10 +350,15 @@ static void add_code(work *w, size_t share) {
 
 /* ---- All shares ---- */
 
-pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_memory *memory) {
+pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stage,
+                             const popliner_stage_memory *memory) {
     const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
     pl_part_sums own = {.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
-    pl_stage_sum_parts(meter, memory, own.part_bytes);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (part != POPLINER_PART_PARAMETERS)
+            own.part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
+    if (stage != NULL)
+        own.part_bytes[POPLINER_PART_PARAMETERS] = pl_stage_parameter_bytes(meter, stage, 1);
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
         if (tile == 0 || bytes[tile] > own.largest_tile_bytes) {
             own.largest_tile = tile;
@@ -362,15 +368,13 @@ pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_m
 }
 
 bool pl_part_sums_are_possible(const pl_stage_meter *meter) {
-    const pl_memory_model *model = meter->chain->model;
-    return model->has_own_steps && model->adds_always_live && model->follows_account &&
-           pl_operations_count(meter->operations) > 0 &&
-           (meter->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
+    return meter->popliner == NULL && pl_operations_count(meter->chain->operations) > 0 &&
+           (meter->chain->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
 }
 
 popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_shares *shares,
                                      pl_part_sums *sums, popliner_error *error) {
-    const size_t num_tiles = meter->profile->target.num_tiles;
+    const size_t num_tiles = meter->chain->profile->target.num_tiles;
     work w = {.meter = meter, .shares = shares, .sums = sums};
     memset(sums, 0, shares->count * sizeof *sums);
     bool memory = begin_work(&w);
@@ -407,17 +411,17 @@ static int compare_contexts(const void *left, const void *right) {
 
 /* Measures all operations at once. */
 static bool measure_shares(const pl_stage_meter *meter, pl_part_sums *sums) {
-    const size_t count = pl_operations_count(meter->operations);
+    const size_t count = pl_operations_count(meter->chain->operations);
     uint32_t *numbers = pl_new_array(count, sizeof *numbers);
     const pl_unit_map map = {numbers, count, meter->account.variable_flags != NULL};
     pl_unit_usage usage = {0};
     const pl_shares shares = {.count = count, .share_of_operation = numbers, .usage = &usage};
     for (size_t i = 0; numbers != NULL && i < count; i++)
         numbers[i] = (uint32_t)i;
-    const bool made =
-        numbers != NULL &&
-        pl_unit_usage_find(&usage, meter->profile, meter->operations, meter->chain->usage, &map) &&
-        pl_part_sums_measure(meter, &shares, sums, NULL) == POPLINER_OK;
+    const bool made = numbers != NULL &&
+                      pl_unit_usage_find(&usage, meter->chain->profile, meter->chain->operations,
+                                         meter->chain->usage, &map) &&
+                      pl_part_sums_measure(meter, &shares, sums, NULL) == POPLINER_OK;
     pl_unit_usage_free(&usage);
     free(numbers);
     return made;
@@ -445,9 +449,9 @@ popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_st
         if (i > 0 && contexts[i].debug_context == contexts[i - 1].debug_context) {
             (*sums)[operation] = (*sums)[contexts[i - 1].operation];
         } else if (!is_at_once) {
-            status = pl_stage_measure(meter, &operation, 1, &memory, error);
+            status = pl_stage_measure_operations(meter, &operation, 1, &memory, error);
             if (status == POPLINER_OK)
-                (*sums)[operation] = pl_part_sums_of(meter, &memory);
+                (*sums)[operation] = pl_part_sums_of(meter, NULL, &memory);
         }
     }
     pl_progress(listener, "Measuring the operations", count, count);

@@ -27,8 +27,9 @@ typedef struct pl_part_sums {
     uint64_t largest_tile_bytes; /* its total */
 } pl_part_sums;
 
-/* Returns the sums of the stage that was measured last. */
-pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_memory *memory);
+/* Returns the sums of a stage that was measured; without parameters if the stage is NULL. */
+pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stage,
+                             const popliner_stage_memory *memory);
 
 /* True if shares can be measured at once: if the steps of a stage are only those of its operations,
  * and there are operations. */

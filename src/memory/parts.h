@@ -58,15 +58,6 @@ extern const popliner_part pl_reported_parts[PL_NUM_OPERATION_PARTS];
  * has them by compute set. */
 int pl_code_group(const popliner_profile *profile, size_t category);
 
-/* Adds bytes on a tile to a part and to the estimates that include it. */
-static inline void pl_part_add(popliner_stage_memory *memory, popliner_part part, size_t tile,
-                               uint64_t bytes) {
-    memory->part_bytes[part][tile] += bytes;
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if ((pl_parts[part].needs >> need & 1) != 0)
-            memory->need_bytes[need][tile] += bytes;
-}
-
 /* A part of the fullest tile of a stage. */
 typedef struct pl_tile_part {
     const char *key;  /* "code_bytes", as in JSON */

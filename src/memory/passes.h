@@ -49,22 +49,12 @@ typedef struct pl_passes {
 bool pl_passes_find(pl_passes *passes, const pl_chain *chain);
 void pl_passes_free(pl_passes *passes);
 
-/* True if an operation of `unit` belongs to this pass; it may belong to both. */
-static inline bool pl_is_forward(const pl_passes *passes, size_t unit, size_t operation) {
-    return !passes->is_training || unit >= passes->last_layer ||
-           passes->operation_is_backward[operation] == 0;
-}
-
-static inline bool pl_is_backward(const pl_passes *passes, size_t unit, size_t operation) {
-    return passes->is_training &&
-           (unit >= passes->last_layer || passes->operation_is_backward[operation] != 0);
-}
-
-/* True if an operation certainly belongs to the forward pass: in the last layer and later units,
+/* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later units,
  * operations that begin before an earlier unit works backward. */
 static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
     return !passes->is_training ||
-           (pl_is_forward(passes, unit, operation) && passes->operation_is_after[operation] == 0);
+           ((unit >= passes->last_layer || passes->operation_is_backward[operation] == 0) &&
+            passes->operation_is_after[operation] == 0);
 }
 
 /* A member of a set of pl_pass_usage. */

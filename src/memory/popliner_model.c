@@ -1,19 +1,17 @@
-/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h has its rules.
- *
- * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/memory_model.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/popliner_model.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/growth.h"
-#include "memory/stage_meter.h"
+#include "memory/chain_data.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* ---- The chain ---- */
+/* ---- The chain ------------------------------------------------------------------------------- */
 
 static popliner_status place_operations(pl_chain *chain, popliner_error *error) {
     (void)error;
@@ -22,7 +20,7 @@ static popliner_status place_operations(pl_chain *chain, popliner_error *error) 
     return POPLINER_OK;
 }
 
-/* ---- Vertex types ---- */
+/* ---- Vertex types ---------------------------------------------------------------------------- */
 
 /* A vertex type, for sorting. */
 typedef struct vertex_type {
@@ -70,137 +68,222 @@ static bool merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p
     return true;
 }
 
-/* ---- Remembered peaks ---- */
+/* ---- A stage --------------------------------------------------------------------------------- */
 
 /* The peaks of a set of variables that was measured before. */
 typedef struct remembered_peaks {
-    uint64_t hash; /* of the variables in ascending order */
+    uint64_t hash; /* of the variables, in any order */
     size_t num_variables;
     uint64_t *by_tile; /* owned: the bytes, then the steps */
 } remembered_peaks;
 
-/* The model's own state in a meter. */
-typedef struct memory_of_peaks {
+struct pl_popliner_meter {
+    const pl_chain *chain;
+    pl_arrays arrays; /* own the arrays below, except the remembered peaks */
+    pl_code_counter code;
+    uint64_t *group_bytes[PL_NUM_CODE_GROUPS]; /* [tiles]; vertex code once it is computed */
+    /* The number of the current stage; program_seen holds it for programs whose variables are
+     * added. The mark of its variables fits a byte: it repeats only after all were cleared. */
+    uint32_t stage_number;
+    uint32_t *program_seen; /* [programs] */
+    uint8_t *variable_seen; /* [variables] */
+    uint8_t variable_mark;
+    size_t num_variables;
+    uint64_t hash;         /* of the variables */
+    int64_t *change_bytes; /* [tiles][steps + 1]: of the variables */
+    /* The first and the last operation, the first one in a layer; SIZE_MAX for none. */
+    size_t first_operation;
+    size_t first_in_layer;
+    size_t last_operation;
+    size_t last_step;         /* of any operation */
+    uint64_t *variable_bytes; /* [tiles]: the peak, and its step */
+    uint64_t *peak_step;
+    bool remembers_peaks;
     remembered_peaks *peaks;
     size_t num_peaks;
     size_t capacity;
-} memory_of_peaks;
+};
 
-static bool begin_work(pl_stage_meter *meter) {
-    meter->work = calloc(1, sizeof(memory_of_peaks));
-    return meter->work != NULL;
+static void forget_peaks(pl_popliner_meter *m) {
+    for (size_t i = 0; i < m->num_peaks; i++)
+        free(m->peaks[i].by_tile);
+    m->num_peaks = 0;
 }
 
-static void forget_peaks(pl_stage_meter *meter) {
-    memory_of_peaks *known = meter->work;
-    for (size_t i = 0; i < known->num_peaks; i++)
-        free(known->peaks[i].by_tile);
-    free(known->peaks);
-    *known = (memory_of_peaks){0};
+void pl_popliner_meter_free(pl_popliner_meter *meter) {
+    if (meter == NULL)
+        return;
+    forget_peaks(meter);
+    free(meter->peaks);
+    pl_code_counter_free(&meter->code);
+    pl_arrays_free(&meter->arrays);
+    free(meter);
 }
 
-static void free_work(pl_stage_meter *meter) {
-    if (meter->work != NULL)
-        forget_peaks(meter);
-    free(meter->work);
-}
-
-/* Returns the peaks of equal variables, if they were measured before. */
-static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t hash,
-                                          size_t num_variables) {
-    for (size_t i = 0; i < known->num_peaks; i++) {
-        if (known->peaks[i].hash == hash && known->peaks[i].num_variables == num_variables)
-            return &known->peaks[i];
-    }
+pl_popliner_meter *pl_popliner_meter_new(const pl_chain *chain) {
+    const popliner_profile *p = chain->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    pl_popliner_meter *meter = calloc(1, sizeof *meter);
+    if (meter == NULL)
+        return NULL;
+    pl_arrays *own = &meter->arrays;
+    meter->chain = chain;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        meter->group_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+    meter->program_seen = pl_arrays_new(own, p->num_programs, sizeof *meter->program_seen);
+    meter->variable_seen = pl_arrays_new(own, p->num_variables, 1);
+    meter->change_bytes =
+        pl_arrays_new(own, num_tiles * (p->num_steps + 1), sizeof *meter->change_bytes);
+    meter->variable_bytes = pl_arrays_new(own, num_tiles, sizeof *meter->variable_bytes);
+    meter->peak_step = pl_arrays_new(own, num_tiles, sizeof *meter->peak_step);
+    if (!own->failed && pl_code_counter_begin(&meter->code, chain->model, p))
+        return meter;
+    pl_popliner_meter_free(meter);
     return NULL;
 }
 
-static bool remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
-                           const popliner_stage_memory *memory) {
-    size_t array_bytes = memory->num_tiles * sizeof(uint64_t);
-    uint64_t *by_tile = malloc(2 * array_bytes);
-    if (by_tile == NULL ||
-        !pl_grow(&known->peaks, &known->capacity, known->num_peaks + 1, sizeof *known->peaks)) {
+void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers) {
+    meter->remembers_peaks = remembers;
+    if (!remembers)
+        forget_peaks(meter);
+}
+
+void pl_popliner_meter_begin(pl_popliner_meter *m) {
+    const popliner_profile *p = m->chain->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    m->stage_number++;
+    if (++m->variable_mark == 0) {
+        memset(m->variable_seen, 0, p->num_variables);
+        m->variable_mark = 1;
+    }
+    m->num_variables = 0;
+    m->hash = 0;
+    memset(m->change_bytes, 0, num_tiles * (p->num_steps + 1) * sizeof *m->change_bytes);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        memset(m->group_bytes[group], 0, num_tiles * sizeof(uint64_t));
+    m->first_operation = m->first_in_layer = m->last_operation = SIZE_MAX;
+    m->last_step = 0;
+    pl_code_counter_reset(&m->code);
+}
+
+/* Adds a variable, unless the stage has it. */
+static void add_variable(pl_popliner_meter *m, uint32_t variable) {
+    const popliner_profile *p = m->chain->profile;
+    const uint32_t class_index = p->variable_class[variable];
+    const int64_t bytes = p->variable_size_bytes[variable];
+    if (m->variable_seen[variable] == m->variable_mark)
+        return;
+    m->variable_seen[variable] = m->variable_mark;
+    m->num_variables++;
+    uint64_t mixed = (variable + UINT64_C(0xcbf29ce484222325)) * UINT64_C(0x9e3779b97f4a7c15);
+    m->hash += (mixed ^ mixed >> 29) * UINT64_C(0xd6e8feb86659fd93);
+    int64_t *changes = m->change_bytes + pl_profile_tile_of(p, variable) * (p->num_steps + 1);
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        changes[p->range_first_step[i]] += bytes;
+        changes[p->range_end_step[i]] -= bytes;
+    }
+}
+
+void pl_popliner_meter_add(pl_popliner_meter *m, const size_t *operations, size_t num_operations) {
+    const popliner_profile *p = m->chain->profile;
+    for (size_t i = 0; i < num_operations; i++) {
+        const size_t number = operations[i];
+        const popliner_operation *operation = pl_operation_at(m->chain->operations, number);
+        const bool in_layer =
+            m->chain->kind[m->chain->unit_of_operation[number]] == POPLINER_UNIT_LAYER;
+        if (m->first_operation == SIZE_MAX || number < m->first_operation)
+            m->first_operation = number;
+        if (in_layer && (m->first_in_layer == SIZE_MAX || number < m->first_in_layer))
+            m->first_in_layer = number;
+        if (m->last_operation == SIZE_MAX || number > m->last_operation)
+            m->last_operation = number;
+        if (operation->last_step > m->last_step)
+            m->last_step = operation->last_step;
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            const uint32_t program = operation->programs[k];
+            pl_code_counter_add(&m->code, program, m->group_bytes);
+            if (!in_layer || m->program_seen[program] == m->stage_number)
+                continue;
+            m->program_seen[program] = m->stage_number;
+            pl_touches touches = pl_touches_of(p, program);
+            uint32_t variable;
+            while (pl_touches_next(&touches, &variable))
+                add_variable(m, variable);
+        }
+    }
+}
+
+/* Computes the peak of the variables on a tile. */
+static void find_peak(pl_popliner_meter *m, size_t tile, size_t first_step, size_t end_step) {
+    const int64_t *changes = m->change_bytes + tile * (m->chain->profile->num_steps + 1);
+    int64_t live = 0;
+    int64_t peak = 0;
+    m->peak_step[tile] = first_step;
+    for (size_t step = 0; step < end_step; step++) {
+        live += changes[step];
+        if (step >= first_step && live > peak) {
+            peak = live;
+            m->peak_step[tile] = step;
+        }
+    }
+    m->variable_bytes[tile] = (uint64_t)peak;
+}
+
+/* Sets the peaks to those that were measured before for equal variables, whatever the steps. */
+static bool recall_peaks(pl_popliner_meter *m) {
+    const size_t bytes = m->chain->profile->target.num_tiles * sizeof(uint64_t);
+    for (size_t i = 0; m->remembers_peaks && i < m->num_peaks; i++)
+        if (m->peaks[i].hash == m->hash && m->peaks[i].num_variables == m->num_variables) {
+            memcpy(m->variable_bytes, m->peaks[i].by_tile, bytes);
+            memcpy(m->peak_step, (const char *)m->peaks[i].by_tile + bytes, bytes);
+            return true;
+        }
+    return false;
+}
+
+static bool remember_peaks(pl_popliner_meter *m) {
+    const size_t bytes = m->chain->profile->target.num_tiles * sizeof(uint64_t);
+    uint64_t *by_tile = malloc(2 * bytes + 1);
+    if (by_tile == NULL || !pl_grow(&m->peaks, &m->capacity, m->num_peaks + 1, sizeof *m->peaks)) {
         free(by_tile);
         return false;
     }
-    memcpy(by_tile, memory->part_bytes[POPLINER_PART_VARIABLES], array_bytes);
-    memcpy(by_tile + memory->num_tiles, memory->peak_step, array_bytes);
-    known->peaks[known->num_peaks++] = (remembered_peaks){hash, num_variables, by_tile};
+    memcpy(by_tile, m->variable_bytes, bytes);
+    memcpy((char *)by_tile + bytes, m->peak_step, bytes);
+    m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, by_tile};
     return true;
 }
 
-/* ---- One stage ---- */
-
-/* Computes the peak of the stage's variables on every tile. */
-static bool measure_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
-                              popliner_stage_memory *memory) {
-    const popliner_profile *p = meter->profile;
-    size_t count = meter->num_variables;
-    for (size_t tile = 0; tile < memory->num_tiles; tile++)
-        memory->peak_step[tile] = first_step;
-    for (size_t i = 0, tile = 0; i < count;) {
-        size_t peak_step;
-        tile = pl_profile_tile_from(p, meter->variables[i], tile);
-        if (!pl_curve_begin(&meter->curve, first_step, end_step))
-            return false;
-        for (; i < count && meter->variables[i] < p->tile_variables_start[tile + 1]; i++) {
-            uint32_t variable = meter->variables[i];
-            pl_curve_add(&meter->curve, p, p->variable_class[variable],
-                         p->variable_size_bytes[variable]);
-        }
-        memory->part_bytes[POPLINER_PART_VARIABLES][tile] =
-            pl_curve_peak(&meter->curve, first_step, end_step, &peak_step);
-        memory->peak_step[tile] = peak_step;
-    }
-    return true;
+bool pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
+    const size_t num_tiles = m->chain->profile->target.num_tiles;
+    memset(m->group_bytes[PL_VERTEX_CODE], 0, num_tiles * sizeof(uint64_t));
+    pl_code_counter_finish(&m->code, m->group_bytes);
+    memset(m->variable_bytes, 0, num_tiles * sizeof *m->variable_bytes);
+    memset(m->peak_step, 0, num_tiles * sizeof *m->peak_step);
+    if (m->first_operation == SIZE_MAX || recall_peaks(m))
+        return true;
+    const size_t first = m->first_in_layer != SIZE_MAX ? m->first_in_layer : m->first_operation;
+    const size_t first_step = pl_operation_at(m->chain->operations, first)->first_step;
+    const size_t last_step =
+        is_shared ? m->last_step
+                  : pl_operation_at(m->chain->operations, m->last_operation)->last_step;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        find_peak(m, tile, first_step, last_step + 1);
+    return !m->remembers_peaks || remember_peaks(m);
 }
 
-/* Like measure_variables, but returns the peaks that were measured before for equal variables,
- * whatever the steps. */
-static bool recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
-                             popliner_stage_memory *memory) {
-    memory_of_peaks *known = meter->work;
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < meter->num_variables; i++) {
-        hash = (hash ^ meter->variables[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
+pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {
+    pl_stage_tile result = {
+        .plain = {m->first_operation != SIZE_MAX, m->variable_bytes[tile], 0, 0,
+                  (size_t)m->peak_step[tile]},
+    };
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        result.steady.code_bytes[group] = m->group_bytes[group][tile];
+        result.steady.all_code_bytes += m->group_bytes[group][tile];
     }
-    const remembered_peaks *found = find_peaks(known, hash, meter->num_variables);
-    if (found != NULL) {
-        size_t num_tiles = memory->num_tiles;
-        memcpy(memory->part_bytes[POPLINER_PART_VARIABLES], found->by_tile,
-               num_tiles * sizeof(uint64_t));
-        memcpy(memory->peak_step, found->by_tile + num_tiles, num_tiles * sizeof(uint64_t));
-        return true;
-    }
-    return measure_variables(meter, first_step, end_step, memory) &&
-           remember_peaks(known, hash, meter->num_variables, memory);
-}
-
-/* Measures the variables of operations in layers, over one range of steps. */
-static bool measure_data(pl_stage_meter *meter, const size_t *operations, size_t num_operations,
-                         popliner_stage_memory *memory) {
-    size_t first_step = 0;
-    size_t last_step = 0;
-    bool has_layer = false;
-    if (num_operations == 0)
-        return true;
-    for (size_t i = 0; i < num_operations; i++) {
-        const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
-        size_t unit = pl_chain_unit_of(meter->chain, operations[i]);
-        bool in_layer = meter->chain->kind[unit] == POPLINER_UNIT_LAYER;
-        if (i == 0 || (in_layer && !has_layer))
-            first_step = operation->first_step;
-        has_layer = has_layer || in_layer;
-        if (!meter->is_shared || operation->last_step > last_step)
-            last_step = operation->last_step;
-        if (in_layer)
-            pl_stage_add_variables(meter, operation);
-    }
-    pl_stage_sort_variables(meter);
-    return (meter->remembers_peaks ? recall_variables : measure_variables)(meter, first_step,
-                                                                           last_step + 1, memory);
+    result.buffered = result.plain;
+    return result;
 }
 
 const pl_memory_model pl_popliner_model = {
@@ -210,10 +293,4 @@ const pl_memory_model pl_popliner_model = {
     .place_operations = place_operations,
     .merge_vertex_types = merge_vertex_types,
     .repeats_state = true,
-    .may_shrink = true,
-    .compares_own_step = true,
-    .begin_work = begin_work,
-    .free_work = free_work,
-    .forget_peaks = forget_peaks,
-    .measure_data = measure_data,
 };

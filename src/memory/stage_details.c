@@ -225,46 +225,6 @@ bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
     return true;
 }
 
-popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
-                                         const popliner_stage_memory *memory) {
-    const uint64_t *need_bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
-    size_t n = memory->num_tiles;
-    popliner_stage_detail d = {.total_bytes = pl_tiles_sum(need_bytes, n)};
-    pl_stage_sum_parts(meter, memory, d.part_bytes);
-    for (size_t tile = 0; tile < n; tile++) {
-        d.correction_bytes += memory->correction_bytes[tile];
-        if (need_bytes[tile] > d.tile_bytes) {
-            d.tile_bytes = need_bytes[tile];
-            d.tile = tile;
-        }
-    }
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
-    if (n == 0)
-        return d;
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (!pl_part_is_within(part))
-            *pl_tile_bytes_at(&d, pl_parts[part].tile_place) += memory->part_bytes[part][d.tile];
-    d.tile_always_live_bytes = memory->always_live_bytes[d.tile];
-    d.tile_live_bytes -= d.tile_always_live_bytes;
-    d.step = (size_t)memory->peak_step[d.tile];
-    d.num_variables =
-        pl_stage_largest_variables(meter, d.tile, d.step, d.variables, POPLINER_DETAIL_VARIABLES);
-    return d;
-}
-
-popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                        const popliner_interval *stages, size_t num_stages,
-                                        popliner_stage_detail *detail, popliner_error *error) {
-    popliner_stage_memory memory = {0};
-    popliner_status status =
-        pl_stage_measure_ipu(meter, pipeline, stages, num_stages, &memory, error);
-    if (status == POPLINER_OK)
-        *detail = pl_stage_detail_of(meter, &memory);
-    pl_stage_memory_clear(&memory);
-    return status;
-}
-
 /* ---- Details of all stages ---- */
 
 pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
@@ -417,6 +377,21 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
     return POPLINER_OK;
 }
 
+void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
+                              popliner_stage_variable *named) {
+    for (size_t i = 0; i < variables->count; i++) {
+        const uint32_t unlowered = variables->unlowered[i];
+        named[i] = (popliner_stage_variable){
+            .variable = variables->variable[i],
+            .size_bytes = variables->size_bytes[i],
+            .name = unlowered == PL_NONE
+                        ? ""
+                        : pl_profile_string(profile, profile->unlowered_name[unlowered]),
+            .category = pl_profile_string(profile, profile->category_name[variables->category[i]]),
+        };
+    }
+}
+
 popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_profile *profile,
                                            const popliner_pipeline *pipeline,
@@ -463,16 +438,6 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     d.step = largest->step;
     const pl_detail_variables *variables = &details->variables[largest - expected->pieces];
     d.num_variables = variables->count;
-    for (size_t i = 0; i < d.num_variables; i++) {
-        uint32_t unlowered = variables->unlowered[i];
-        d.variables[i] = (popliner_stage_variable){
-            .variable = variables->variable[i],
-            .size_bytes = variables->size_bytes[i],
-            .name = unlowered == PL_NONE
-                        ? ""
-                        : pl_profile_string(profile, profile->unlowered_name[unlowered]),
-            .category = pl_profile_string(profile, profile->category_name[variables->category[i]]),
-        };
-    }
+    pl_detail_variables_name(variables, profile, d.variables);
     return d;
 }

@@ -1,4 +1,4 @@
-/* Details of stages: of one IPU, and of all stages of a chain, as they are computed and stored.
+/* Details of all stages of a chain, as they are computed and stored.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_STAGE_DETAILS_H
@@ -86,16 +86,6 @@ bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
                            const popliner_pipeline *pipeline, popliner_need need,
                            popliner_costs *costs);
 
-/* Returns the details of the stages that the meter measured last, into `memory`. */
-popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
-                                         const popliner_stage_memory *memory);
-
-/* Measures stages on one IPU, in a pipeline (NULL: none, and no effects). They become the stage
- * that the meter measured last. Errors and cost: those of pl_stage_measure_ipu. */
-popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                        const popliner_interval *stages, size_t num_stages,
-                                        popliner_stage_detail *detail, popliner_error *error);
-
 /* The details of every stage that a chain can have, in every position of a pipeline. Owned by the
  * caller; free with pl_stage_details_free. */
 typedef struct pl_stage_details pl_stage_details;
@@ -142,6 +132,10 @@ typedef struct pl_detail_variables {
     uint32_t unlowered[POPLINER_DETAIL_VARIABLES]; /* or PL_NONE */
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
+
+/* Sets named[variables->count] to the variables of the profile, with their names. */
+void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
+                              popliner_stage_variable *named);
 
 /* The expected memory of a tile in a stage: `bytes` without copies of what it stores; with copies
  * freed_bytes less, and copy_bytes more for each. code_bytes of `bytes` are code of the stage's

@@ -61,21 +61,15 @@ static popliner_tile_memory account_of(const popliner_profile *profile, size_t t
     return account;
 }
 
-popliner_status pl_report_memory_totals(const popliner_profile *profile,
-                                        const pl_operations *operations, pl_stage_meter *meter,
-                                        char delimiter, char **result, popliner_error *error) {
+popliner_status pl_report_memory_totals(const popliner_profile *profile, const pl_chain *chain,
+                                        pl_stage_meter *meter, char delimiter, char **result,
+                                        popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
     popliner_stage_memory memory = {0};
-    size_t count = pl_operations_count(operations);
-    size_t *all = pl_new_array(count, sizeof *all);
-    popliner_status status = POPLINER_OK;
+    popliner_status status =
+        pl_stage_measure_units(meter, 0, pl_chain_num_units(chain) - 1, &memory, error);
     *result = NULL;
-    if (all == NULL)
-        return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < count; i++)
-        all[i] = i;
-    status = pl_stage_measure(meter, all, count, &memory, error);
     if (status != POPLINER_OK)
         goto done;
 
@@ -97,7 +91,6 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
     pl_text_add(&text, "\n");
 done:
     pl_stage_memory_clear(&memory);
-    free(all);
     return pl_text_finish(&text, status, result, error);
 }
 
@@ -156,7 +149,8 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
         status = pl_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
             break;
-        const pl_part_sums sums = pl_part_sums_of(meter, &memory);
+        const popliner_interval stage = {unit, unit, 1};
+        const pl_part_sums sums = pl_part_sums_of(meter, &stage, &memory);
         pl_text_format(&text, "%s%c", chain->labels[unit], delimiter);
         add_parts(&text, sums.part_bytes, delimiter);
         pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));

@@ -66,9 +66,9 @@ const char *pl_section_unit(const pl_section_source *source, size_t operation);
 
 /* In all of them `delimiter` separates columns. The caller frees *text. */
 
-popliner_status pl_report_memory_totals(const popliner_profile *profile,
-                                        const pl_operations *operations, pl_stage_meter *meter,
-                                        char delimiter, char **text, popliner_error *error);
+popliner_status pl_report_memory_totals(const popliner_profile *profile, const pl_chain *chain,
+                                        pl_stage_meter *meter, char delimiter, char **text,
+                                        popliner_error *error);
 
 popliner_status pl_report_operations(const pl_operations *operations, const pl_chain *chain,
                                      pl_stage_meter *meter, const popliner_listener *listener,

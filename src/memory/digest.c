@@ -1,0 +1,233 @@
+/* What all tiles of a digest share: the sets of units, and code by these sets.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/digest_inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/chain_data.h"
+#include "model/operations.h"
+#include "profile/profile_data.h"
+
+uint32_t pl_digest_counting(const pl_digest *digest, uint64_t variable, bool is_before_turn) {
+    const popliner_profile *p = digest->chain->profile;
+    const uint32_t set = pl_unit_usage_of(&digest->pass_usage->usage, variable);
+    const uint32_t class_index = p->variable_class[variable];
+    if (p->class_always_live[class_index])
+        return digest->passing.touching[set];
+    if (is_before_turn)
+        return digest->passing.forward[set];
+    return digest->was_kept != NULL && digest->was_kept[class_index] != 0
+               ? digest->passing.touching[set]
+               : digest->passing.backward[set];
+}
+
+/* ---- Code ------------------------------------------------------------------------------------ */
+
+/* Sums control code, exchange code and vertex state of the programs by their set of units. */
+static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_unit_usage *usage = &digest->pass_usage->usage;
+    const size_t num_tiles = p->target.num_tiles;
+    for (uint32_t program = 0; program < p->num_programs; program++)
+        if (usage->program_set[program] != 0)
+            pl_add_program_code(p, program, inputs->set_bytes,
+                                usage->program_set[program] * num_tiles);
+    for (uint32_t set = 0; set < p->num_compute_sets; set++)
+        if (usage->compute_set_set[set] != 0)
+            pl_add_vertex_state(digest->chain->model, p, set,
+                                inputs->set_bytes[PL_VERTEX_STATE] +
+                                    usage->compute_set_set[set] * num_tiles);
+}
+
+/* Adds the current unit to the vertex types of a compute set, on their tiles. */
+static bool add_compute_set(pl_digest_inputs *inputs, const popliner_profile *p,
+                            uint32_t compute_set) {
+    const size_t num_tiles = p->target.num_tiles;
+    for (uint32_t i = p->compute_set_vertices_start[compute_set];
+         i < p->compute_set_vertices_start[compute_set + 1]; i++) {
+        uint32_t *sets = inputs->type_set + p->compute_set_vertex_type[i] * num_tiles;
+        pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
+        size_t tile;
+        size_t end;
+        while (pl_tile_runs_next(&walk, &tile, &end))
+            for (; tile < end; tile++)
+                if (!pl_unit_sets_add(&inputs->type_sets, &sets[tile]))
+                    return false;
+    }
+    return true;
+}
+
+/* Finds the units that need each vertex type on each tile, and its code there. */
+static bool find_vertex_code(pl_digest_inputs *inputs, const pl_chain *chain) {
+    const popliner_profile *p = chain->profile;
+    if (!pl_unit_sets_begin(&inputs->type_sets))
+        return false;
+    for (size_t type = 0; type < p->num_vertex_types; type++)
+        pl_series_add(p, p->vertex_type_code[type], 1,
+                      inputs->type_code_bytes + type * p->target.num_tiles);
+    for (size_t unit = 0; unit < chain->num_units; unit++) {
+        pl_unit_sets_begin_unit(&inputs->type_sets, (uint32_t)unit);
+        for (size_t i = chain->unit_operations_start[unit];
+             i < chain->unit_operations_start[unit + 1]; i++) {
+            const popliner_operation *operation =
+                pl_operation_at(chain->operations, chain->unit_operation[i]);
+            for (size_t k = 0; k < operation->num_programs; k++) {
+                const uint32_t set = p->program_compute_set[operation->programs[k]];
+                if (set != PL_NONE && !add_compute_set(inputs, p, set))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+static uint32_t unit_of_step(const pl_chain *chain, size_t step) {
+    const uint32_t operation = chain->operation_of_step[step];
+    return operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
+}
+
+/* Lists the runs of steps of one unit, and where segments begin on every tile: with such runs, and
+ * with the turn, from which on other units may count a variable, and other buffers exist. */
+static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
+    const size_t num_steps = digest->chain->profile->num_steps;
+    const size_t turn_step = digest->pass_usage->passes.turn_step;
+    size_t count = 0;
+    for (size_t step = 0; step < num_steps; step++) {
+        const uint32_t unit = unit_of_step(digest->chain, step);
+        if (step == 0 || unit != inputs->runs[count - 1].unit) {
+            inputs->runs[count++] = (pl_step_run){(uint32_t)step, (uint32_t)step, unit};
+            inputs->is_break[step] = 1;
+        }
+        inputs->runs[count - 1].end_step = (uint32_t)step + 1;
+        inputs->run_of_step[step] = (uint32_t)count - 1;
+    }
+    if (turn_step <= num_steps)
+        inputs->is_break[turn_step] = 1;
+}
+
+/* ---- Sets ------------------------------------------------------------------------------------ */
+
+/* Adds sets to those of the digest. Members that are no units of the chain do not count. */
+static void add_sets(pl_digest *digest, const pl_unit_sets *sets, size_t first) {
+    const size_t words = digest->set_words;
+    for (size_t set = 1; set < sets->count; set++) {
+        uint64_t *bits = digest->set_bits + (first + set) * words;
+        assert(sets->rest[set] < set);
+        memcpy(bits, digest->set_bits + (first + sets->rest[set]) * words, words * sizeof *bits);
+        if (sets->last_unit[set] < digest->chain->num_units)
+            bits[sets->last_unit[set] / 64] |= UINT64_C(1) << sets->last_unit[set] % 64;
+    }
+}
+
+static bool find_sets(pl_digest *digest, pl_digest_inputs *inputs) {
+    const pl_unit_sets *pass_sets = &digest->pass_usage->usage.sets;
+    inputs->first_type_set = (uint32_t)digest->passing.sets.count;
+    inputs->first_pass_set = inputs->first_type_set + (uint32_t)inputs->type_sets.count;
+    digest->num_sets = inputs->first_pass_set + pass_sets->count;
+    digest->set_words = digest->chain->num_units / 64 + 1;
+    digest->set_bits =
+        pl_arrays_new(&digest->arrays, digest->num_sets * digest->set_words, sizeof(uint64_t));
+    if (digest->set_bits == NULL)
+        return false;
+    add_sets(digest, &digest->passing.sets, 0);
+    add_sets(digest, &inputs->type_sets, inputs->first_type_set);
+    add_sets(digest, pass_sets, inputs->first_pass_set);
+    return true;
+}
+
+/* ---- A digest -------------------------------------------------------------------------------- */
+
+static void free_inputs(pl_digest_inputs *inputs) {
+    if (inputs == NULL)
+        return;
+    pl_unit_sets_free(&inputs->type_sets);
+    pl_waits_free(&inputs->waits);
+    free(inputs->is_fed);
+    pl_arrays_free(&inputs->arrays);
+    free(inputs);
+}
+
+/* Marks the classes that may be stored: live where the passes part, or when a unit begins. */
+static void mark_classes(pl_digest_inputs *inputs, const pl_digest *digest) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_passes *passes = &digest->pass_usage->passes;
+    for (uint32_t i = 0; i < p->num_classes; i++) {
+        bool matters = pl_class_crosses(p, i, passes->loss_step);
+        for (size_t unit = 0; !matters && unit < digest->chain->num_units; unit++)
+            matters = pl_class_crosses(p, i, passes->forward_step[unit]);
+        inputs->class_matters[i] = matters;
+    }
+}
+
+static bool find_inputs(pl_digest *digest) {
+    const pl_chain *chain = digest->chain;
+    const popliner_profile *p = chain->profile;
+    const pl_passes *passes = &digest->pass_usage->passes;
+    const size_t num_tiles = p->target.num_tiles;
+    pl_digest_inputs *inputs = digest->inputs;
+    pl_arrays *own = &inputs->arrays;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        inputs->set_bytes[group] =
+            pl_arrays_new(own, digest->pass_usage->usage.sets.count * num_tiles, sizeof(uint64_t));
+    inputs->type_set = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint32_t));
+    inputs->type_code_bytes = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint64_t));
+    inputs->runs = pl_arrays_new(own, p->num_steps, sizeof *inputs->runs);
+    inputs->run_of_step = pl_arrays_new(own, p->num_steps, sizeof *inputs->run_of_step);
+    inputs->is_break = pl_arrays_new(own, p->num_steps + 1, 1);
+    inputs->class_matters = pl_arrays_new(own, p->num_classes, 1);
+    if (own->failed || !find_vertex_code(inputs, chain) || !find_sets(digest, inputs))
+        return false;
+    sum_programs(inputs, digest);
+    find_runs(inputs, digest);
+    if (passes->is_training)
+        for (uint32_t i = 0; i < p->num_classes; i++)
+            digest->was_kept[i] = pl_class_crosses(p, i, passes->turn_step);
+    if (!digest->key.is_pipelined)
+        return true;
+    mark_classes(inputs, digest);
+    inputs->is_fed = pl_mark_fed(p);
+    return inputs->is_fed != NULL && pl_waits_find(&inputs->waits, passes, p);
+}
+
+pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
+                           const pl_pass_usage *pass_usage, const pl_gradients *gradients,
+                           pl_digest_key key) {
+    pl_digest *digest = calloc(1, sizeof *digest);
+    if (digest == NULL)
+        return NULL;
+    *digest = (pl_digest){.chain = chain,
+                          .account = account,
+                          .pass_usage = pass_usage,
+                          .gradients = key.accumulates ? gradients : NULL,
+                          .key = key};
+    digest->tiles =
+        pl_arrays_new(&digest->arrays, chain->profile->target.num_tiles, sizeof *digest->tiles);
+    if (pass_usage->passes.is_training)
+        digest->was_kept = pl_arrays_new(&digest->arrays, chain->profile->num_classes, 1);
+    digest->inputs = calloc(1, sizeof *digest->inputs);
+    if (!digest->arrays.failed && digest->inputs != NULL &&
+        pl_passing_find(&digest->passing, pass_usage, key.passes_through) && find_inputs(digest))
+        return digest;
+    pl_digest_free(digest);
+    return NULL;
+}
+
+void pl_digest_finish(pl_digest *digest) {
+    free_inputs(digest->inputs);
+    digest->inputs = NULL;
+}
+
+void pl_digest_free(pl_digest *digest) {
+    if (digest == NULL)
+        return;
+    for (size_t i = 0; digest->tiles != NULL && i < digest->chain->profile->target.num_tiles; i++)
+        free(digest->tiles[i].block);
+    pl_digest_finish(digest);
+    pl_passing_free(&digest->passing);
+    pl_arrays_free(&digest->arrays);
+    free(digest);
+}

@@ -1,0 +1,151 @@
+/* The digest of a profile: everything that any stages may need of a tile, by the set of units that
+ * needs it. A tile has thousands of variables, but some hundred sets and live ranges. Made once; the
+ * memory of any stages follows from it (memory/evaluate.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_DIGEST_H
+#define PL_MEMORY_DIGEST_H
+
+#include "base/growth.h"
+#include "memory/account.h"
+#include "memory/curve.h"
+#include "memory/parameters.h"
+#include "memory/passes.h"
+#include "popliner/pipeline.h"
+
+/* Sums of a tile that do not depend on steps: the groups of code, always-live data, and for each
+ * added part what it is a multiple of. */
+enum {
+    PL_SUM_DATA = PL_NUM_CODE_GROUPS,
+    PL_SUM_ADDED,
+    PL_NUM_SUMS = PL_SUM_ADDED + PL_NUM_ADDED,
+};
+
+/* Bytes of a sum, in stages that have a unit of the set. */
+typedef struct pl_digest_sum {
+    uint64_t bytes;
+    uint32_t set;
+    uint32_t sum;
+} pl_digest_sum;
+
+/* Live bytes in such stages, from one segment up to another: those that are not in the segments. */
+typedef struct pl_digest_part {
+    uint64_t bytes;
+    uint32_t set;
+    uint32_t first_segment;
+    uint32_t end_segment;
+    uint32_t unused;
+} pl_digest_part;
+
+/* Consecutive steps of one unit, between which no part begins or ends. `bytes` are live in every
+ * stage that has the unit: what the unit touches, and what no operation touches. */
+typedef struct pl_digest_segment {
+    uint64_t bytes;             /* the most at one of its steps */
+    uint64_t unexplained_bytes; /* part of it: what no operation touches */
+    uint32_t unit;
+    uint32_t step; /* the first step with `bytes` */
+} pl_digest_segment;
+
+/* Bytes that are stored, of stages that begin at `start` or later and have the unit: differences
+ * over the starts. Negative ones wrap around, and the sums are right. */
+typedef struct pl_digest_stash {
+    uint64_t bytes;
+    uint32_t start;
+    uint32_t unit;
+} pl_digest_stash;
+
+/* Bytes of a tile for each unit. */
+typedef struct pl_digest_unit {
+    uint64_t own_stash_bytes;     /* what it stores and is live at one of its steps */
+    uint64_t apart_bytes;         /* its largest variable that lies apart */
+    uint64_t sent_forward_bytes;  /* over the cut after it */
+    uint64_t sent_backward_bytes; /* back over this cut */
+} pl_digest_unit;
+
+enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
+
+typedef struct pl_digest_tile {
+    uint64_t *block; /* the lists, one after another; NULL: not made yet. Owned */
+    size_t num_sums;
+    size_t num_parts;
+    size_t num_segments;
+    size_t num_stash[PL_NUM_STASHES]; /* by the recomputation */
+    size_t turn_segment;              /* the first one of the backward pass, or num_segments */
+    pl_digest_sum *sums;
+    pl_digest_part *parts;
+    pl_digest_segment *segments;
+    pl_digest_stash *stash[PL_NUM_STASHES];
+    pl_digest_unit *units; /* [num_units] */
+} pl_digest_tile;
+
+/* What a digest depends on in addition to the chain. */
+typedef struct pl_digest_key {
+    bool passes_through; /* tensors that only pass through a stage count in it */
+    bool accumulates;    /* gradients live until they are complete */
+    bool is_pipelined;   /* what is stored and sent is known, too */
+} pl_digest_key;
+
+struct pl_digest_inputs;
+
+typedef struct pl_digest {
+    const pl_chain *chain;
+    const pl_account *account;
+    const pl_pass_usage *pass_usage;
+    const pl_gradients *gradients; /* NULL: they live as in the profile */
+    pl_digest_key key;
+    pl_arrays arrays; /* own the arrays below, but not their blocks */
+    pl_passing passing;
+    uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
+    /* All sets of units: those of `passing`, of the vertex types, of the parameters; as bits. */
+    size_t num_sets;
+    size_t set_words;
+    uint64_t *set_bits; /* [num_sets][set_words] */
+    pl_digest_tile *tiles;
+    struct pl_digest_inputs *inputs; /* for making tiles; NULL once all are made */
+} pl_digest;
+
+/* The work space of one thread. Zero-initialise; free with pl_digest_work_free. */
+typedef struct pl_digest_work pl_digest_work;
+
+/* Begins a digest without tiles. `gradients` are used if key.accumulates. It refers to the others.
+ * NULL if memory is short. Free with pl_digest_free. Cost: O((vertex types + sets) * tiles), and if
+ * it is pipelined one pass over the variables that programs touch. */
+pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
+                           const pl_pass_usage *pass_usage, const pl_gradients *gradients,
+                           pl_digest_key key);
+void pl_digest_free(pl_digest *digest);
+
+/* Makes work space, and frees it. NULL if memory is short. */
+pl_digest_work *pl_digest_work_new(const pl_digest *digest);
+void pl_digest_work_free(pl_digest_work *work);
+
+/* Makes a tile, unless it is made. Several threads may make different tiles. False if memory is
+ * short. O(variables of the tile + steps). */
+bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile);
+
+/* Frees what only making tiles needs, once all are made. */
+void pl_digest_finish(pl_digest *digest);
+
+static inline bool pl_digest_set_has(const pl_digest *digest, uint32_t set, uint32_t unit) {
+    return (digest->set_bits[set * digest->set_words + unit / 64] >> unit % 64 & 1) != 0;
+}
+
+/* True if a set has one of the units, which are bits as in set_bits. */
+static inline bool pl_digest_meets(const pl_digest *digest, uint32_t set, const uint64_t *units) {
+    const uint64_t *bits = digest->set_bits + set * digest->set_words;
+    for (size_t word = 0; word < digest->set_words; word++)
+        if ((bits[word] & units[word]) != 0)
+            return true;
+    return false;
+}
+
+/* Returns the units that touch a variable: a set. O(1). */
+static inline uint32_t pl_digest_touching(const pl_digest *digest, uint64_t variable) {
+    return digest->passing.touching[pl_unit_usage_of(&digest->pass_usage->usage, variable)];
+}
+
+/* Returns the units that count a variable, if it is not always live, at steps before the turn or
+ * from it on: a set. O(1). */
+uint32_t pl_digest_counting(const pl_digest *digest, uint64_t variable, bool is_before_turn);
+
+#endif

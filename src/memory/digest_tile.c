@@ -1,0 +1,514 @@
+/* The digest of one tile.
+ *
+ * The steps of a unit count only in stages that have the unit, where a variable that the unit
+ * touches always counts. So its bytes at those steps may be in the segments of all stages: a stage
+ * without the unit ignores them. The variable must be a part of its own only between the first and
+ * the last step of other units while it is live. Most variables have no such steps. The others are
+ * mostly live between the same units, so that few parts have the bytes of many variables.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/digest_inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "memory/chain_data.h"
+#include "memory/stash.h"
+#include "profile/profile_data.h"
+
+/* ---- Bytes by three numbers ------------------------------------------------------------------ */
+
+typedef struct entry {
+    uint64_t bytes;
+    uint32_t key[3];
+} entry;
+
+/* Distinct keys with their bytes, in the order of insertion. */
+typedef struct tally {
+    entry *entries; /* owned */
+    size_t count;
+    size_t capacity;
+    uint32_t *slots; /* [num_slots] hash table: 1 + index of the entry, or 0; owned */
+    size_t num_slots;
+} tally;
+
+static void empty_tally(tally *t) {
+    t->count = 0;
+    if (t->num_slots > 0)
+        memset(t->slots, 0, t->num_slots * sizeof *t->slots);
+}
+
+static void free_tally(tally *t) {
+    free(t->entries);
+    free(t->slots);
+}
+
+/* Multiplication by odd numbers without pattern carries each bit to those above it, and the upper
+ * half is taken (Knuth, The Art of Computer Programming, vol. 3, 6.4). */
+static size_t hash(const uint32_t key[3]) {
+    uint64_t mixed =
+        (((uint64_t)key[1] << 32 | key[2]) ^ (uint64_t)key[0] << 16) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 32 ^ key[0]) * UINT64_C(0xd6e8feb86659fd93);
+    return (size_t)(mixed >> 32);
+}
+
+/* Returns the slot of a key, or the empty one for it. There is always an empty slot. */
+static uint32_t *find_slot(const tally *t, const uint32_t key[3]) {
+    const size_t mask = t->num_slots - 1;
+    size_t i = hash(key) & mask;
+    while (t->slots[i] != 0 &&
+           memcmp(t->entries[t->slots[i] - 1].key, key, sizeof t->entries->key) != 0)
+        i = (i + 1) & mask;
+    return &t->slots[i];
+}
+
+/* Doubles the slots, so that at most half of them are used. */
+static bool grow_slots(tally *t) {
+    const size_t num_slots = t->num_slots == 0 ? 64 : 2 * t->num_slots;
+    uint32_t *slots = pl_new_array(num_slots, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    free(t->slots);
+    t->slots = slots;
+    t->num_slots = num_slots;
+    for (size_t i = 0; i < t->count; i++)
+        *find_slot(t, t->entries[i].key) = (uint32_t)i + 1;
+    return true;
+}
+
+static bool add_to_tally(tally *t, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
+    const uint32_t key[3] = {a, b, c};
+    if (t->count >= UINT32_MAX || (2 * (t->count + 1) > t->num_slots && !grow_slots(t)))
+        return false;
+    uint32_t *slot = find_slot(t, key);
+    if (*slot == 0) {
+        if (!pl_grow(&t->entries, &t->capacity, t->count + 1, sizeof *t->entries))
+            return false;
+        t->entries[t->count] = (entry){0, {a, b, c}};
+        *slot = (uint32_t)++t->count;
+    }
+    t->entries[*slot - 1].bytes += bytes;
+    return true;
+}
+
+/* ---- A tile ---------------------------------------------------------------------------------- */
+
+struct pl_digest_work {
+    pl_arrays arrays; /* own all arrays of fixed size */
+    tally sums;       /* by set and sum */
+    tally parts;      /* by set, first and end step */
+    tally stored;     /* by set of the pass usage, class, and whether the host fills it */
+    pl_curve curve;
+    uint8_t *is_break;           /* [num_steps + 1]: a segment begins here */
+    uint32_t *segment_of_step;   /* [num_steps + 1] */
+    uint64_t *step_bytes;        /* [num_steps] */
+    uint64_t *unexplained_bytes; /* [num_steps]: part of it, by no operation */
+    pl_digest_segment *segments; /* [num_steps] */
+    pl_digest_unit *units;       /* [num_units] */
+    uint64_t *sent_bytes[2];     /* [num_units + 1]: over each cut forward, backward */
+    uint64_t *own_stash_bytes;   /* [num_units] */
+    uint8_t *passes;             /* [num_units]: that touch a variable; all 0 between two */
+    uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
+    uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
+    uint64_t *stash_bytes[PL_NUM_STASHES]; /* [num_units][num_units]: by start and unit */
+};
+
+enum { FORWARD = 1, BACKWARD = 2 };
+
+void pl_digest_work_free(pl_digest_work *work) {
+    if (work == NULL)
+        return;
+    free_tally(&work->sums);
+    free_tally(&work->parts);
+    free_tally(&work->stored);
+    free(work->curve.change_bytes);
+    pl_arrays_free(&work->arrays);
+    free(work);
+}
+
+pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
+    const size_t num_units = digest->chain->num_units;
+    const size_t num_steps = digest->chain->profile->num_steps;
+    pl_digest_work *work = calloc(1, sizeof *work);
+    if (work == NULL)
+        return NULL;
+    pl_arrays *own = &work->arrays;
+    work->is_break = pl_arrays_new(own, num_steps + 1, 1);
+    work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
+    work->step_bytes = pl_arrays_new(own, num_steps, sizeof *work->step_bytes);
+    work->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *work->unexplained_bytes);
+    work->segments = pl_arrays_new(own, num_steps, sizeof *work->segments);
+    work->units = pl_arrays_new(own, num_units, sizeof *work->units);
+    for (int pass = 0; digest->key.is_pipelined && pass < 2; pass++) {
+        work->sent_bytes[pass] = pl_arrays_new(own, num_units + 1, sizeof(uint64_t));
+        work->last[pass] = pl_arrays_new(own, num_units, sizeof(uint32_t));
+    }
+    if (digest->key.is_pipelined) {
+        work->own_stash_bytes = pl_arrays_new(own, num_units, sizeof *work->own_stash_bytes);
+        work->passes = pl_arrays_new(own, num_units, 1);
+        work->crosses = pl_arrays_new(own, num_units, 1);
+    }
+    for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++)
+        work->stash_bytes[way] = pl_arrays_new(own, num_units * num_units, sizeof(uint64_t));
+    if (!own->failed)
+        return work;
+    pl_digest_work_free(work);
+    return NULL;
+}
+
+/* ---- Code, and data that is always live ------------------------------------------------------ */
+
+static bool add_sum(pl_digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
+    return bytes == 0 || add_to_tally(&work->sums, set, sum, 0, bytes);
+}
+
+static bool add_code(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const pl_digest_inputs *inputs = digest->inputs;
+    const popliner_profile *p = digest->chain->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    bool memory = true;
+    for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        for (uint32_t set = 1; memory && set < digest->pass_usage->usage.sets.count; set++)
+            memory = add_sum(work, digest->passing.touching[set], group,
+                             inputs->set_bytes[group][set * num_tiles + tile]);
+    for (size_t type = 0; memory && type < p->num_vertex_types; type++)
+        if (inputs->type_set[type * num_tiles + tile] != 0)
+            memory =
+                add_sum(work, inputs->first_type_set + inputs->type_set[type * num_tiles + tile],
+                        PL_VERTEX_CODE, inputs->type_code_bytes[type * num_tiles + tile]);
+    return memory;
+}
+
+static bool add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+    const popliner_profile *p = digest->chain->profile;
+    const uint64_t bytes = p->variable_size_bytes[variable];
+    if (!pl_account_is_code(digest->account, variable) &&
+        !add_sum(work, pl_digest_touching(digest, variable), PL_SUM_DATA, bytes))
+        return false;
+    if (!digest->pass_usage->passes.is_training)
+        return true;
+    const uint32_t set = pl_parameter_units(digest->pass_usage, p, digest->account, variable);
+    return set == 0 || add_sum(work, digest->inputs->first_pass_set + set,
+                               PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED, bytes);
+}
+
+/* ---- Live ranges ----------------------------------------------------------------------------- */
+
+/* Divides a live range of data that the units of `set` count: its beginning and end, while one of
+ * them runs, go into the segments; the rest is a part. */
+static bool divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t set,
+                         size_t first_step, size_t end_step, uint64_t bytes) {
+    /* any number is correct, since what is not in the segments is a part; without a limit,
+     * alternating units would make this quadratic */
+    enum { MAX_RUNS = 8 };
+    const pl_digest_inputs *inputs = digest->inputs;
+    size_t first = first_step; /* of the part */
+    size_t end = end_step;
+    for (int i = 0; i < MAX_RUNS && first < end; i++) {
+        const pl_step_run *run = &inputs->runs[inputs->run_of_step[first]];
+        if (!pl_digest_set_has(digest, set, run->unit))
+            break;
+        first = run->end_step < end ? run->end_step : end;
+    }
+    for (int i = 0; i < MAX_RUNS && first < end; i++) {
+        const pl_step_run *run = &inputs->runs[inputs->run_of_step[end - 1]];
+        if (!pl_digest_set_has(digest, set, run->unit))
+            break;
+        end = run->first_step > first ? run->first_step : first;
+    }
+    if (first_step < first)
+        pl_curve_add_steps(&work->curve, first_step, first, bytes);
+    if (end < end_step)
+        pl_curve_add_steps(&work->curve, end, end_step, bytes);
+    return first == end || add_to_tally(&work->parts, set, (uint32_t)first, (uint32_t)end, bytes);
+}
+
+/* Divides all live ranges of a variable, also at the turn if other units count it from then on. */
+static bool divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+    const popliner_profile *p = digest->chain->profile;
+    const uint32_t class_index = p->variable_class[variable];
+    const uint64_t bytes = p->variable_size_bytes[variable];
+    const uint32_t before = pl_digest_counting(digest, variable, true);
+    const uint32_t after = pl_digest_counting(digest, variable, false);
+    const size_t turn = digest->pass_usage->passes.turn_step;
+    bool memory = true;
+    for (uint32_t k = p->class_ranges_start[class_index];
+         memory && k < p->class_ranges_start[class_index + 1]; k++) {
+        const size_t first = p->range_first_step[k];
+        const size_t end =
+            pl_gradients_end(digest->gradients, variable, first, p->range_end_step[k]);
+        if (before == after || end <= turn) {
+            memory = divide_range(work, digest, before, first, end, bytes);
+            continue;
+        }
+        if (first < turn)
+            memory = divide_range(work, digest, before, first, turn, bytes);
+        memory =
+            memory && divide_range(work, digest, after, first < turn ? turn : first, end, bytes);
+    }
+    return memory;
+}
+
+/* Adds what no operation touches to the segments, wherever it is live. */
+static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const popliner_profile *p = digest->chain->profile;
+    const uint32_t *unexplained;
+    const size_t count = pl_account_unexplained(digest->account, tile, &unexplained);
+    for (size_t i = 0; i < count; i++)
+        pl_curve_add(&work->curve, p, p->variable_class[unexplained[i]],
+                     p->variable_size_bytes[unexplained[i]]);
+    pl_curve_read(&work->curve, work->unexplained_bytes);
+}
+
+static bool add_variables(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_unit_usage *usage = &digest->pass_usage->usage;
+    const pl_digest_inputs *inputs = digest->inputs;
+    if (!pl_curve_begin(&work->curve, 0, p->num_steps))
+        return false;
+    add_unexplained(work, digest, tile);
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const uint32_t class_index = p->variable_class[i];
+        const uint32_t set = pl_unit_usage_of(usage, i);
+        bool memory = true;
+        if (set == 0)
+            continue;
+        if (p->class_always_live[class_index])
+            memory = add_always_live(work, digest, i);
+        else
+            memory = divide_ranges(work, digest, i);
+        if (memory && digest->key.is_pipelined && !p->class_always_live[class_index] &&
+            (inputs->class_matters[class_index] != 0 || inputs->is_fed[i] != 0))
+            memory = add_to_tally(&work->stored, set, class_index, inputs->is_fed[i],
+                                  p->variable_size_bytes[i]);
+        if (!memory)
+            return false;
+    }
+    return true;
+}
+
+/* Divides the steps into segments, also wherever a part begins or ends; returns their number. */
+static size_t find_segments(pl_digest_work *work, const pl_digest *digest) {
+    const pl_digest_inputs *inputs = digest->inputs;
+    const size_t num_steps = digest->chain->profile->num_steps;
+    size_t count = 0;
+    memcpy(work->is_break, inputs->is_break, num_steps + 1);
+    for (size_t i = 0; i < work->parts.count; i++) {
+        work->is_break[work->parts.entries[i].key[1]] = 1;
+        work->is_break[work->parts.entries[i].key[2]] = 1;
+    }
+    pl_curve_read(&work->curve, work->step_bytes);
+    for (size_t step = 0; step < num_steps; step++) {
+        const bool is_first = work->is_break[step] != 0;
+        count += is_first;
+        assert(count > 0);
+        if (is_first || work->step_bytes[step] > work->segments[count - 1].bytes)
+            work->segments[count - 1] =
+                (pl_digest_segment){work->step_bytes[step], work->unexplained_bytes[step],
+                                    inputs->runs[inputs->run_of_step[step]].unit, (uint32_t)step};
+        work->segment_of_step[step] = (uint32_t)count - 1;
+    }
+    work->segment_of_step[num_steps] = (uint32_t)count;
+    return count;
+}
+
+/* ---- What each unit has ---------------------------------------------------------------------- */
+
+static bool find_units(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const popliner_profile *p = digest->chain->profile;
+    const size_t num_units = digest->chain->num_units;
+    const uint32_t *apart;
+    const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
+    memset(work->units, 0, num_units * sizeof *work->units);
+    for (size_t i = 0; i < num_apart; i++)
+        for (uint32_t unit = 0; unit < num_units; unit++)
+            if (pl_digest_set_has(digest, pl_digest_touching(digest, apart[i]), unit))
+                work->units[unit].apart_bytes =
+                    pl_larger(work->units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
+    if (!digest->key.is_pipelined)
+        return true;
+    for (int pass = 0; pass < 2; pass++)
+        memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
+    pl_passes_add_tile_cuts(digest->pass_usage, p, tile, work->sent_bytes[0], work->sent_bytes[1]);
+    if (!pl_waits_measure(&digest->inputs->waits, digest->pass_usage, digest->chain, tile,
+                          &work->curve, work->own_stash_bytes))
+        return false;
+    for (size_t unit = 0; unit < num_units; unit++) {
+        work->units[unit].own_stash_bytes = work->own_stash_bytes[unit];
+        work->units[unit].sent_forward_bytes = work->sent_bytes[0][unit + 1];
+        work->units[unit].sent_backward_bytes = work->sent_bytes[1][unit + 1];
+    }
+    return true;
+}
+
+/* ---- The stash ------------------------------------------------------------------------------- */
+
+/* Variables that are stored in the same stages. */
+typedef struct stored_group {
+    uint32_t first; /* the units that touch them are first ... end - 1 */
+    uint32_t end;
+    uint32_t first_forward; /* num_units if none touches them forward */
+    uint32_t last_forward;
+    bool is_fed;
+    bool at_loss;
+} stored_group;
+
+/* Finds the units that touch a group, and the last ones so far of each pass. */
+static stored_group find_group(pl_digest_work *work, const pl_digest *digest, const entry *e) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_passes *passes = &digest->pass_usage->passes;
+    const pl_unit_sets *sets = &digest->pass_usage->usage.sets;
+    const uint32_t num_units = (uint32_t)digest->chain->num_units;
+    const uint32_t first_data_unit = pl_chain_first_data_unit(digest->chain);
+    stored_group g = {.first = num_units,
+                      .first_forward = num_units,
+                      .is_fed = e->key[2] != 0,
+                      .at_loss = pl_class_crosses(p, e->key[1], passes->loss_step)};
+    for (uint32_t set = e->key[0]; set != 0; set = sets->rest[set]) {
+        const pl_pass_member m = pl_pass_member_of(passes, num_units, sets->last_unit[set]);
+        work->passes[m.unit] |= (m.is_forward ? FORWARD : 0) | (m.is_backward ? BACKWARD : 0);
+        g.first = m.unit < g.first ? m.unit : g.first;
+        g.end = m.unit >= g.end ? m.unit + 1 : g.end;
+    }
+    uint32_t last[2] = {0, 0};
+    for (uint32_t unit = g.first; unit < g.end; unit++) {
+        if ((work->passes[unit] & FORWARD) != 0) {
+            last[0] = unit < first_data_unit ? 0 : unit + 1;
+            g.last_forward = unit;
+            g.first_forward = g.first_forward < unit ? g.first_forward : unit;
+        }
+        if ((work->passes[unit] & BACKWARD) != 0 && unit >= first_data_unit)
+            last[1] = unit + 1;
+        work->last[0][unit] = last[0];
+        work->last[1][unit] = last[1];
+        work->crosses[unit] = pl_class_crosses(p, e->key[1], passes->forward_step[unit]);
+        work->passes[unit] = 0;
+    }
+    return g;
+}
+
+/* Returns the ways to recompute with which the stage start ... last stores a group, as bits. */
+static unsigned ways_of_stage(const pl_digest_work *work, const stored_group *g, uint32_t start,
+                              uint32_t last) {
+    const pl_stash_use use = {
+        .forward = work->last[0][last] > start,
+        .backward = work->last[1][last] > start,
+        .before = g->first_forward<start, .after = g->last_forward> last,
+        .is_fed = g->is_fed,
+        .at_loss = g->at_loss,
+        .at_begin = work->crosses[start] != 0,
+        .at_end = last + 1 < g->end && work->crosses[last + 1] != 0,
+    };
+    unsigned ways = 0;
+    for (int way = 0; use.forward && way < PL_NUM_STASHES; way++)
+        ways |= pl_stash_has((popliner_recompute)way, &use) ? 1u << way : 0;
+    return ways;
+}
+
+/* Adds the bytes of a group to the stages that store it, as differences: stages that begin before
+ * its first unit are like those that begin with it, and no unit after its last one matters. */
+static void add_group(pl_digest_work *work, const pl_digest *digest, const entry *e) {
+    const size_t num_units = digest->chain->num_units;
+    const stored_group g = find_group(work, digest, e);
+    for (uint32_t start = g.first; start < g.end; start++) {
+        const bool is_first = start == g.first;
+        unsigned ways = 0; /* of the stage that ends before `last` */
+        unsigned longer_ways = is_first ? 0 : ways_of_stage(work, &g, start - 1, start - 1);
+        for (uint32_t last = start; last < g.end; last++) {
+            const unsigned now = ways_of_stage(work, &g, start, last);
+            const unsigned longer_now = is_first ? 0 : ways_of_stage(work, &g, start - 1, last);
+            for (int way = 0; now + longer_now + ways + longer_ways > 0 && way < PL_NUM_STASHES;
+                 way++) {
+                const uint64_t sign = (now >> way & 1) - (uint64_t)(ways >> way & 1) -
+                                      (longer_now >> way & 1) + (longer_ways >> way & 1);
+                work->stash_bytes[way][(is_first ? 0 : start) * num_units + last] +=
+                    sign * e->bytes;
+            }
+            ways = now;
+            longer_ways = longer_now;
+        }
+    }
+}
+
+static void find_stash(pl_digest_work *work, const pl_digest *digest) {
+    const size_t num_units = digest->chain->num_units;
+    for (int way = 0; way < PL_NUM_STASHES; way++)
+        memset(work->stash_bytes[way], 0, num_units * num_units * sizeof(uint64_t));
+    for (size_t i = 0; i < work->stored.count; i++)
+        add_group(work, digest, &work->stored.entries[i]);
+}
+
+/* ---- The lists ------------------------------------------------------------------------------- */
+
+/* Returns the next list of a block, and moves on. */
+static void *next_list(uint64_t **at, size_t count, size_t item_size) {
+    void *list = *at;
+    assert(item_size % sizeof **at == 0);
+    *at += count * item_size / sizeof **at;
+    return list;
+}
+
+static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_digest_tile *made) {
+    const size_t num_units = digest->chain->num_units;
+    uint64_t *at = made->block;
+    made->sums = next_list(&at, made->num_sums, sizeof *made->sums);
+    made->parts = next_list(&at, made->num_parts, sizeof *made->parts);
+    made->segments = next_list(&at, made->num_segments, sizeof *made->segments);
+    made->units = next_list(&at, num_units, sizeof *made->units);
+    for (size_t i = 0; i < made->num_sums; i++) {
+        const entry *e = &work->sums.entries[i];
+        made->sums[i] = (pl_digest_sum){e->bytes, e->key[0], e->key[1]};
+    }
+    for (size_t i = 0; i < made->num_parts; i++) {
+        const entry *e = &work->parts.entries[i];
+        made->parts[i] = (pl_digest_part){e->bytes, e->key[0], work->segment_of_step[e->key[1]],
+                                          work->segment_of_step[e->key[2]], 0};
+    }
+    if (made->num_segments > 0)
+        memcpy(made->segments, work->segments, made->num_segments * sizeof *made->segments);
+    memcpy(made->units, work->units, num_units * sizeof *made->units);
+    for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {
+        made->stash[way] = next_list(&at, made->num_stash[way], sizeof *made->stash[way]);
+        pl_digest_stash *stash = made->stash[way];
+        for (size_t i = 0; i < num_units * num_units; i++)
+            if (work->stash_bytes[way][i] != 0)
+                *stash++ = (pl_digest_stash){work->stash_bytes[way][i], (uint32_t)(i / num_units),
+                                             (uint32_t)(i % num_units)};
+    }
+}
+
+bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
+    const size_t num_units = digest->chain->num_units;
+    const size_t turn = digest->pass_usage->passes.turn_step;
+    pl_digest_tile *made = &digest->tiles[tile];
+    if (made->block != NULL)
+        return true;
+    empty_tally(&work->sums);
+    empty_tally(&work->parts);
+    empty_tally(&work->stored);
+    if (!add_code(work, digest, tile) || !add_variables(work, digest, tile))
+        return false;
+    made->num_sums = work->sums.count;
+    made->num_parts = work->parts.count;
+    made->num_segments = find_segments(work, digest);
+    made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
+                                                                   : made->num_segments;
+    if (!find_units(work, digest, tile))
+        return false;
+    size_t bytes = made->num_sums * sizeof *made->sums + made->num_parts * sizeof *made->parts +
+                   made->num_segments * sizeof *made->segments + num_units * sizeof *made->units;
+    if (digest->key.is_pipelined)
+        find_stash(work, digest);
+    for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {
+        made->num_stash[way] = 0;
+        for (size_t i = 0; i < num_units * num_units; i++)
+            made->num_stash[way] += work->stash_bytes[way][i] != 0;
+        bytes += made->num_stash[way] * sizeof *made->stash[way];
+    }
+    made->block = malloc(bytes + 1);
+    if (made->block == NULL)
+        return false;
+    fill_lists(work, digest, made);
+    return true;
+}

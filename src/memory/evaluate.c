@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/evaluate.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "memory/chain_data.h"
+#include "profile/profile_data.h"
+
+/* ---- Bytes that do not depend on steps ------------------------------------------------------- */
+
+static pl_steady_bytes steady_of(const pl_evaluation *evaluation, size_t tile,
+                                 const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes) {
+    const pl_account *account = evaluation->digest->account;
+    pl_steady_bytes s = {
+        .data_bytes = sum_bytes[PL_SUM_DATA],
+        .fixed_bytes = pl_account_fixed(account, tile),
+        .placed.apart = apart_bytes,
+    };
+    s.placed.always = s.data_bytes + s.fixed_bytes;
+    for (int i = 0; i < PL_NUM_ADDED; i++) {
+        s.added_bytes[i] = evaluation->added_factors[i] * sum_bytes[PL_SUM_ADDED + i];
+        s.placed.always += s.added_bytes[i];
+    }
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        const uint64_t fixed_code_bytes = pl_account_fixed_code(account, group, tile);
+        s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
+        s.all_code_bytes += s.code_bytes[group];
+        s.placed.code += s.code_bytes[group] + fixed_code_bytes;
+        s.placed.always -= fixed_code_bytes;
+    }
+    s.placed.state =
+        s.code_bytes[PL_VERTEX_STATE] + pl_account_fixed_code(account, PL_VERTEX_STATE, tile);
+    return s;
+}
+
+uint64_t pl_steady_sum(const pl_steady_bytes *s, popliner_need need) {
+    uint64_t bytes = s->all_code_bytes + s->data_bytes + s->fixed_bytes;
+    for (int i = 0; i < PL_NUM_ADDED; i++)
+        if ((pl_parts[PL_FIRST_ADDED + i].needs >> need & 1) != 0)
+            bytes += s->added_bytes[i];
+    return bytes;
+}
+
+/* ---- Peaks ----------------------------------------------------------------------------------- */
+
+enum { BEFORE_TURN, FROM_TURN, NUM_PASSES };
+
+/* The largest segment of the stages in a pass, so far: the first of equals. */
+typedef struct pass_peak {
+    const pl_digest_segment *segment; /* NULL: there is none */
+    uint64_t bytes;
+} pass_peak;
+
+static void raise_peak(pass_peak *peak, const pl_digest_segment *segment, uint64_t bytes) {
+    if (peak->segment == NULL || bytes > peak->bytes ||
+        (bytes == peak->bytes && segment < peak->segment))
+        *peak = (pass_peak){segment, bytes};
+}
+
+static pl_live_peak peak_of(const pass_peak *pass, uint64_t buffer_bytes) {
+    if (pass->segment == NULL)
+        return (pl_live_peak){false, 0, 0, 0, 0};
+    return (pl_live_peak){true, pass->bytes, pass->bytes > 0 ? pass->segment->unexplained_bytes : 0,
+                          buffer_bytes, pass->segment->step};
+}
+
+/* Finds the peak of both passes, without and with the buffers of each. */
+static void find_peaks(const pass_peak peaks[NUM_PASSES], const uint64_t buffer_bytes[NUM_PASSES],
+                       pl_stage_tile *result) {
+    const pass_peak *before = &peaks[BEFORE_TURN];
+    const pass_peak *after = &peaks[FROM_TURN];
+    const bool has_both = before->segment != NULL && after->segment != NULL;
+    int plain = before->segment == NULL ? FROM_TURN : BEFORE_TURN;
+    int buffered = plain;
+    if (has_both) {
+        plain = after->bytes > before->bytes ? FROM_TURN : BEFORE_TURN;
+        buffered =
+            after->bytes + buffer_bytes[FROM_TURN] > before->bytes + buffer_bytes[BEFORE_TURN]
+                ? FROM_TURN
+                : BEFORE_TURN;
+    }
+    result->plain = peak_of(&peaks[plain], 0);
+    result->buffered = peak_of(&peaks[buffered], buffer_bytes[buffered]);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
+                       const popliner_interval *stages, size_t num_stages) {
+    const pl_digest *digest = evaluation->digest;
+    pl_arrays *own = &question->arrays;
+    question->evaluation = evaluation;
+    question->stages = stages;
+    question->num_stages = num_stages;
+    question->units = pl_arrays_new(own, digest->set_words, sizeof *question->units);
+    question->change_bytes =
+        pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
+    for (size_t i = 0; !own->failed && i < num_stages; i++)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
+            question->units[unit / 64] |= UINT64_C(1) << unit % 64;
+    return !own->failed;
+}
+
+void pl_question_free(pl_question *question) {
+    pl_arrays_free(&question->arrays);
+}
+
+static bool has_unit(const pl_question *q, size_t unit) {
+    return (q->units[unit / 64] >> unit % 64 & 1) != 0;
+}
+
+/* Finds the largest segment of each pass. */
+static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
+                            pass_peak peaks[NUM_PASSES]) {
+    uint64_t arrived_bytes = 0;
+    for (size_t i = 0; i < tile->num_parts; i++)
+        if (pl_digest_meets(q->evaluation->digest, tile->parts[i].set, q->units)) {
+            q->change_bytes[tile->parts[i].first_segment] += tile->parts[i].bytes;
+            q->change_bytes[tile->parts[i].end_segment] -= tile->parts[i].bytes;
+        }
+    for (size_t i = 0; i < tile->num_segments; i++) {
+        const pl_digest_segment *segment = &tile->segments[i];
+        arrived_bytes += q->change_bytes[i];
+        q->change_bytes[i] = 0;
+        if (has_unit(q, segment->unit))
+            raise_peak(&peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN], segment,
+                       segment->bytes + arrived_bytes);
+    }
+    q->change_bytes[tile->num_segments] = 0;
+}
+
+static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
+                              const popliner_interval *stage) {
+    const popliner_recompute way = q->evaluation->recompute;
+    pl_tile_stash stash = {0, 0};
+    uint64_t own_bytes = 0;
+    for (size_t i = 0; q->evaluation->has_stash && i < tile->num_stash[way]; i++) {
+        const pl_digest_stash *it = &tile->stash[way][i];
+        if (it->start <= stage->first_unit && it->unit >= stage->first_unit &&
+            it->unit <= stage->last_unit)
+            stash.bytes += it->bytes;
+    }
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
+        own_bytes = pl_larger(own_bytes, tile->units[unit].own_stash_bytes);
+    stash.freed_bytes = stash.bytes > own_bytes ? stash.bytes - own_bytes : 0;
+    return stash;
+}
+
+void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
+                         pl_tile_stash *stash) {
+    const pl_evaluation *evaluation = q->evaluation;
+    const pl_digest_tile *tile = &evaluation->digest->tiles[number];
+    uint64_t sum_bytes[PL_NUM_SUMS] = {0};
+    uint64_t buffer_bytes[NUM_PASSES] = {0};
+    uint64_t apart_bytes = 0;
+    pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
+    assert(tile->block != NULL);
+    for (size_t i = 0; i < tile->num_sums; i++)
+        if (pl_digest_meets(evaluation->digest, tile->sums[i].set, q->units))
+            sum_bytes[tile->sums[i].sum] += tile->sums[i].bytes;
+    find_pass_peaks(q, tile, peaks);
+    for (size_t i = 0; i < q->num_stages; i++) {
+        const popliner_interval *stage = &q->stages[i];
+        const pl_digest_unit *last = &tile->units[stage->last_unit];
+        for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
+            apart_bytes = pl_larger(apart_bytes, tile->units[unit].apart_bytes);
+        if (evaluation->has_buffers) {
+            buffer_bytes[BEFORE_TURN] += last->sent_backward_bytes;
+            buffer_bytes[FROM_TURN] += last->sent_forward_bytes;
+        }
+        if (stash != NULL)
+            stash[i] = stash_of(q, tile, stage);
+    }
+    result->steady = steady_of(evaluation, number, sum_bytes, apart_bytes);
+    find_peaks(peaks, buffer_bytes, result);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* Items of a list, by the unit with which they arrive in the stages of a row. */
+typedef struct arrivals {
+    uint32_t *start; /* [num_units + 2] into order */
+    uint32_t *order;
+    size_t capacity;
+} arrivals;
+
+struct pl_row {
+    const pl_evaluation *evaluation;
+    pl_arrays arrays; /* own all arrays of fixed size */
+    size_t tile;
+    size_t first_unit;
+    size_t next_unit;
+    arrivals sums;
+    arrivals parts;
+    arrivals segments;
+    uint64_t *live_bytes; /* [steps], by segment */
+    uint8_t *is_own;      /* [steps], by segment: it has a unit of the stage */
+    pass_peak peaks[NUM_PASSES];
+    uint64_t sum_bytes[PL_NUM_SUMS];
+    uint64_t *arriving_stash_bytes; /* [num_units] by unit */
+    uint64_t stash_bytes;
+    uint64_t own_stash_bytes;
+    uint64_t apart_bytes;
+};
+
+void pl_row_free(pl_row *row) {
+    if (row == NULL)
+        return;
+    free(row->sums.order);
+    free(row->parts.order);
+    free(row->segments.order);
+    pl_arrays_free(&row->arrays);
+    free(row);
+}
+
+pl_row *pl_row_new(const pl_evaluation *evaluation) {
+    const size_t num_units = evaluation->digest->chain->num_units;
+    const size_t num_steps = evaluation->digest->chain->profile->num_steps;
+    pl_row *row = calloc(1, sizeof *row);
+    if (row == NULL)
+        return NULL;
+    pl_arrays *own = &row->arrays;
+    row->evaluation = evaluation;
+    arrivals *const all[] = {&row->sums, &row->parts, &row->segments};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i]->start = pl_arrays_new(own, num_units + 3, sizeof *all[i]->start);
+    row->live_bytes = pl_arrays_new(own, num_steps, sizeof *row->live_bytes);
+    row->is_own = pl_arrays_new(own, num_steps, 1);
+    row->arriving_stash_bytes = pl_arrays_new(own, num_units, sizeof(uint64_t));
+    if (!own->failed)
+        return row;
+    pl_row_free(row);
+    return NULL;
+}
+
+/* Returns the first unit of a set that is not before `first`; the number of units if none is. */
+static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) {
+    const uint64_t *bits = digest->set_bits + set * digest->set_words;
+    const size_t num_units = digest->chain->num_units;
+    size_t unit = first;
+    while (unit < num_units && (bits[unit / 64] >> unit % 64 & 1) == 0)
+        unit = bits[unit / 64] >> unit % 64 == 0 ? (unit / 64 + 1) * 64 : unit + 1;
+    return (uint32_t)(unit < num_units ? unit : num_units);
+}
+
+/* A list of a tile whose items begin with a set or a unit at the same place in each. */
+typedef struct item_list {
+    const void *items;
+    size_t count;
+    size_t item_size;
+    size_t place; /* of the uint32_t in an item */
+    bool is_unit;
+} item_list;
+
+static uint32_t arrival_at(const pl_row *row, const item_list *list, size_t i) {
+    const char *item = (const char *)list->items + i * list->item_size;
+    const uint32_t number = *(const uint32_t *)(const void *)(item + list->place);
+    if (!list->is_unit)
+        return arrival_of(row->evaluation->digest, number, row->first_unit);
+    return number < row->first_unit ? (uint32_t)row->evaluation->digest->chain->num_units : number;
+}
+
+/* Sorts a list by arrival. */
+static bool sort_arrivals(const pl_row *row, const item_list *list, arrivals *sorted) {
+    const size_t num_units = row->evaluation->digest->chain->num_units;
+    if (!pl_grow(&sorted->order, &sorted->capacity, 2 * list->count + 1, sizeof *sorted->order))
+        return false;
+    uint32_t *arrives = sorted->order + list->count;
+    /* counted two positions up and filled one position up, so that the starts are right at the
+     * end */
+    memset(sorted->start, 0, (num_units + 3) * sizeof *sorted->start);
+    for (size_t i = 0; i < list->count; i++) {
+        arrives[i] = arrival_at(row, list, i);
+        sorted->start[arrives[i] + 2]++;
+    }
+    for (size_t unit = 0; unit <= num_units; unit++)
+        sorted->start[unit + 2] += sorted->start[unit + 1];
+    for (size_t i = 0; i < list->count; i++)
+        sorted->order[sorted->start[arrives[i] + 1]++] = (uint32_t)i;
+    return true;
+}
+
+bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
+    const pl_digest *digest = row->evaluation->digest;
+    const pl_digest_tile *tile = &digest->tiles[number];
+    const popliner_recompute way = row->evaluation->recompute;
+    const item_list sums = {tile->sums, tile->num_sums, sizeof *tile->sums,
+                            offsetof(pl_digest_sum, set), false};
+    const item_list parts = {tile->parts, tile->num_parts, sizeof *tile->parts,
+                             offsetof(pl_digest_part, set), false};
+    const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
+                                offsetof(pl_digest_segment, unit), true};
+    row->tile = number;
+    row->first_unit = row->next_unit = first_unit;
+    if (!sort_arrivals(row, &sums, &row->sums) || !sort_arrivals(row, &parts, &row->parts) ||
+        !sort_arrivals(row, &segments, &row->segments))
+        return false;
+    for (size_t i = 0; i < tile->num_segments; i++)
+        row->live_bytes[i] = tile->segments[i].bytes;
+    memset(row->is_own, 0, tile->num_segments);
+    memset(row->peaks, 0, sizeof row->peaks);
+    memset(row->sum_bytes, 0, sizeof row->sum_bytes);
+    memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
+    for (size_t i = 0; row->evaluation->has_stash && i < tile->num_stash[way]; i++)
+        if (tile->stash[way][i].start <= first_unit)
+            row->arriving_stash_bytes[tile->stash[way][i].unit] += tile->stash[way][i].bytes;
+    row->stash_bytes = row->own_stash_bytes = row->apart_bytes = 0;
+    return true;
+}
+
+/* Raises the peak by a segment, if the stage has it. */
+static void raise_segment(pl_row *row, const pl_digest_tile *tile, size_t i) {
+    if (row->is_own[i] != 0)
+        raise_peak(&row->peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
+                   &tile->segments[i], row->live_bytes[i]);
+}
+
+/* Adds what arrives with a unit. */
+static void add_unit(pl_row *row, const pl_digest_tile *tile, size_t unit) {
+    for (uint32_t k = row->sums.start[unit]; k < row->sums.start[unit + 1]; k++) {
+        const pl_digest_sum *sum = &tile->sums[row->sums.order[k]];
+        row->sum_bytes[sum->sum] += sum->bytes;
+    }
+    for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++)
+        row->is_own[row->segments.order[k]] = 1;
+    for (uint32_t k = row->parts.start[unit]; k < row->parts.start[unit + 1]; k++) {
+        const pl_digest_part *part = &tile->parts[row->parts.order[k]];
+        for (size_t i = part->first_segment; i < part->end_segment; i++) {
+            row->live_bytes[i] += part->bytes;
+            raise_segment(row, tile, i);
+        }
+    }
+    for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++)
+        raise_segment(row, tile, row->segments.order[k]);
+    row->stash_bytes += row->arriving_stash_bytes[unit];
+    row->own_stash_bytes = pl_larger(row->own_stash_bytes, tile->units[unit].own_stash_bytes);
+    row->apart_bytes = pl_larger(row->apart_bytes, tile->units[unit].apart_bytes);
+}
+
+void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
+    const pl_evaluation *evaluation = row->evaluation;
+    const pl_digest_tile *tile = &evaluation->digest->tiles[row->tile];
+    const size_t unit = row->next_unit++;
+    uint64_t buffer_bytes[NUM_PASSES] = {0};
+    assert(unit < evaluation->digest->chain->num_units);
+    add_unit(row, tile, unit);
+    if (evaluation->has_buffers) {
+        buffer_bytes[BEFORE_TURN] = tile->units[unit].sent_backward_bytes;
+        buffer_bytes[FROM_TURN] = tile->units[unit].sent_forward_bytes;
+    }
+    result->steady = steady_of(evaluation, row->tile, row->sum_bytes, row->apart_bytes);
+    find_peaks(row->peaks, buffer_bytes, result);
+    *stash = (pl_tile_stash){row->stash_bytes, row->stash_bytes > row->own_stash_bytes
+                                                   ? row->stash_bytes - row->own_stash_bytes
+                                                   : 0};
+}

@@ -1,0 +1,97 @@
+/* The memory of stages on a tile, from its digest: of any stages on one IPU (a question), and of
+ * all stages that begin with one unit (a row).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_EVALUATE_H
+#define PL_MEMORY_EVALUATE_H
+
+#include "memory/digest.h"
+#include "memory/needs.h"
+
+/* The bytes of stages on a tile that do not depend on steps. */
+typedef struct pl_steady_bytes {
+    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t all_code_bytes;
+    uint64_t data_bytes;  /* always live */
+    uint64_t fixed_bytes; /* unattributed */
+    uint64_t added_bytes[PL_NUM_ADDED];
+    pl_placed_bytes placed; /* including unattributed code and data */
+} pl_steady_bytes;
+
+/* The most bytes that are live at a step of stages. */
+typedef struct pl_live_peak {
+    bool has_steps; /* the stages have any */
+    uint64_t bytes;
+    uint64_t unexplained_bytes; /* part of it */
+    uint64_t buffer_bytes;      /* in addition, at the same time */
+    size_t step;                /* the first one with it */
+} pl_live_peak;
+
+/* What stages on one IPU have on a tile, as measured: before any estimate. */
+typedef struct pl_stage_tile {
+    pl_steady_bytes steady;
+    pl_live_peak plain;    /* without buffers */
+    pl_live_peak buffered; /* with what is sent and received; without a pipeline as `plain` */
+} pl_stage_tile;
+
+/* One copy of what a stage stores on a tile; freed_bytes of it are not live themselves then. */
+typedef struct pl_tile_stash {
+    uint64_t bytes;
+    uint64_t freed_bytes;
+} pl_tile_stash;
+
+/* How pipelines use a digest. */
+typedef struct pl_evaluation {
+    const pl_digest *digest;
+    bool has_stash; /* something is stored, by the way to recompute; the digest is pipelined */
+    popliner_recompute recompute;
+    bool has_buffers; /* data that is sent stays in the stage; the digest is pipelined */
+    /* the bytes of each added part for a byte of its sum */
+    uint64_t added_factors[PL_NUM_ADDED];
+} pl_evaluation;
+
+/* Returns what an estimate includes of the bytes. */
+uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+/* Stages on one IPU, whose units must not overlap. Zero-initialise; free with pl_question_free. */
+typedef struct pl_question {
+    const pl_evaluation *evaluation;
+    const popliner_interval *stages;
+    size_t num_stages;
+    uint64_t *units;        /* [set_words], as in the digest */
+    uint64_t *change_bytes; /* [steps + 1]: all 0 between tiles */
+    pl_arrays arrays;       /* own the arrays */
+} pl_question;
+
+/* Begins a question, which refers to the others. False if memory is short. O(steps). */
+bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
+                       const popliner_interval *stages, size_t num_stages);
+void pl_question_free(pl_question *question);
+
+/* Sets *result to what the stages have on a tile, and stash[num_stages] (unless NULL) to what each
+ * stores. O(lists of the tile). */
+void pl_question_measure(pl_question *question, size_t tile, pl_stage_tile *result,
+                         pl_tile_stash *stash);
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* The stages that begin with one unit, from the shortest on. Nothing that a longer stage has in
+ * addition is negative, so each item of the digest is added once, where it arrives, and the peak is
+ * a running maximum. Zero-initialise; free with pl_row_free. */
+typedef struct pl_row pl_row;
+
+/* Makes a row for any tiles and stages. NULL if memory is short. */
+pl_row *pl_row_new(const pl_evaluation *evaluation);
+void pl_row_free(pl_row *row);
+
+/* Begins with the stages on a tile that begin with a unit. False if memory is short. O(lists of the
+ * tile). */
+bool pl_row_begin(pl_row *row, size_t tile, size_t first_unit);
+
+/* Sets *result and *stash to those of the next longer stage. Cost: the lists of the tile, once for
+ * all stages of the row, and for each part its segments. */
+void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash);
+
+#endif

@@ -1,0 +1,38 @@
+/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h has its rules.
+ * One plain evaluator, which adds operations to a stage.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_POPLINER_MODEL_H
+#define PL_MEMORY_POPLINER_MODEL_H
+
+#include "memory/evaluate.h"
+
+/* Measures one stage after another. Owned by the caller; free with pl_popliner_meter_free. */
+typedef struct pl_popliner_meter pl_popliner_meter;
+
+/* Makes a meter, which refers to the chain. NULL if memory is short. Takes a byte per lowered
+ * variable, and 8 per tile and step. */
+pl_popliner_meter *pl_popliner_meter_new(const pl_chain *chain);
+void pl_popliner_meter_free(pl_popliner_meter *meter);
+
+/* Makes the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of
+ * the variables is remembered by the set of variables alone, so a later stage with equal variables
+ * but other steps gets the peak of the earlier one. Off at first; false drops the remembered
+ * peaks. */
+void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers);
+
+/* Begins another stage, and adds operations to it; each program counts once. O(touched
+ * variables). */
+void pl_popliner_meter_begin(pl_popliner_meter *meter);
+void pl_popliner_meter_add(pl_popliner_meter *meter, const size_t *operations,
+                           size_t num_operations);
+
+/* Computes the stage so far. The steps of several stages on one IPU end with the last step of any
+ * operation, so that they never need less than one of them, nor less than before one has grown.
+ * False if memory is short. O(tiles * (steps + vertex types)). */
+bool pl_popliner_meter_finish(pl_popliner_meter *meter, bool is_shared);
+
+/* Returns the stage that was computed last, on a tile. O(1). */
+pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *meter, size_t tile);
+
+#endif

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/stage_meter.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/numbers.h"
+#include "base/threads.h"
+#include "memory/chain_data.h"
+#include "model/operations.h"
+#include "pipeline/pipeline.h"
+#include "profile/profile_data.h"
+
+/* ---- Bytes by tile --------------------------------------------------------------------------- */
+
+void pl_stage_memory_clear(popliner_stage_memory *memory) {
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        free(memory->part_bytes[part]);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        free(memory->need_bytes[need]);
+    free(memory->peak_step);
+    free(memory->correction_bytes);
+    free(memory->always_live_bytes);
+    *memory = (popliner_stage_memory){0};
+}
+
+/* Allocates all arrays, unless they are there. */
+static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
+    if (memory->num_tiles == num_tiles && memory->peak_step != NULL)
+        return true;
+    pl_stage_memory_clear(memory);
+    memory->num_tiles = num_tiles;
+    memory->peak_step = pl_new_array(num_tiles, sizeof(uint64_t));
+    memory->correction_bytes = pl_new_array(num_tiles, sizeof(int64_t));
+    memory->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
+    bool made = memory->peak_step != NULL && memory->correction_bytes != NULL &&
+                memory->always_live_bytes != NULL;
+    for (int part = 0; made && part < POPLINER_NUM_PARTS; part++)
+        if (part != POPLINER_PART_PARAMETERS)
+            made = (memory->part_bytes[part] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
+    for (int need = 0; made && need < POPLINER_NUM_NEEDS; need++)
+        made = (memory->need_bytes[need] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
+    if (!made)
+        pl_stage_memory_clear(memory);
+    return made;
+}
+
+uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
+    uint64_t sum = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        sum += bytes[tile];
+    return sum;
+}
+
+uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        largest = bytes[tile] > largest ? bytes[tile] : largest;
+    return largest;
+}
+
+/* ---- The meter ------------------------------------------------------------------------------- */
+
+popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
+                                      pl_stage_meter **result, popliner_error *error) {
+    *result = NULL;
+    popliner_status status = pl_profile_require_variables(chain->profile, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_stage_meter *meter = calloc(1, sizeof *meter);
+    if (meter == NULL)
+        return pl_fail_memory(error, "the stages");
+    meter->chain = chain;
+    meter->num_threads = num_threads;
+    bool made = true;
+    if (chain->model->id == POPLINER_MEMORY_MODEL_POPLINER)
+        made = (meter->popliner = pl_popliner_meter_new(chain)) != NULL;
+    if (made && pl_account_create(&meter->account, chain->model, chain->profile, chain->operations,
+                                  chain->usage)) {
+        *result = meter;
+        return POPLINER_OK;
+    }
+    pl_stage_meter_free(meter);
+    return pl_fail_memory(error, "the stages");
+}
+
+void pl_stage_meter_free(pl_stage_meter *meter) {
+    if (meter == NULL)
+        return;
+    for (int i = 0; i < 4; i++)
+        pl_digest_free(meter->digests[i / 2][i % 2]);
+    pl_popliner_meter_free(meter->popliner);
+    pl_account_free(&meter->account);
+    pl_pass_usage_free(&meter->pass_usage);
+    pl_gradients_free(&meter->gradients);
+    pl_parameter_sums_free(&meter->parameters);
+    free(meter);
+}
+
+popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
+                                          popliner_error *error) {
+    *usage = &meter->pass_usage;
+    if (!meter->has_pass_usage) {
+        meter->has_pass_usage =
+            pl_pass_usage_find(&meter->pass_usage, meter->chain, &meter->account) &&
+            pl_parameter_sums_find(&meter->parameters, &meter->pass_usage, meter->chain->profile,
+                                   &meter->account);
+        if (!meter->has_pass_usage) {
+            pl_pass_usage_free(&meter->pass_usage);
+            pl_parameter_sums_free(&meter->parameters);
+        }
+    }
+    return meter->has_pass_usage ? POPLINER_OK
+                                 : pl_fail_memory(error, "the passes of the training");
+}
+
+popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_trained_parameters *trained,
+                                       popliner_error *error) {
+    const pl_pass_usage *usage;
+    popliner_status status = pl_stage_meter_pass_usage(meter, &usage, error);
+    if (status == POPLINER_OK &&
+        !pl_trained_parameters_find(trained, &usage->usage, &meter->parameters))
+        status = pl_fail_memory(error, "the parameters of the stages");
+    return status;
+}
+
+void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
+    if (meter->popliner != NULL)
+        pl_popliner_meter_remember_peaks(meter->popliner, remembers);
+}
+
+/* ---- Estimations ----------------------------------------------------------------------------- */
+
+/* Finds whether the profile has accumulators and, if it has none, when gradients are complete. */
+static bool find_accumulators(pl_stage_meter *meter) {
+    if (!meter->knows_accumulators) {
+        meter->has_accumulators = pl_has_accumulators(meter->chain->profile);
+        meter->knows_accumulators =
+            meter->has_accumulators ||
+            pl_gradients_find(&meter->gradients, meter->chain, &meter->pass_usage, &meter->account);
+    }
+    return meter->knows_accumulators;
+}
+
+/* Finds the digest, or begins it. */
+static bool find_digest(pl_stage_meter *meter, pl_digest_key key, const pl_digest **digest) {
+    pl_digest **known = &meter->digests[key.passes_through][key.accumulates];
+    if (*known != NULL && key.is_pipelined && !(*known)->key.is_pipelined) {
+        pl_digest_free(*known);
+        *known = NULL;
+    }
+    if (*known == NULL)
+        *known = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
+                                 &meter->gradients, key);
+    *digest = *known;
+    return *known != NULL;
+}
+
+bool pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
+                        pl_estimation *e) {
+    const popliner_profile *p = meter->chain->profile;
+    const bool is_full = meter->popliner == NULL;
+    const size_t num_units = meter->chain->num_units;
+    const pl_pass_usage *usage;
+    if (pl_stage_meter_pass_usage(meter, &usage, NULL) != POPLINER_OK)
+        return false;
+    const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
+    pl_digest_key key = {.passes_through = (effects & POPLINER_EFFECT_PASSING) != 0};
+    *e = (pl_estimation){
+        .is_training = usage->passes.is_training,
+        .max_stages = 1,
+        .expects_buffers = (effects & POPLINER_EFFECT_BUFFERS) != 0,
+        .rule = {.has_needs = is_full,
+                 .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
+                 .tiles_per_ipu = p->target.tiles_per_ipu,
+                 .profile = p},
+    };
+    if (pipeline != NULL) {
+        e->pipeline = *pipeline;
+        e->rule.scales = pl_calibration_scales(&pipeline->calibration, true, false);
+        e->last_rule = e->rule;
+        e->last_rule.scales = pl_calibration_scales(&pipeline->calibration, false, true);
+    } else {
+        e->last_rule = e->rule;
+    }
+    max_stages = max_stages < num_units ? max_stages : num_units;
+    if (pipeline != NULL && e->is_training) {
+        e->evaluation.has_stash =
+            pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
+        e->evaluation.recompute = pl_pipeline_stored(pipeline);
+        e->max_stages = e->evaluation.has_stash ? max_stages : 1;
+    }
+    if (pipeline != NULL && e->is_training && is_full) {
+        if (!find_accumulators(meter))
+            return false;
+        e->evaluation.has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
+        e->has_accumulators = meter->has_accumulators;
+        key.accumulates = pl_wants_accumulators(pipeline, true) && !meter->has_accumulators;
+        if (pl_wants_accumulators(pipeline, true))
+            e->evaluation.added_factors[POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] =
+                pl_accumulator_factor(pipeline, meter->has_accumulators);
+        for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+            e->frees[need] = e->evaluation.has_stash &&
+                             pl_pipeline_frees_originals(pipeline, (popliner_need)need);
+    }
+    key.is_pipelined = e->evaluation.has_stash || e->evaluation.has_buffers;
+    return find_digest(meter, key, &e->evaluation.digest);
+}
+
+/* Makes tiles on several threads. */
+typedef struct digest_task {
+    pl_digest *digest;
+    pl_digest_work **workers;
+} digest_task;
+
+static bool make_tile(void *user, size_t worker, size_t tile) {
+    const digest_task *task = user;
+    pl_digest_work **work = &task->workers[worker];
+    if (*work == NULL)
+        *work = pl_digest_work_new(task->digest);
+    return *work != NULL && pl_digest_make_tile(task->digest, *work, tile);
+}
+
+pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *estimation) {
+    const pl_digest_key *key = &estimation->evaluation.digest->key;
+    return meter->digests[key->passes_through][key->accumulates];
+}
+
+bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
+    pl_digest *digest = pl_estimation_digest(meter, estimation);
+    if (digest->inputs == NULL || !pl_estimation_has_tiles(meter, estimation))
+        return true;
+    const size_t num_tiles = meter->chain->profile->target.num_tiles;
+    const size_t num_threads =
+        meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
+    digest_task task = {digest, pl_new_array(num_threads, sizeof *task.workers)};
+    const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, NULL};
+    const bool made = task.workers != NULL && pl_parallel_run(&tasks) == num_tiles;
+    for (size_t i = 0; task.workers != NULL && i < num_threads; i++)
+        pl_digest_work_free(task.workers[i]);
+    free(task.workers);
+    if (made)
+        pl_digest_finish(digest);
+    return made;
+}
+
+/* ---- Stages on one IPU ----------------------------------------------------------------------- */
+
+/* Stages whose tiles are measured one by one. */
+typedef struct ipu {
+    pl_stage_meter *meter;
+    pl_estimation estimation;
+    pl_need_rule rule;
+    const popliner_interval *stages;
+    size_t num_stages;
+    size_t *copies[POPLINER_NUM_NEEDS]; /* [num_stages] */
+    pl_tile_stash *stash;               /* [num_stages] of the current tile */
+    pl_question question;
+    pl_arrays arrays; /* own the arrays */
+} ipu;
+
+static void free_ipu(ipu *own) {
+    pl_question_free(&own->question);
+    pl_arrays_free(&own->arrays);
+}
+
+/* Returns the calibration of stages on one IPU. */
+static pl_scales scales_of(const pl_chain *chain, const popliner_pipeline *pipeline,
+                           const popliner_interval *stages, size_t num_stages) {
+    bool has_earlier = false;
+    bool has_last = false;
+    for (size_t i = 0; i < num_stages; i++) {
+        const bool is_last = stages[i].last_unit + 1 == chain->num_units;
+        has_last = has_last || is_last;
+        has_earlier = has_earlier || !is_last;
+    }
+    return pl_calibration_scales(&pipeline->calibration, has_earlier, has_last);
+}
+
+static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
+                      const popliner_interval *stage) {
+    const size_t first = chain->unit_operations_start[stage->first_unit];
+    pl_popliner_meter_add(popliner, chain->unit_operation + first,
+                          chain->unit_operations_start[stage->last_unit + 1] - first);
+}
+
+/* Begins stages of a pipeline; false if memory is short. */
+static bool begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                      const popliner_interval *stages, size_t num_stages) {
+    size_t most_stages = 1; /* of them is the one that stores most */
+    own->meter = meter;
+    own->stages = stages;
+    own->num_stages = num_stages;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        own->copies[need] = pl_arrays_new(&own->arrays, num_stages, sizeof(size_t));
+        for (size_t i = 0; pipeline != NULL && !own->arrays.failed && i < num_stages; i++)
+            own->copies[need][i] =
+                pl_pipeline_copies_for(pipeline, (popliner_need)need, stages[i].stages_to_end);
+    }
+    own->stash = pl_arrays_new(&own->arrays, num_stages, sizeof *own->stash);
+    for (size_t i = 0; !own->arrays.failed && i < num_stages; i++)
+        if (own->copies[POPLINER_NEED_MOST][i] > 0)
+            most_stages = SIZE_MAX;
+    if (own->arrays.failed || !pl_estimation_find(meter, pipeline, most_stages, &own->estimation) ||
+        !pl_estimation_complete(meter, &own->estimation))
+        return false;
+    own->rule = own->estimation.rule;
+    if (pipeline != NULL)
+        own->rule.scales = scales_of(meter->chain, pipeline, stages, num_stages);
+    if (pl_estimation_has_tiles(meter, &own->estimation) &&
+        !pl_question_begin(&own->question, &own->estimation.evaluation, stages, num_stages))
+        return false;
+    if (meter->popliner == NULL)
+        return true;
+    pl_popliner_meter_begin(meter->popliner);
+    for (size_t i = 0; i < num_stages; i++)
+        add_units(meter->popliner, meter->chain, &stages[i]);
+    return pl_popliner_meter_finish(meter->popliner, num_stages > 1);
+}
+
+/* Sets *measured to what the stages have on a tile, and own->stash. */
+static void measure_tile(ipu *own, size_t tile, pl_stage_tile *measured) {
+    if (pl_estimation_has_tiles(own->meter, &own->estimation))
+        pl_question_measure(&own->question, tile, measured, own->stash);
+    if (own->meter->popliner != NULL)
+        *measured = pl_popliner_meter_tile(own->meter->popliner, tile);
+}
+
+/* An estimate of a tile with all copies: they are part of `line`, of which there is one then, if
+ * several stages store something. */
+typedef struct tile_need {
+    pl_need_line line;
+    size_t copies;
+} tile_need;
+
+static tile_need need_of(const ipu *own, popliner_need need, size_t tile,
+                         const pl_stage_tile *measured) {
+    const pl_overhead layout = pl_account_overhead(&own->meter->account, tile);
+    const size_t *copies = own->copies[need];
+    pl_tile_stash all = {0, 0};
+    for (size_t i = 0; i < own->num_stages; i++)
+        all.freed_bytes += copies[i] > 0 ? own->stash[i].freed_bytes : 0;
+    if (own->num_stages == 1)
+        all.bytes = own->stash[0].bytes;
+    tile_need result = {
+        pl_stage_tile_need(&own->estimation, &own->rule, need, &layout, measured, &all),
+        own->num_stages == 1 ? copies[0] : 1};
+    for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++) {
+        if (copies[i] == 0 || own->stash[i].bytes == 0)
+            continue;
+        const pl_need_line own_line =
+            pl_need_of(&own->rule, need, &layout, 0, (pl_placed_bytes){0}, own->stash[i].bytes);
+        result.line.copy_bytes += copies[i] * own_line.copy_bytes;
+        result.line.live_copy_bytes += copies[i] * own_line.live_copy_bytes;
+    }
+    return result;
+}
+
+static uint64_t bytes_of(const tile_need *need) {
+    return need->line.bytes + need->copies * need->line.copy_bytes;
+}
+
+/* Returns what the fullest tile needs at most, by the sums of all tiles. */
+static uint64_t most_of_any(const ipu *own, const pl_need_spread *spread) {
+    const pl_need_line any =
+        pl_need_spread_line(spread, &own->rule, own->meter->chain->profile->target.num_tiles);
+    return pl_need_line_at(&any, own->num_stages == 1 ? own->copies[POPLINER_NEED_MOST][0] : 1);
+}
+
+static void set_part(popliner_stage_memory *memory, popliner_part part, size_t tile,
+                     uint64_t bytes) {
+    memory->part_bytes[part][tile] = bytes;
+}
+
+/* Sets the parts of a tile, which add up to its expected memory. */
+static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured,
+                      const tile_need *expected, popliner_stage_memory *memory) {
+    const pl_steady_bytes *steady = &measured->steady;
+    const pl_live_peak *peak =
+        pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured);
+    const pl_need_line *line = &expected->line;
+    uint64_t stash_bytes = 0;
+    for (size_t i = 0; i < own->num_stages; i++)
+        stash_bytes += own->copies[POPLINER_NEED_EXPECTED][i] * own->stash[i].bytes;
+    const uint64_t measured_bytes = peak->bytes + peak->buffer_bytes +
+                                    pl_steady_sum(steady, POPLINER_NEED_EXPECTED) -
+                                    line->freed_bytes + stash_bytes;
+    const uint64_t live_bytes = line->live_bytes + expected->copies * line->live_copy_bytes;
+    memory->always_live_bytes[tile] = steady->data_bytes;
+    memory->peak_step[tile] = peak->step;
+    memory->correction_bytes[tile] = (int64_t)live_bytes - (int64_t)measured_bytes;
+    set_part(memory, POPLINER_PART_VARIABLES, tile,
+             steady->data_bytes + peak->bytes - peak->unexplained_bytes);
+    set_part(memory, POPLINER_PART_UNEXPLAINED, tile,
+             peak->unexplained_bytes + steady->fixed_bytes);
+    set_part(memory, POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE, tile, steady->fixed_bytes);
+    set_part(memory, POPLINER_PART_BUFFERS, tile, peak->buffer_bytes);
+    set_part(memory, POPLINER_PART_STASH, tile, stash_bytes - line->freed_bytes);
+    set_part(memory, POPLINER_PART_LAYOUT, tile, bytes_of(expected) - live_bytes);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        set_part(memory, (popliner_part)(PL_FIRST_CODE + group), tile, steady->code_bytes[group]);
+    for (int i = 0; i < PL_NUM_ADDED; i++)
+        set_part(memory, (popliner_part)(PL_FIRST_ADDED + i), tile, steady->added_bytes[i]);
+}
+
+/* Measures all tiles; at most they need max_most_bytes. */
+static void measure_ipu(ipu *own, uint64_t max_most_bytes, popliner_stage_memory *memory) {
+    pl_need_spread spread = {0};
+    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
+        pl_stage_tile measured;
+        measure_tile(own, tile, &measured);
+        for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
+            const tile_need need = need_of(own, (popliner_need)i, tile, &measured);
+            memory->need_bytes[i][tile] = bytes_of(&need);
+            if (i == POPLINER_NEED_EXPECTED)
+                set_parts(own, tile, &measured, &need, memory);
+            if (i == POPLINER_NEED_MOST)
+                pl_need_spread_add(&spread, &need.line);
+        }
+    }
+    const uint64_t most_bytes = most_of_any(own, &spread);
+    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
+        uint64_t *bytes = &memory->need_bytes[POPLINER_NEED_MOST][tile];
+        *bytes = pl_smaller(pl_larger(*bytes, most_bytes), max_most_bytes);
+    }
+}
+
+/* Sets *most_bytes to the sum of what each stage needs alone at most, which is also enough for them
+ * together: the tiles may be less even if they share data. For one stage, and without estimates:
+ * unlimited. */
+static popliner_status find_most_alone(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                       const popliner_interval *stages, size_t num_stages,
+                                       uint64_t *most_bytes, popliner_error *error) {
+    const bool is_limited = num_stages > 1 && meter->popliner == NULL;
+    popliner_status status = POPLINER_OK;
+    *most_bytes = is_limited ? 0 : UINT64_MAX;
+    for (size_t i = 0; status == POPLINER_OK && is_limited && i < num_stages; i++) {
+        uint64_t bytes;
+        status = pl_stage_measure_peak(meter, pipeline, POPLINER_NEED_MOST, &stages[i], 1, &bytes,
+                                       error);
+        *most_bytes += bytes;
+    }
+    return status;
+}
+
+popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                     const popliner_interval *stages, size_t num_stages,
+                                     popliner_stage_memory *memory, popliner_error *error) {
+    ipu own = {0};
+    uint64_t most_bytes;
+    popliner_status status =
+        find_most_alone(meter, pipeline, stages, num_stages, &most_bytes, error);
+    if (status != POPLINER_OK)
+        return status;
+    const bool made = begin_memory(memory, meter->chain->profile->target.num_tiles) &&
+                      begin_ipu(&own, meter, pipeline, stages, num_stages);
+    if (made)
+        measure_ipu(&own, most_bytes, memory);
+    free_ipu(&own);
+    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
+}
+
+popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
+                                       popliner_stage_memory *memory, popliner_error *error) {
+    const popliner_interval stage = {first_unit, last_unit, 1};
+    return pl_stage_measure_ipu(meter, NULL, &stage, 1, memory, error);
+}
+
+popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t *operations,
+                                            size_t num_operations, popliner_stage_memory *memory,
+                                            popliner_error *error) {
+    ipu own = {.meter = meter, .num_stages = 0};
+    assert(meter->popliner != NULL);
+    bool made = begin_memory(memory, meter->chain->profile->target.num_tiles) &&
+                pl_estimation_find(meter, NULL, 1, &own.estimation);
+    if (made) {
+        own.rule = own.estimation.rule;
+        pl_popliner_meter_begin(meter->popliner);
+        pl_popliner_meter_add(meter->popliner, operations, num_operations);
+        made = pl_popliner_meter_finish(meter->popliner, false);
+    }
+    if (made)
+        measure_ipu(&own, UINT64_MAX, memory);
+    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
+}
+
+uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,
+                             int group, size_t tile) {
+    return memory->part_bytes[PL_FIRST_CODE + group][tile] +
+           pl_account_fixed_code(&meter->account, group, tile);
+}
+
+popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      popliner_need need, const popliner_interval *stages,
+                                      size_t num_stages, uint64_t *peak_bytes,
+                                      popliner_error *error) {
+    ipu own = {0};
+    pl_need_spread spread = {0};
+    popliner_status status = POPLINER_OK;
+    const bool made = begin_ipu(&own, meter, pipeline, stages, num_stages);
+    *peak_bytes = 0;
+    for (size_t tile = 0; made && tile < meter->chain->profile->target.num_tiles; tile++) {
+        pl_stage_tile measured;
+        measure_tile(&own, tile, &measured);
+        const tile_need result = need_of(&own, need, tile, &measured);
+        pl_need_spread_add(&spread, &result.line);
+        *peak_bytes = pl_larger(*peak_bytes, bytes_of(&result));
+    }
+    if (made && need == POPLINER_NEED_MOST)
+        *peak_bytes = pl_larger(*peak_bytes, most_of_any(&own, &spread));
+    free_ipu(&own);
+    if (!made)
+        return pl_fail_memory(error, "the memory of a stage");
+    uint64_t most_bytes = UINT64_MAX;
+    if (need == POPLINER_NEED_MOST)
+        status = find_most_alone(meter, pipeline, stages, num_stages, &most_bytes, error);
+    *peak_bytes = pl_smaller(*peak_bytes, most_bytes);
+    return status;
+}
+
+/* ---- Details --------------------------------------------------------------------------------- */
+
+uint64_t pl_stage_parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
+                                  size_t num_stages) {
+    const pl_unit_sets *sets = &meter->pass_usage.usage.sets;
+    uint64_t bytes = 0;
+    for (uint32_t all = 1; all < sets->count; all++) {
+        bool is_own = false;
+        for (uint32_t set = all; set != 0 && !is_own; set = sets->rest[set]) {
+            const size_t unit = sets->last_unit[set] % meter->chain->num_units;
+            for (size_t i = 0; i < num_stages && unit >= pl_chain_first_data_unit(meter->chain);
+                 i++)
+                is_own = is_own || (unit >= stages[i].first_unit && unit <= stages[i].last_unit);
+        }
+        bytes += is_own ? meter->parameters.touched_bytes[all] : 0;
+    }
+    return bytes;
+}
+
+/* Lists the largest variables of the stages on the fullest tile. */
+static bool find_largest(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                         const popliner_interval *stages, size_t num_stages,
+                         popliner_stage_detail *d) {
+    const popliner_profile *p = meter->chain->profile;
+    pl_estimation estimation;
+    pl_detail_variables found = {0};
+    pl_largest_wish wish = {.tile = (uint32_t)d->tile, .step = (uint32_t)d->step};
+    if (!pl_estimation_find(meter, pipeline, 1, &estimation) ||
+        !pl_largest_find(meter, &estimation, &wish, 1, stages, num_stages, &found))
+        return false;
+    d->num_variables = found.count;
+    pl_detail_variables_name(&found, p, d->variables);
+    return true;
+}
+
+popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                   const popliner_interval *stages, size_t num_stages,
+                                   const popliner_stage_memory *memory,
+                                   popliner_stage_detail *detail, popliner_error *error) {
+    const uint64_t *need_bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
+    const size_t n = memory->num_tiles;
+    popliner_stage_detail d = {.total_bytes = pl_tiles_sum(need_bytes, n)};
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (part != POPLINER_PART_PARAMETERS)
+            d.part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], n);
+    d.part_bytes[POPLINER_PART_PARAMETERS] = pl_stage_parameter_bytes(meter, stages, num_stages);
+    for (size_t tile = 0; tile < n; tile++) {
+        d.correction_bytes += memory->correction_bytes[tile];
+        if (need_bytes[tile] > d.tile_bytes) {
+            d.tile_bytes = need_bytes[tile];
+            d.tile = tile;
+        }
+    }
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
+    for (int part = 0; n > 0 && part < POPLINER_NUM_PARTS; part++)
+        if (!pl_part_is_within(part))
+            *pl_tile_bytes_at(&d, pl_parts[part].tile_place) += memory->part_bytes[part][d.tile];
+    if (n > 0) {
+        d.tile_always_live_bytes = memory->always_live_bytes[d.tile];
+        d.tile_live_bytes -= d.tile_always_live_bytes;
+        d.step = (size_t)memory->peak_step[d.tile];
+        if (!find_largest(meter, pipeline, stages, num_stages, &d))
+            return pl_fail_memory(error, "the largest variables of a stage");
+    }
+    *detail = d;
+    return POPLINER_OK;
+}
+
+popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        const popliner_interval *stages, size_t num_stages,
+                                        popliner_stage_detail *detail, popliner_error *error) {
+    popliner_stage_memory memory = {0};
+    popliner_status status =
+        pl_stage_measure_ipu(meter, pipeline, stages, num_stages, &memory, error);
+    if (status == POPLINER_OK)
+        status = pl_stage_detail_of(meter, pipeline, stages, num_stages, &memory, detail, error);
+    pl_stage_memory_clear(&memory);
+    return status;
+}
