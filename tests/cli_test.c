@@ -594,5 +594,9 @@ int main(int num_arguments, char **arguments) {
                                            .initial_state = &lines[count]};
         count++;
     }
-    return count == 0 ? 2 : _cmocka_run_group_tests(arguments[1], tests, count, NULL, NULL);
+    if (count == 0)
+        return 2;
+    const int failed = _cmocka_run_group_tests(arguments[1], tests, count, NULL, NULL);
+    test_report_cases();
+    return failed;
 }

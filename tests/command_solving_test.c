@@ -681,7 +681,7 @@ static void solves_published_graphs(void **state) {
     if (graph == NULL || text == NULL) {
         free(graph);
         free(text);
-        skip();
+        test_skip("its data is in ../shared alone");
     }
     const char *const files[] = {graph, text};
     for (size_t i = 0; i < 2; i++) {
@@ -798,7 +798,7 @@ static void solvers_agree_on_published_graphs(void **state) {
         free(path);
     }
     if (num_solved == 0)
-        skip();
+        test_skip("its data is in ../shared alone");
 }
 
 /* ---- When nothing fits ---------------------------------------------------------------------- */
@@ -1144,7 +1144,7 @@ static void assert_near(double number, double expected, double tolerance) {
 static void written_programs_have_the_same_optimum(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     static const char *const objectives[] = {"memory", "cycles", "traffic", "ipus"};
     static const char *const questions[][10] = {
         {SAMPLE_DIRECTORY, "--num-ipus", "3", NULL},

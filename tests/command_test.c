@@ -103,7 +103,7 @@ static void tables_of_the_original_keep_their_bytes(void **state) {
     assert_contains(run.out, "\x1b[31m\n");
     int screen = posix_openpt(O_RDWR | O_NOCTTY);
     if (screen < 0 || grantpt(screen) != 0 || unlockpt(screen) != 0)
-        skip(); /* no terminals here */
+        test_skip("there are no terminals");
     int kept = open(ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
     RUN_INTO(&run, ptsname(screen), in_scratch(""), "-q", "--operation-breakdown");
     assert_int_equal(run.status, 0);

@@ -267,7 +267,7 @@ static void a_real_profile_gives_the_same(void **state) {
     free(profile);
     free(debug);
     if (!is_there)
-        skip();
+        test_skip("its data is in ../shared alone");
 }
 
 /* The small cases keep few threads busy. These have more rows than seven threads take at a time

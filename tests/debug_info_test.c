@@ -1095,7 +1095,7 @@ static void reads_as_far_as_a_cut_file_goes(void **state) {
 static void reads_as_far_as_a_cut_golden_file_goes(void **state) {
     char *path = test_golden_file("popart-wide", "debug.cbor");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     pl_debug_info *info = NULL;
     assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, NULL), POPLINER_OK);
     size_t num_contexts = info->num_contexts;
@@ -1168,7 +1168,7 @@ static void reads_the_real_files(void **state) {
     if (path == NULL || cut_path == NULL) {
         free(path);
         free(cut_path);
-        skip();
+        test_skip("its data is in ../shared alone");
     }
     test_told told;
     popliner_listener listener = test_listen(&told);

@@ -175,7 +175,7 @@ static void is_what_the_original_logged(void **state) {
     static const char *const cases[] = {"popart-inf", "popart-train-outline"};
     char names[TEST_MOST_CASES][TEST_CASE_NAME];
     if (test_golden_cases(names) == 0)
-        skip();
+        test_skip("its data is in ../shared alone");
     for (size_t i = 0; i < 2; i++) {
         golden_case c;
         golden_load(&c, cases[i]);
@@ -779,7 +779,7 @@ static void refuses_units_that_are_not_there(void **state) {
     (void)state;
     char names[TEST_MOST_CASES][TEST_CASE_NAME];
     if (test_golden_cases(names) == 0)
-        skip();
+        test_skip("its data is in ../shared alone");
     golden_case c;
     golden_load(&c, names[0]);
     subject s = begin(&c, POPLINER_MEMORY_MODEL_FULL);

@@ -135,7 +135,7 @@ static void check_kind(void **state) {
         num_points += check_instance(k, seed);
     }
     /* the instances are what they are meant to be */
-    assert_true(100 * num_points >= k->least_points * num_taken);
+    assert_met(100 * num_points >= k->least_points * num_taken);
 }
 
 static kind kinds[] = {
@@ -290,7 +290,7 @@ static void knows_the_points_of_longer_chains(void **state) {
         num_taken++;
         free_instance(&in);
     }
-    assert_true(num_points > 7 * num_taken);
+    assert_met(num_points > 7 * num_taken);
 }
 
 /* ---- by hand -------------------------------------------------------------------------------- */

@@ -136,7 +136,7 @@ static void reads_the_estimates_of_the_real_profile(void **state) {
     (void)state;
     char *path = test_firehose_file("profile.pop");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     assert_int_equal(check_estimates(path), 21); /* 7 + 14 exchanges and host copies */
     free(path);
 }
@@ -147,7 +147,7 @@ static void reads_the_estimates_of_the_real_profile(void **state) {
 static char *alter(void **state, const char *sql) {
     char *from = test_golden_file("popart-inf", "profile.pop");
     if (from == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     char *path = test_altered_copy(from, *state, sql);
     free(from);
     return path;

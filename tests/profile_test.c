@@ -146,7 +146,7 @@ static void reads_the_real_profile(void **state) {
     (void)state;
     char *path = test_firehose_file("profile.pop");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     check_counts(path);
     test_told told;
     popliner_listener listener = test_listen(&told);
@@ -227,7 +227,7 @@ static size_t query_texts(sqlite3 *sqlite, const char *sql, char *texts[100]) {
 static void names_needed_tables_and_does_without_others(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     sqlite3 *sqlite = test_open_to_write(path);
     char *tables[100];
     size_t num_tables =
@@ -257,7 +257,7 @@ static void names_needed_tables_and_does_without_others(void **state) {
 static void names_needed_columns_and_does_without_others(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     sqlite3 *sqlite = test_open_to_write(path);
     for (size_t i = 0; i < NUM_NEEDED; i++) {
         char sql[200];
@@ -296,7 +296,7 @@ static void wants_lowered_variables(void **state) {
     for (size_t i = 0; i < 2; i++) {
         char *path = altered(*state, ways[i]);
         if (path == NULL)
-            skip();
+            test_skip("its data is in ../shared alone");
         expect_refused(path, (const char *const[3]){"vars_info", "autoReport.outputLoweredVars"},
                        ways[i]);
         free(path);
@@ -308,7 +308,7 @@ static void wants_lowered_variables(void **state) {
 static void names_a_file_of_lowered_variables(void **state) {
     char *path = altered(*state, "DELETE FROM vars_info");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     popliner_error error = {0};
     popliner_profile *profile;
     char *beside = test_path(*state, "vars.capnp");
@@ -327,7 +327,7 @@ static void names_a_file_of_lowered_variables(void **state) {
 static void does_without_categories(void **state) {
     char *path = altered(*state, "DROP TABLE var_categories");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     popliner_profile *profile = expect_read(path, NULL, "no categories");
     sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     uint64_t bytes = 0;
@@ -353,7 +353,7 @@ static void expect_all_refused(const char *directory, const bad_input *inputs, s
     for (size_t i = 0; i < count; i++) {
         char *path = altered(directory, inputs[i].sql);
         if (path == NULL)
-            skip();
+            test_skip("its data is in ../shared alone");
         expect_refused(path, inputs[i].words, inputs[i].sql);
         free(path);
     }
@@ -521,7 +521,7 @@ static void refuses_blobs_of_wrong_length(void **state) {
                      columns[i].table, columns[i].column, blobs[k].blob, columns[i].table);
             char *path = altered(*state, sql);
             if (path == NULL)
-                skip();
+                test_skip("its data is in ../shared alone");
             expect_refused(
                 path, (const char *const[3]){columns[i].table, columns[i].column, blobs[k].words},
                 sql);
@@ -592,7 +592,7 @@ static void reads_null_as_nothing(void **state) {
                                           " num_replicas = NULL, architecture = NULL;"
                                           "UPDATE version_info SET minor = NULL, point = NULL");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     test_told told;
     popliner_listener listener = test_listen(&told);
     popliner_profile *profile = expect_read(path, &listener, "NULL everywhere");
@@ -633,7 +633,7 @@ static void reads_another_minor_version(void **state) {
                                  "CREATE TABLE of_the_future (x); ALTER TABLE programs ADD COLUMN "
                                  "of_the_future TEXT");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     test_told told;
     popliner_listener listener = test_listen(&told);
     pl_profile_free(expect_read(path, &listener, "3.99"));
@@ -655,7 +655,7 @@ static void warns_of_replicas_and_ipus(void **state) {
     for (size_t i = 0; i < 4; i++) {
         char *path = altered(*state, targets[i].sql);
         if (path == NULL)
-            skip();
+            test_skip("its data is in ../shared alone");
         test_told told;
         popliner_listener listener = test_listen(&told);
         popliner_profile *profile = expect_read(path, &listener, targets[i].sql);
@@ -673,7 +673,7 @@ static void ignores_what_was_not_allocated(void **state) {
                                                     "NULL, unlowered_var_id = -1 WHERE bitset & 1 "
                                                     "= 0");
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     popliner_profile *profile = expect_read(path, NULL, "not allocated");
     sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     sqlite3_stmt *statement;
@@ -762,7 +762,7 @@ static void reads_several_ranges_of_a_class(void **state) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         char *path = altered(*state, ways[i]);
         if (path == NULL)
-            skip();
+            test_skip("its data is in ../shared alone");
         expect_ranges(path);
         free(path);
     }
@@ -878,7 +878,7 @@ static void sorts_variables_by_tile(void **state) {
     for (size_t i = 0; i < 2; i++) {
         char *path = copy_profile(*state);
         if (path == NULL)
-            skip();
+            test_skip("its data is in ../shared alone");
         popliner_profile *before = expect_read(path, NULL, "before");
         sqlite3 *sqlite = test_open_to_write(path);
         assert_int_equal(sqlite3_create_function(sqlite, "shuffled_id", 1, SQLITE_UTF8, NULL,
@@ -925,7 +925,7 @@ static void sql_moved_children(sqlite3_context *context, int count, sqlite3_valu
 static void follows_ids_not_places(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     popliner_profile *before = expect_read(path, NULL, "before");
     sqlite3 *sqlite = test_open_to_write(path);
     assert_int_equal(sqlite3_create_function(sqlite, "moved_children", 1, SQLITE_UTF8, NULL,
@@ -999,7 +999,7 @@ static void gives_every_exchange_its_variables(void **state) {
     for (size_t i = 0; i < 2; i++) {
         char *path = copy_profile(*state);
         if (path == NULL)
-            skip();
+            test_skip("its data is in ../shared alone");
         popliner_profile *before = expect_read(path, NULL, "before");
         sqlite3 *sqlite = test_open_to_write(path);
         test_run_sql(sqlite, ways[i].sql);
@@ -1050,7 +1050,7 @@ static void refuses_what_is_no_profile(void **state) {
 static void refuses_a_file_cut_anywhere(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     size_t size;
     uint8_t *bytes = test_read_bytes(path, &size);
     enum { CUTS = 60 };
@@ -1075,7 +1075,7 @@ static void refuses_a_file_cut_anywhere(void **state) {
 static void survives_changed_bytes(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     size_t size;
     uint8_t *bytes = test_read_bytes(path, &size);
     uint64_t random = 11;
@@ -1126,7 +1126,7 @@ static size_t count_files(const char *directory) {
 static void expect_untouched(char *directory, bool log_mode) {
     char *path = copy_profile(directory);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     sqlite3 *sqlite = test_open_to_write(path);
     if (log_mode)
         test_run_sql(sqlite, "PRAGMA journal_mode = WAL");
@@ -1170,7 +1170,7 @@ static void never_writes_beside_a_profile_with_a_log(void **state) {
 static void refuses_what_memory_cannot_hold(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
-        skip();
+        test_skip("its data is in ../shared alone");
     popliner_error error = {0};
     popliner_profile *profile = NULL;
     pl_bounds bounds = {.max_bytes = 1 << 17};

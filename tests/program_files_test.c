@@ -276,8 +276,7 @@ static bool check_instance(const kind *k, uint64_t seed, const char *path) {
 static void skip_without_solvers(void) {
     if (is_there("glpsol") && is_there("cbc"))
         return;
-    print_message("[  SKIPPED ] glpsol or cbc (Debian: glpk-utils, coinor-cbc) is not there\n");
-    skip();
+    test_skip("there is no glpsol or no cbc (Debian: glpk-utils, coinor-cbc)");
 }
 
 static char *program_path(void **state) {
@@ -296,7 +295,7 @@ static void other_solvers_find_the_same_optimum(void **state) {
             ++num_taken;
             num_feasible += check_instance(&kinds[i], seed, path);
         }
-    assert_true(num_feasible >= num_taken / 2);
+    assert_met(num_feasible >= num_taken / 2);
     free(path);
 }
 
@@ -411,7 +410,7 @@ static void stopped_solves_are_written(void **state) {
         }
         free_instance(&in);
     }
-    assert_true(num_stopped >= 1);
+    assert_met(num_stopped >= 1);
     free(path);
 }
 

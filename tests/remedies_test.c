@@ -423,7 +423,7 @@ static void check_kind(void **state) {
         num_with += has_remedies;
     }
     current_seed = UINT64_MAX;
-    assert_true(num_found > 0 && 100 * num_with >= k->least_remedies * num_found);
+    assert_met(num_found > 0 && 100 * num_with >= k->least_remedies * num_found);
 }
 
 static kind kinds[] = {

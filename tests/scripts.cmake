@@ -133,6 +133,7 @@ popliner_script(page_places page_places_test.js
 popliner_script(page_model page_model_test.js CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_model ${golden} ${sample}
     ${shared}/firehose)
+popliner_script(page_shown page_shown_test.py CASES quick full ARGUMENTS ${popliner} ${sample})
 popliner_script(page_browser page_browser_test.js FROM full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_browser ${sample}
     ${shared}/firehose)

@@ -107,7 +107,7 @@ static void a_difference_is_an_internal_error(void **state) {
     (void)state;
     size_t num_errors[2] = {0};
     if (!pl_glpk_exists())
-        skip();
+        test_skip("there is no GLPK");
     for (uint64_t seed = 0; seed < 40; ++seed) {
         instance in;
         popliner_plan plan = {0};
@@ -183,7 +183,7 @@ static popliner_proof proof_of_chain(size_t num_units, size_t max_stages) {
 static void large_programs_are_left_out(void **state) {
     (void)state;
     if (!pl_glpk_exists())
-        skip();
+        test_skip("there is no GLPK");
     assert_int_equal(proof_of_chain(24, 4), POPLINER_PROOF_BOTH_PROGRAMS);
     assert_int_equal(proof_of_chain(400, 8), POPLINER_PROOF_DYNAMIC_PROGRAM);
 }

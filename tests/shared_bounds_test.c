@@ -63,7 +63,7 @@ static void bounds_are_no_larger_than_the_best(void **state) {
         discard_shared_instance(&in);
     }
     print_message("%zu of %zu reached\n", num_reached, num_checked);
-    assert_true(num_reached > num_checked / 3);
+    assert_met(num_reached > num_checked / 3);
 }
 
 /* ---- equal layers ---- */

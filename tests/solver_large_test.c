@@ -426,7 +426,7 @@ static void chains_of_some_units(void **state) {
 static void chains_for_glpk(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     check_lists((sizes){20, 6, false, false, 20}, POPLINER_METHOD_ILP, 11);
     check_lists((sizes){16, 5, true, false, 20}, POPLINER_METHOD_ILP, 12);
     check_lists((sizes){16, 5, false, true, 20}, POPLINER_METHOD_ILP, 13);

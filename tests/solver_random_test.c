@@ -115,8 +115,8 @@ static void check_kind(void **state) {
         num_feasible += check_instance(k, seed);
     }
     /* the instances are what they are meant to be */
-    assert_true(100 * num_feasible >= k->least_feasible * num_taken);
-    assert_true(100 * (num_taken - num_feasible) >= k->least_infeasible * num_taken);
+    assert_met(100 * num_feasible >= k->least_feasible * num_taken);
+    assert_met(100 * (num_taken - num_feasible) >= k->least_infeasible * num_taken);
 }
 
 static kind kinds[] = {

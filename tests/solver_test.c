@@ -259,7 +259,7 @@ static void find_by_programs(const pl_problem *problem, const pl_filter *filter,
 static void programs_are_exact_by_themselves(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     uint64_t seed = 2;
     size_t num_taken = 0;
     size_t num_found = 0;
@@ -361,7 +361,7 @@ static bool nothing_is_below(const pl_straight_programs *asked, popliner_objecti
 static void finds_wrong_claims(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     static const popliner_objective objectives[] = {
         POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_TRAFFIC, POPLINER_OBJECTIVE_IPUS};
     uint64_t seed = 13;
@@ -402,7 +402,7 @@ static void finds_wrong_claims(void **state) {
 static void tells_single_bytes_apart(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     const uint64_t large = (uint64_t)1 << 50;
     for (size_t best = 1; best < 6; ++best) {
         popliner_costs *costs;
@@ -464,7 +464,7 @@ static void methods_agree_on_larger_tables(void **state) {
     (void)state;
     uint64_t seed = 3;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     for (size_t instance = 0; instance < (test_takes_all() ? 10 : 2) * NUM_KINDS; ++instance) {
         table_kind kind = (table_kind)(instance % NUM_KINDS);
         size_t n = 30 + random_below(&seed, 71);
@@ -490,7 +490,7 @@ static void methods_agree_on_larger_tables(void **state) {
 static void programs_find_the_peak_of_larger_tables(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     uint64_t seed = 4;
     for (size_t instance = 0; instance < 12; ++instance) {
         size_t n = 20 + random_below(&seed, 10);
@@ -714,7 +714,7 @@ static void stops_in_the_middle(void **state) {
 static void keeps_glpk_off_the_terminal(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     uint64_t seed = 8;
     popliner_costs *costs = random_costs(SHARING, 30, &seed);
     heard what = {0};
@@ -769,7 +769,7 @@ static void solve_again(void) {
 static void survives_a_lack_of_memory(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     const pl_glpk_limits limits = {.memory_mib = 1, .stop = &never};
     pl_mip program = {0};
     for (size_t i = 0; i < 20000; ++i) {
@@ -857,7 +857,7 @@ static void reports_every_refused_allocation(void **state) {
 static void survives_a_fatal_error(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     const pl_glpk_limits limits = {.memory_mib = 100, .stop = &never};
     pl_mip program = {0};
     pl_mip_add_row(&program, 1.0, INFINITY);
@@ -880,7 +880,7 @@ static void survives_a_fatal_error(void **state) {
 static void solves_small_programs(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     const pl_glpk_limits limits = {.memory_mib = 100, .stop = &never};
     pl_mip program = {0};
     pl_mip_add_row(&program, 1.5, INFINITY);
@@ -953,7 +953,7 @@ static void *solve_in_thread(void *argument) {
 static void works_in_a_thread(void **state) {
     (void)state;
     if (!test_has_glpk())
-        skip();
+        test_skip("there is no GLPK");
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, solve_in_thread, NULL), 0);
     pthread_join(thread, NULL);

@@ -14,6 +14,13 @@
 int main(void);
 #endif
 
+/* Ends a test, saying what is missing, as tools/test repeats it. */
+#define test_skip(reason)                                                                          \
+    do {                                                                                           \
+        print_message("left out: %s\n", reason);                                                   \
+        skip();                                                                                    \
+    } while (0)
+
 /* The next number of a 64-bit linear congruential sequence (Knuth's MMIX constants); use the upper
  * bits. */
 static inline uint64_t test_random(uint64_t previous) {

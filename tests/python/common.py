@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import atexit
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -75,4 +76,13 @@ def made_profile(*arguments):
 
 
 def main():
-    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
+    """Runs the tests; says what was left out and how to repeat what failed, as tools/test tells."""
+    result = unittest.main(argv=[sys.argv[0], *sys.argv[1:]], exit=False).result
+    for test, reason in result.skipped:
+        print(f"left out: {reason}\n[  SKIPPED ] {test.id().split('.')[-1]}")
+    places = [f"{name}={os.environ[name]}" for name in sorted(os.environ)
+              if name == "PYTHONPATH" or name.startswith("POPLINER_")]
+    for test, _ in result.failures + result.errors:
+        print("this case alone:", shlex.join(["env", *places, "python3", sys.argv[0],
+                                              test.id().removeprefix("__main__.")]))
+    sys.exit(not result.wasSuccessful())
