@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
 #include "golden_case.h"
+#include "plain_options.h"
 #include "test_data.h"
 
 #include <pthread.h>
@@ -117,7 +118,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
 
 /* A limit that the best split just keeps. */
 static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = num_ipus;
     return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
 }
@@ -139,7 +140,7 @@ static void check_solving(const golden_case *c) {
         }
         check(pl_intervals_measure(chain, &measuring, &costs, NULL, &error), &error);
         if (popliner_costs_num_units(costs) <= MOST_BRUTE_UNITS) {
-            popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+            popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
             popliner_request request = POPLINER_REQUEST_INIT;
             request.memory_model = models[i];
             request.schedule = POPLINER_SCHEDULE_POPART;
@@ -181,7 +182,7 @@ static size_t list_cuts(size_t num_units, size_t number, size_t *first_units) {
  * one. */
 static void check_evaluating(popliner_analysis *analysis, popliner_memory_model model) {
     enum { NUM_IPUS = 3 };
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_request request = POPLINER_REQUEST_INIT;
     popliner_certificate *certificate = NULL;
     popliner_error error = {.message = ""};
@@ -240,7 +241,7 @@ static void evaluates_what_it_measures(void **state) {
 /* Stages on one IPU are measured together, and its own limit counts. */
 static void evaluates_stages_on_one_ipu(void **state) {
     popliner_analysis *analysis = read_sample();
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_request request = POPLINER_REQUEST_INIT;
     popliner_certificate *certificate = NULL;
     popliner_error error = {.message = ""};
@@ -308,7 +309,7 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
 
 /* Asks one question and returns the answer as text. */
 static char *ask(popliner_analysis *analysis, size_t question) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_request request = POPLINER_REQUEST_INIT;
     popliner_certificate *certificate = NULL;
     popliner_diagnosis *diagnosis = NULL;
@@ -570,7 +571,7 @@ static void tells_what_a_certificate_holds(void **state) {
     size_t num_units = chain_of(analysis, POPLINER_MEMORY_MODEL_FULL)->num_units;
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         popliner_request request = POPLINER_REQUEST_INIT;
         options.num_ipus = 2;
         options.method = i == 1 ? POPLINER_METHOD_GREEDY : POPLINER_METHOD_AUTO;
@@ -699,7 +700,7 @@ static void refuses_what_makes_no_sense(void **state) {
                                                       &memory, &error),
                      &error);
     assert_null(memory);
-    popliner_solver_options bad_options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options bad_options = PLAIN_SOLVER_OPTIONS;
     popliner_request request = POPLINER_REQUEST_INIT;
     request.solver = &bad_options;
     bad_options.struct_size = 3;
@@ -775,7 +776,7 @@ static void takes_shorter_solver_options(void **state) {
     assert_usage(popliner_solve(costs, &options, &plan, &error), &error);
     assert_null(plan);
     /* greedily, at 50 % of what there is */
-    options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options.method = POPLINER_METHOD_GREEDY;
     options.mem_per_tile = 20;
     check(popliner_solve(costs, &options, &plan, &error), &error);

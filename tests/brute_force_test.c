@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "solve/plan.h"
 #include "test.h"
 
@@ -82,7 +83,7 @@ static void optimises_memory_then_traffic(void **state) {
         uint64_t traffic;
     } rows[] = {{1, 0, 24, 0}, {2, 2, 18, 1}, {3, 12, 16, 8}, {4, 123, 14, 12}, {9, 123, 14, 12}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.num_ipus = rows[i].max_stages;
         brute_answer answer = answer_of(example_costs(), options);
         assert_int_equal(answer.status, POPLINER_PLAN_OPTIMAL);
@@ -96,7 +97,7 @@ static void optimises_memory_then_traffic(void **state) {
 
 static void fills_all_of_a_plan(void **state) {
     (void)state;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 3;
     brute_answer answer = answer_of(example_costs(), options);
     const popliner_plan_stage stages[] = {
@@ -155,7 +156,7 @@ static void optimises_the_others(void **state) {
          8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.objectives = rows[i].list;
         options.num_objectives = rows[i].count;
         options.num_ipus = rows[i].max_stages;
@@ -170,7 +171,7 @@ static void optimises_the_others(void **state) {
 /* 10 % of 16 are 1.6: 17 bytes, for which 0|1 2|3 carries more. 12.5 % are 2: 0 1|2 3 carries 1. */
 static void leaves_slack(void **state) {
     (void)state;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 3;
     options.slack_percent = 10;
     brute_answer answer = answer_of(example_costs(), options);
@@ -188,7 +189,7 @@ static void breaks_ties(void **state) {
     (void)state;
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     brute_answer answer = brute_force(costs, &options);
     assert_int_equal(cuts_of(&answer), 0);
     options.max_units = 2;
@@ -203,7 +204,7 @@ static void breaks_ties(void **state) {
 
 static void obeys_constraints(void **state) {
     (void)state;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 3;
 
     const popliner_cut_rule rules[] = {POPLINER_CUT_FREE, POPLINER_CUT_FORBIDDEN, POPLINER_CUT_FREE,
@@ -261,7 +262,7 @@ static void knows_places_in_a_pipeline(void **state) {
             for (size_t j = i; j < 4; ++j)
                 popliner_costs_set_peak(costs, i, j, t,
                                         popliner_costs_peak(costs, i, j, 1) + 10 * (t - 1), NULL);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 3;
     brute_answer answer = answer_of(costs, options);
     assert_int_equal(cuts_of(&answer), 1);
@@ -288,7 +289,7 @@ static void shares_ipus(void **state) {
     (void)state;
     static const size_t map[] = {0, 1, 0};
     popliner_costs *costs = example_costs();
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 3;
     options.num_ipus = 1; /* means nothing */
@@ -326,7 +327,7 @@ static void shares_ipus(void **state) {
 
 static void finds_what_is_in_the_way(void **state) {
     (void)state;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 2;
     options.mem_per_tile = 14;
     brute_answer answer = answer_of(example_costs(), options);
@@ -375,7 +376,7 @@ static void counts_what_contradicts(void **state) {
     /* two cuts and two stages: without any of the three it works */
     const popliner_cut_rule rules[] = {POPLINER_CUT_FREE, POPLINER_CUT_REQUIRED,
                                        POPLINER_CUT_REQUIRED, POPLINER_CUT_FREE};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 2;
     options.cut_rules = rules;
     brute_answer answer = answer_of(example_costs(), options);
@@ -415,7 +416,7 @@ static void counts_what_contradicts(void **state) {
 
     /* the first unit is on the first IPU, whatever else */
     const popliner_constraint placement = {.unit = 0, .ipu = 1};
-    options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options.placements = &placement;
     options.num_placements = 1;
     answer = answer_of(example_costs(), options);
@@ -427,7 +428,7 @@ static void respects_forbidden_stages(void **state) {
     (void)state;
     popliner_costs *costs = example_costs();
     popliner_costs_set_peak(costs, 0, 0, 1, POPLINER_PEAK_FORBIDDEN, NULL);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.mem_per_tile = UINT64_MAX;
     brute_answer answer = brute_force(costs, &options);
     assert_int_equal(cuts_of(&answer), 2); /* 18 bytes, and 2|3 needs no more but carries more */
@@ -449,7 +450,7 @@ static void does_not_overflow(void **state) {
     popliner_costs *costs = example_costs();
     for (size_t unit = 1; unit < 4; ++unit)
         popliner_costs_set_cut(costs, unit, UINT64_MAX / 2, NULL);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.slack_percent = 50;
     brute_answer answer = brute_force(costs, &options);
     /* 14 bytes and half of it: 21 are allowed, for which one cut is enough */

@@ -1,6 +1,7 @@
 /* What a certificate says of contradictions and remedies, in whose words.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 #include "test_data.h"
 
@@ -81,7 +82,7 @@ static uint64_t reserve[2]; /* bytes and hundredths of a percent */
 
 static popliner_certificate *certificate_of(const popliner_infeasibility *why,
                                             const popliner_option_names *names) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.reserve_bytes = reserve[0];
     options.reserve_percent_hundredths = reserve[1];
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "random_instance.h"
 #include "test_data.h"
 
@@ -61,7 +62,7 @@ static void names_a_map_that_is_too_short(void **state) {
     static const popliner_constraint both[] = {
         {.kind = POPLINER_CONSTRAINT_DEVICE_MAP, .number = 2},
         {.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = 1}};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 2;
     options.max_units = 1;
@@ -79,7 +80,7 @@ static void names_too_few_stages(void **state) {
         {.kind = POPLINER_CONSTRAINT_NUM_IPUS, .number = 2},
         {.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = 1}};
     popliner_costs *costs = make_costs(3, 2);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 2;
     options.max_units = 1;
     assert_contradiction(costs, &options, both, 2);
@@ -98,7 +99,7 @@ static void names_a_map_that_places_need(void **state) {
         {.kind = POPLINER_CONSTRAINT_FORBIDDEN_CUT, .unit = 1},
         {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 2, .ipu = 3}};
     popliner_costs *costs = make_costs(4, 1);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 3;
     options.cut_rules = rules;
@@ -119,7 +120,7 @@ static void does_not_name_a_map_that_is_not_needed(void **state) {
         {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 0, .ipu = 0},
         {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 2, .ipu = 1}};
     popliner_costs *costs = make_costs(4, 1);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 3;
     options.pairs = &pair;

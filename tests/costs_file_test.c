@@ -2,6 +2,7 @@
  * file; random files against a naive count.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test_data.h"
 
 #include <inttypes.h>
@@ -152,7 +153,7 @@ static void short_pipelines_are_not_taken_for_long_ones(void **state) {
                                             .max_stages = number[i]};
         popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
         const popliner_costs *costs = file->costs;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         popliner_plan *plan = NULL;
         popliner_error error;
         assert_int_equal(costs->max_stages_to_end, known[i]);

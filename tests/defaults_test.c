@@ -188,7 +188,6 @@ static void errors(void **state) {
     golden_case c = made_whole_case();
     char *missing = test_path(*state, "missing/file");
     const pl_layer_options bad_regex = {.name_regex = "("};
-    popliner_solver_options no_stage = POPLINER_SOLVER_OPTIONS_INIT;
     pl_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = make_costs();
@@ -203,8 +202,6 @@ static void errors(void **state) {
     pl_diagnosis diagnosis = {0};
     popliner_diagnosis *made;
     popliner_plan plan = {0};
-    popliner_plan *solved;
-    no_stage.num_ipus = 0;
     assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_debug_info_read(NULL, missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_read_files(missing, missing, NULL, &profile, &info, NULL),
@@ -230,8 +227,6 @@ static void errors(void **state) {
     assert_int_equal(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
     popliner_analysis_free(analysis);
-    assert_int_equal(popliner_solve(costs, &no_stage, &solved, NULL), POPLINER_ERROR_USAGE);
-    assert_int_equal(pl_solve(costs, &no_stage, &plan, NULL), POPLINER_ERROR_USAGE);
     assert_int_equal(pl_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(popliner_solver_write(costs, NULL, NULL, POPLINER_PROGRAM_MPS, missing, NULL),

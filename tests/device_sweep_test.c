@@ -2,6 +2,7 @@
  * against itself.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "shared_instance.h"
 #include "test.h"
 #include "test_data.h"
@@ -98,7 +99,7 @@ static void tries_larger_stages_where_cuts_take_time(void **state) {
             popliner_costs_set_cycles(in.costs, first, last, 10 * size * (size - 1) / 2, NULL);
         }
     }
-    in.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    in.options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     in.options.device_map = in.device_map;
     in.options.num_mapped_stages = 3;
     in.options.mem_per_tile = 4;

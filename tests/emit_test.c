@@ -2,6 +2,7 @@
  * from docs/emit.md, and what it refuses. tests/emit_test.py reads many of them back.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include "emit/emit_data.h"
@@ -53,7 +54,7 @@ static popliner_emit_options with_modules(void) {
 }
 
 static popliner_certificate *certificate_of(const split *s) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_certificate *certificate = NULL;
     popliner_costs *costs = NULL;
@@ -928,7 +929,7 @@ static void replicas_are_said(void **state) {
     (void)state;
     static const char *const names[] = {"0", "1"};
     popliner_costs *costs = NULL;
-    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options solver = PLAIN_SOLVER_OPTIONS;
     popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_replicas *answer = NULL;

@@ -2,6 +2,7 @@
  * not be read by the number of the other, which sanitizers tell; and what is possible is found.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -77,7 +78,7 @@ static void draw_map(question *q, uint64_t *random) {
 
 static void draw_question(question *q, uint64_t *random) {
     popliner_solver_options *o = &q->options;
-    *q = (question){.options = POPLINER_SOLVER_OPTIONS_INIT,
+    *q = (question){.options = PLAIN_SOLVER_OPTIONS,
                     .pipeline.max_stages =
                         test_below(random, 4) == 0 ? 1 + test_below(random, 9) : SIZE_MAX};
     draw_text(q, random);

@@ -2,6 +2,7 @@
  * with.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "shared_instance.h"
 #include "test.h"
 #include "test_data.h"
@@ -96,7 +97,7 @@ static void is_never_worse_than_even_cuts(void **state) {
         make_shared_costs(&in);
         for (size_t i = 0; i < 2 * num_ipus; ++i)
             device_map[i] = i < num_ipus ? i : is_mirrored ? 2 * num_ipus - 1 - i : i - num_ipus;
-        in.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+        in.options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
         in.options.device_map = device_map;
         in.options.num_mapped_stages = 2 * num_ipus;
         in.options.objectives = &objective;

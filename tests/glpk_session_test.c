@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cases.h"
+#include "plain_options.h"
 #include "refused_threads.h"
 #include "test.h"
 
@@ -148,7 +149,7 @@ static popliner_costs *new_costs(void) {
 static size_t solve(size_t stops_at, popliner_status expected) {
     calls c = {.caller = pthread_self(), .stops_at = stops_at};
     const popliner_listener listener = {.user = &c, .message = hear};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_plan plan = {0};
     popliner_error error = {0};
     popliner_costs *costs = new_costs();

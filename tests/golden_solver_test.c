@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
 #include "golden_case.h"
+#include "plain_options.h"
 #include "test_data.h"
 
 #include "memory/chain_data.h"
@@ -22,7 +23,7 @@ static void check_answer(const golden_case *c, const popliner_costs *costs, size
                          uint64_t limit_bytes) {
     static const popliner_method methods[] = {
         POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING, POPLINER_METHOD_ILP};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = num_ipus;
     options.mem_per_tile = limit_bytes;
     brute_answer expected = brute_force(costs, &options);
@@ -40,7 +41,7 @@ static void check_answer(const golden_case *c, const popliner_costs *costs, size
 
 /* The smallest largest peak. */
 static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = num_ipus;
     return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
 }

@@ -2,6 +2,7 @@
  * docs/costs.md, without units, orders or anything of the solver.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -224,7 +225,7 @@ static void ask(const popliner_costs_file *file, const question *q, popliner_cos
                           q->num_stages - 4};
     const popliner_ipu_value limit = {0, q->bytes_of_first};
     const popliner_ipu_value speed = {1, q->speed_of_second};
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     popliner_constraint pair;
     popliner_constraint placement;
     popliner_error error;

@@ -243,9 +243,6 @@ static void hands_errors_on(void **state) {
     assert_null(plan.stages);
     assert_int_equal(plan.num_stages, 0);
 
-    const popliner_solver_options no_stages = {.num_ipus = 0, .mem_per_tile = 60};
-    assert_int_equal(pl_solve_greedily(5, sum_peak, &asked, &no_stages, &plan, &error),
-                     POPLINER_ERROR_USAGE);
     assert_int_equal(pl_solve_greedily(0, sum_peak, &asked, &options, &plan, &error),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(asked.num_calls, 3);

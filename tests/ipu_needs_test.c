@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "random_instance.h"
 #include "test.h"
 #include "test_data.h"
@@ -92,7 +93,7 @@ static bool wants_to_stop(void *user) {
 static void finds_nothing_when_stopped(void **state) {
     (void)state;
     static const pl_stop now = {.deadline_seconds = INFINITY, .should_stop = wants_to_stop};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_costs *costs;
     pl_problem p = {0};
     uint64_t bytes = 0;

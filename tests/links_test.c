@@ -2,6 +2,7 @@
  * cycles of cuts in the table; and long chains against a program of their own.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test_data.h"
 
 #include "brute_force.h"
@@ -63,7 +64,7 @@ static void refuses_what_makes_no_sense(void **state) {
     (void)state;
     popliner_ipu_link links[] = {{0, 1, 2, 1}, {1, 2, 1, 1}};
     popliner_costs *costs = three_units_with_cuts(false);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.ipu_links = links;
     options.num_ipu_links = 2;
     assert_refuses(costs, &options, "ipu_links: the costs have no cycles; leave it out");
@@ -105,7 +106,7 @@ static void counts_what_cuts_take(void **state) {
         popliner_plan *plan = NULL;
         size_t k = i / count;
         const popliner_ipu_link link = cases[k].own;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.objectives = &cycles;
         options.num_objectives = 1;
         options.num_ipus = 2;
@@ -137,7 +138,7 @@ static void counts_what_cuts_of_shared_ipus_take(void **state) {
     popliner_costs *costs = three_units_with_cuts(true);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         popliner_plan *plan = NULL;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.device_map = cases[i].map;
         options.num_mapped_stages = 3;
         options.link_bandwidth = (popliner_ipu_link){.bytes = 1, .cycles = 1};
@@ -267,7 +268,7 @@ static void draw_chain(long_chain *c, uint64_t *random) {
                                       NULL);
         popliner_costs_set_cut(c->costs, i, test_below(random, 4000), NULL);
     }
-    c->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    c->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     c->options.num_ipus = c->max_stages;
     c->options.link_bandwidth =
         (popliner_ipu_link){.bytes = 1 + test_below(random, 20), .cycles = 1};

@@ -1,6 +1,7 @@
 /* What is asked of the solver, wrong in every way: each entry refuses it by name, and none crashes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include "popliner/certificate.h"
@@ -182,7 +183,6 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
                                         "device_map: NULL",
                                         "device_map: 65537 stages",
                                         "cut_rules: unit 1 has 9,",
-                                        "num_ipus: 0",
                                         "method: 55 is not",
                                         "time_limit_seconds: -1",
                                         "slack_percent: -1",
@@ -211,7 +211,6 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
         {.num_mapped_stages = 1},
         {.device_map = far_map, .num_mapped_stages = POPLINER_MAX_IPU + 2},
         {.cut_rules = no_rule},
-        {.num_ipus = 0},
         {.method = (popliner_method)55},
         {.time_limit_seconds = -1.0},
         {.slack_percent = -1.0},
@@ -226,7 +225,7 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
     *o = faults[fault];
     o->struct_size = sizeof *o;
     o->mem_per_tile = POPLINER_TARGET_BYTES;
-    o->num_ipus = strcmp(*name, "num_ipus: 0") == 0 ? 0 : 3;
+    o->num_ipus = 3;
 }
 
 static void refuses_each_fault_by_name_at_each_entry(void **state) {
@@ -235,7 +234,7 @@ static void refuses_each_fault_by_name_at_each_entry(void **state) {
     const char *name = "";
     for (size_t fault = 0; name != NULL; ++fault)
         for (size_t i = 0; i < NUM_ENTRIES; ++i) {
-            popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+            popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
             popliner_error error = {.message = ""};
             set_fault(&o, fault, &name);
             if (name == NULL)
@@ -263,7 +262,7 @@ static void refuses_what_the_costs_do_not_have(void **state) {
     popliner_solver_options faults[3];
     static const char *const names[] = {"objectives: cycles", "ipu_speeds: ", "link_bandwidth: "};
     for (size_t i = 0; i < 3; ++i)
-        faults[i] = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+        faults[i] = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     faults[0].objectives = cycles;
     faults[0].num_objectives = 1;
     faults[1].ipu_speeds = speeds;
@@ -380,7 +379,7 @@ static void draw_lists(hostile *h) {
 
 static void draw_options(hostile *h) {
     popliner_solver_options *o = &h->options;
-    *o = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    *o = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     draw_lists(h);
     o->method = (popliner_method)(below(h, 15) == 0 ? (int)draw(h) : (int)below(h, 3));
     o->num_ipus = number(h, 6);

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "random_instance.h"
 #include "test_data.h"
 
@@ -237,7 +238,7 @@ static int compare_numbers(const void *a, const void *b) {
  * where a larger one leaves less of the second. Holds these against the points that are found;
  * returns how many there are. */
 static size_t check_long_chain(const popliner_costs *costs, const popliner_objective *two) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_pareto *pareto;
     uint64_t limits[LONG_VALUES];
     size_t num_limits = 0;
@@ -353,7 +354,7 @@ static void knows_the_points_of_three_units(void **state) {
     (void)state;
     popliner_costs *costs = three_units();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         popliner_pareto *pareto;
         options.objectives = cases[i].objectives;
         options.num_objectives = 2;
@@ -373,7 +374,7 @@ static void knows_the_points_of_three_units(void **state) {
 static void nothing_that_fits_is_no_point(void **state) {
     (void)state;
     popliner_costs *costs = three_units();
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_pareto *pareto;
     options.mem_per_tile = 5;
     assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
@@ -389,8 +390,8 @@ static void refuses_what_has_no_compromise(void **state) {
     static const popliner_objective one[] = {POPLINER_OBJECTIVE_CYCLES};
     (void)state;
     popliner_costs *costs = three_units();
-    for (int i = 0; i < 4; ++i) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    for (int i = 0; i < 3; ++i) {
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         popliner_pareto *pareto;
         popliner_error error;
         if (i == 0) {
@@ -398,10 +399,8 @@ static void refuses_what_has_no_compromise(void **state) {
             options.num_objectives = 1;
         } else if (i == 1) {
             options.slack_percent = 1;
-        } else if (i == 2) {
-            options.method = POPLINER_METHOD_GREEDY;
         } else {
-            options.num_ipus = 0; /* as popliner_solve */
+            options.method = POPLINER_METHOD_GREEDY;
         }
         assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, &error),
                          POPLINER_ERROR_USAGE);
@@ -471,7 +470,7 @@ static void tells_what_is_known_when_it_is_stopped(void **state) {
     (void)state;
     popliner_costs *costs = three_units();
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.objectives = lists[i];
         options.num_objectives = 2;
         check_stopping(options, costs);

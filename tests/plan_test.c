@@ -1,6 +1,7 @@
 /* Plans: what a split becomes, and that a wrong plan is found out.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include "solve/plan.h"
@@ -25,7 +26,7 @@ static popliner_costs *example_costs(void) {
 static pl_problem example_problem(const popliner_costs *costs, popliner_solver_options *options,
                                   pl_filter *filter) {
     pl_problem problem = {0};
-    *options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    *options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options->num_ipus = 3;
     assert_int_equal(pl_problem_create(&problem, costs, options, NULL, NULL), POPLINER_OK);
     *filter = pl_filter_of_limits(&problem);

@@ -3,6 +3,7 @@
  * parameters; only cycles come from the table of costs.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -296,7 +297,7 @@ static void draw(question *q, uint64_t *random) {
                                         "interleaved", "1f1b+1", "0,1,..."};
     popliner_replicas_options *o = &q->options;
     q->request = (popliner_request)POPLINER_REQUEST_INIT;
-    q->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    q->solver = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
     q->num_known = 0;
     forget_costs(q);
@@ -392,7 +393,7 @@ static void some_requests_are_refused(void **state) {
     assert_int_equal(
         popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
         POPLINER_ERROR_USAGE);
-    assert_non_null(strstr(error.message, "chunks: 2 stages on an IPU choose"));
+    assert_non_null(strstr(error.message, "total_ipus: 2 stages on an IPU choose"));
     assert_null(replicas);
     request.recompute = POPLINER_RECOMPUTE_NONE;
     request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;

@@ -5,6 +5,7 @@
  * A failure prints its instance and what makes it: "popliner_tests program_files KIND SEED" asks
  * again. */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "random_instance.h"
 #include "test_data.h"
 
@@ -337,7 +338,7 @@ static void longer_chains_have_the_same_optimum(void **state) {
         size_t num_units =
             objective == POPLINER_OBJECTIVE_BALANCE ? 10 + i % 5 : 20 + test_below(&random, 40);
         popliner_costs *costs = draw_chain(num_units, &random);
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         popliner_plan *plan;
         char difference[200] = "";
         options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;

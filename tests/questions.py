@@ -246,9 +246,12 @@ class Question:
             ("slack", "slack_percent"), ("num_ipus", "num_ipus"), ("need", "need")) if key in o}
         if "solver" in o:
             found["method"] = {"dp": "dynamic-programming"}.get(o["solver"], o["solver"])
-        found["objectives"] = self.objectives()
-        found["require"] = ["layers:" + "..".join(self.layers()),
-                            *(f"{word}:{own}" for word, own in self.rules() if word != "layers")]
+        # what is usual is left to the library, unless it depends on the map that is found
+        if "objectives" in o or o.get("map") == "any":
+            found["objectives"] = self.objectives()
+        found["require"] = [f"{word}:{own}" for word, own in self.rules() if word != "layers"]
+        if any(word == "layers" for word, _ in self.rules()):
+            found["require"].append("layers:" + "..".join(self.layers()))
         devices = self.device_map()
         if devices is not None:
             found["device_map"] = devices
@@ -301,16 +304,19 @@ class Question:
                  "need": popliner.Need}
         words = [f"{key}={int(kind[str(o[key]).replace('at-', '').replace('-', '_').upper()])}"
                  for key, kind in kinds.items() if key in o]
-        words.append("objectives=" + ",".join(str(int(popliner.Objective[name.upper()]))
-                                              for name in members["objectives"]))
-        words += [f"{key}={own or 0}" for key, own in zip(("min", "max"), self.layers())]
+        if "objectives" in members:
+            words.append("objectives=" + ",".join(str(int(popliner.Objective[name.upper()]))
+                                                  for name in members["objectives"]))
+        if any(word == "layers" for word, _ in self.rules()):
+            words += [f"{key}={own or 0}" for key, own in zip(("min", "max"), self.layers())]
         words += [f"method={int(popliner.Method[members['method'].replace('-', '_').upper()])}"
                   ] if "method" in members else []
         if "copies" in pipeline:
             words.append("copies=" + ":".join(map(str, pipeline["copies"])))
         words += [f"effects={int(members['effects'])}"] if "effects" in members else []
         words += [f"slack={o['slack']}"] if "slack" in o else []
-        words += [f"num_ipus={self.num_ipus()}"]
+        if "num_ipus" in o or self.told("count"):
+            words.append(f"num_ipus={self.num_ipus()}")
         for ipu, own in (members["mem_per_tile"] or {}).items():
             words.append(f"memory={own}" if ipu is None else f"limit={ipu}:{own}")
         words += [f"speed={ipu}:{round(own * 10**6)}" for ipu, own in members["ipu_speeds"].items()]

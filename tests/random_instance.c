@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "random_instance.h"
+#include "plain_options.h"
 
 #include "brute_force.h"
 #include "test.h"
@@ -470,7 +471,7 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
                     wish->fewest_objectives << 8 | wish->most_objectives;
     *in = (instance){.random = test_random(test_random(test) + seed)};
     popliner_solver_options *o = &in->options;
-    *o = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    *o = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     unsigned features = wish->always;
     for (unsigned bit = 1; bit <= SPEEDS; bit <<= 1)
         if ((wish->sometimes & bit) != 0 && below(in, 5) < 2)

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "plain_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static void read_subject(subject *s, const char *name, const char *options) {
     assert_in_range(s->num_units, 3, MOST_UNITS);
     s->request = (popliner_request)POPLINER_REQUEST_INIT;
     s->request.schedule = POPLINER_SCHEDULE_POPART;
-    s->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    s->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     s->options.num_ipus = s->num_units;
 }
 

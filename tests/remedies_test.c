@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "random_instance.h"
 #include "test_data.h"
 
@@ -471,7 +472,7 @@ static int replay(const kind *k, uint64_t seed) {
 static void tells_of_another_ipu_that_would_do(void **state) {
     (void)state;
     static const popliner_ipu_value limit = {0, 15};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_costs *costs;
     popliner_plan plan = {0};
     const popliner_infeasibility *why = &plan.infeasibility;
@@ -507,7 +508,7 @@ static void tells_what_it_did_not_look_for(void **state) {
     enum { CHAIN_UNITS = 68 };
     popliner_cut_rule rules[CHAIN_UNITS];
     static const popliner_ipu_value limit = {0, 1};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(CHAIN_UNITS, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < CHAIN_UNITS; ++i) {
@@ -577,7 +578,7 @@ static void does_not_take_any_time(void **state) {
         }
     popliner_costs_set_shared_peak(costs, hard_peak, NULL, true);
     for (size_t turn = 0; turn < 2; ++turn) {
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         popliner_plan plan = {0};
         pl_problem problem = {0};
         const popliner_infeasibility *why = &plan.infeasibility;

@@ -1,6 +1,7 @@
 /* Stages and replicas together, against every split with every number of replicas.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -610,7 +611,7 @@ static void weights_limit_an_ipu(void **state) {
         uint64_t most;
         size_t num_stages; /* 0: there is no split */
     } cases[] = {{4, 0}, {UINT64_MAX - 4, 0}, {UINT64_MAX - 3, 2}, {UINT64_MAX, 1}, {0, 0}, {5, 0}};
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     const popliner_objective objectives[] = {POPLINER_OBJECTIVE_IPUS};
     o.objectives = objectives;
     o.num_objectives = 1;
@@ -645,7 +646,7 @@ static void weights_of_an_ipu_add_up(void **state) {
     static const uint64_t cheapest[] = {0, 0, 0, 0, 0, 8, 6, 6, 4, 4};
     popliner_costs *costs = equal_units(4, 10);
     uint64_t own[] = {1, 5, 1, 2};
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     for (size_t unit = 1; unit < 4; unit++)
         assert_int_equal(popliner_costs_set_cut(costs, unit, 7 - 2 * unit, NULL), POPLINER_OK);
     o.objectives = objectives;
@@ -712,7 +713,7 @@ static void weights_hold_where_splits_are_many(void **state) {
         uint64_t random = 31 * seed;
         uint64_t sum = 0;
         popliner_costs *costs;
-        popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
         assert_int_equal(popliner_costs_create(LONG_UNITS, 1, &costs, NULL), POPLINER_OK);
         for (size_t u = 0; u < LONG_UNITS; u++) {
             c.cycles[u] = 1 + test_below(&random, 9);
@@ -780,7 +781,7 @@ static void what_makes_no_sense_is_refused(void **state) {
     (void)state;
     popliner_costs *costs = equal_units(3, 5);
     popliner_costs *timeless;
-    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options solver = PLAIN_SOLVER_OPTIONS;
     const size_t map[] = {0, 1};
     popliner_replicas *answer = NULL;
     assert_int_equal(popliner_costs_create(3, 1, &timeless, NULL), POPLINER_OK);
@@ -812,7 +813,7 @@ static bool stop_at_once(void *user) {
 static void the_search_can_be_stopped(void **state) {
     (void)state;
     popliner_costs *costs = equal_units(12, 5);
-    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options solver = PLAIN_SOLVER_OPTIONS;
     size_t calls = 0;
     solver.should_stop = stop_at_once;
     solver.should_stop_user = &calls;

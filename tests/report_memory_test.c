@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "plain_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static int begin(void **state) {
                                                .num_remedies = 2,
                                                .left_out = constraints,
                                                .num_left_out = 2}};
-    s.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    s.options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     s.options.pairs = &pair;
     s.options.num_pairs = 1;
     s.options.placements = &placement;

@@ -2,6 +2,7 @@
  * all.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include "popliner/solver.h"
@@ -12,7 +13,7 @@ static const uint64_t reserves[][2] = {{0, 0},    {1, 0},     {37, 0},    {0, 1}
                                        {2, 9999}, {0, 12345}, {3, 10000}};
 /* The options with the bytes and the hundredths of a percent. */
 static popliner_solver_options keeping(uint64_t bytes, uint64_t hundredths) {
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     o.reserve_bytes = bytes;
     o.reserve_percent_hundredths = hundredths;
     return o;

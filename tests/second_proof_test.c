@@ -2,6 +2,7 @@
  * is an error; and the dynamic program chooses where that is wanted or programs are too large.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include "brute_force.h"
@@ -136,7 +137,7 @@ static void solve_chain(size_t num_units, size_t max_stages, popliner_plan *plan
     static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_TRAFFIC,
                                                     POPLINER_OBJECTIVE_MEMORY};
     popliner_costs *costs = NULL;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     assert_int_equal(popliner_costs_create(num_units, 1, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < num_units; ++first)
         for (size_t last = first; last < num_units; ++last)

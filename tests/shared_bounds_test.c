@@ -2,6 +2,7 @@
  * are equal.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "shared_instance.h"
 #include "test.h"
 #include "test_data.h"
@@ -110,7 +111,7 @@ static void equal_layers_are_proven(void **state) {
         for (size_t first = 0; first < NUM_CHAIN; ++first)
             for (size_t last = first; last < NUM_CHAIN; ++last)
                 popliner_costs_set_cycles(costs, first, last, cycles_of(first, last), NULL);
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
         options.objectives = cycles;
         options.num_objectives = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "shared_instance.h"
+#include "plain_options.h"
 
 #include "test.h"
 
@@ -86,7 +87,7 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
     make_shared_costs(in);
     popliner_interval whole = {0, in->num_units - 1, 1};
     uint64_t all_bytes = peak_of(in, &whole, 1);
-    in->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    in->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     in->options.device_map = in->device_map;
     in->options.num_mapped_stages = maps[map].num_stages;
     in->options.mem_per_tile = all_bytes / 3 + random_below(in, all_bytes / 2 + 1);

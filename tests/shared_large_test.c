@@ -5,6 +5,7 @@
  * it. Costs are added up here, from what the units have; the solver reads a table and a callback.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 #include "test_data.h"
 
@@ -279,7 +280,7 @@ static void balance_in_every_order(void **state) {
         size_t num_orders = test_takes_all() ? per_instance : QUICK_ORDERS;
         for (size_t i = 0; i < num_orders; ++i) {
             size_t order = (seed * per_instance + i) * 100 % o.count;
-            popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+            popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
             options.device_map = c.device_map;
             options.num_mapped_stages = NUM_STAGES;
             options.objectives = o.objectives[order];

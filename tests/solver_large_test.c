@@ -2,6 +2,7 @@
  * program that there is: no search over values, no pruning, one table of all stages and units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test_data.h"
 
 #include "popliner/costs.h"
@@ -355,7 +356,7 @@ static bool check(const popliner_costs *costs, const popliner_solver_options *op
 /* Memory alone, to know what limits make sense. */
 static uint64_t smallest_peak(const popliner_costs *costs, size_t max_stages) {
     static const popliner_objective memory = POPLINER_OBJECTIVE_MEMORY;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.objectives = &memory;
     options.num_objectives = 1;
     options.num_ipus = max_stages;
@@ -389,7 +390,7 @@ static void check_lists(sizes s, popliner_method method, uint64_t seed) {
     for (size_t i = 0; i < NUM_LISTS; ++i) {
         popliner_costs *costs = random_costs(&s, &seed);
         uint64_t best_bytes = smallest_peak(costs, s.max_stages);
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.method = method;
         options.objectives = lists[i].list;
         options.num_objectives = lists[i].count;
@@ -454,7 +455,7 @@ static void a_thousand_units_and_64_stages(void **state) {
         /* traffic within memory, and cycles */
         if (i != 1 && i != 4)
             continue;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
         options.objectives = lists[i].list;
         options.num_objectives = lists[i].count;
@@ -482,7 +483,7 @@ static void limits_that_are_one_byte_too_low(void **state) {
             assert_true(end > first);
             first = end;
         }
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
         options.num_ipus = s.max_stages;
         options.mem_per_tile = limit_bytes;
@@ -507,7 +508,7 @@ static void reasons_of_long_chains_take_no_longer(void **state) {
     uint64_t seed = 61;
     const sizes s = {1200, IPUS, false, false, 400};
     popliner_costs *costs = random_costs(&s, &seed);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_plan plan;
     options.num_ipus = IPUS;
     solve(costs, &options, &plan);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "test_data.h"
 
 #include "costs/costs.h"
@@ -191,7 +192,7 @@ static void equals_brute_force(void **state) {
             continue;
         }
         num_taken++;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.num_ipus = max_stages;
         options.mem_per_tile = max_stage_bytes;
         brute_answer expected = brute_force(costs, &options);
@@ -227,7 +228,7 @@ static pl_problem mapped_problem(const popliner_costs *costs, popliner_solver_op
     static const size_t map[MOST_BRUTE_UNITS] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                  8, 9, 10, 11, 12, 13, 14, 15};
     pl_problem problem = {0};
-    *options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    *options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options->device_map = map;
     options->num_mapped_stages = num_stages;
     assert_int_equal(pl_problem_create(&problem, costs, options, NULL, NULL), POPLINER_OK);
@@ -371,7 +372,7 @@ static void finds_wrong_claims(void **state) {
     for (size_t instance = 0; instance < num_instances; ++instance) {
         size_t n = 2 + random_below(&seed, 9);
         popliner_costs *costs = random_costs(instance % 2 == 0 ? SHARING : TIES, n, &seed);
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.num_ipus = 1 + random_below(&seed, n);
         options.objectives = objectives;
         options.num_objectives = 3;
@@ -633,7 +634,7 @@ static void answers_when_time_runs_out(void **state) {
     (void)state;
     uint64_t seed = 7;
     popliner_costs *costs = random_costs(SHARING, 60, &seed);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 8;
     options.time_limit_seconds = 1e-9;
     popliner_plan hurried = {0};
@@ -667,7 +668,7 @@ static void stops_in_the_middle(void **state) {
     popliner_costs *costs = random_costs(SHARING, 14, &seed);
     for (int round = 0; round < (test_has_glpk() ? 3 : 2); ++round) {
         bool is_shared = round == 1;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.method = round < 2 ? POPLINER_METHOD_AUTO : POPLINER_METHOD_ILP;
         options.num_ipus = 4;
         options.objectives = all;
@@ -754,7 +755,7 @@ static void solve_again(void) {
     uint64_t seed = 9;
     popliner_costs *costs = random_costs(SHARING, 8, &seed);
     static const size_t map[] = {0, 1, 0}; /* nothing but GLPK will do */
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 3;
     brute_answer expected = brute_force(costs, &options);
@@ -819,7 +820,7 @@ static void check_refused_allocations(popliner_method method, size_t num_units, 
     popliner_costs *costs = random_costs(SHARING, num_units, &seed);
     popliner_plan expected;
     assert_int_equal(solve(costs, method, 4, UINT64_MAX, &expected), POPLINER_OK);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.num_ipus = 4;
     options.method = method;
     size_t granted = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solving_run.h"
+#include "plain_options.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -285,7 +286,7 @@ static void add_argument(asked *a, const char *option, const char *format, ...) 
 }
 
 void ask(asked *a, const subject *s) {
-    *a = (asked){.s = s, .options = POPLINER_SOLVER_OPTIONS_INIT};
+    *a = (asked){.s = s, .options = PLAIN_SOLVER_OPTIONS};
     popliner_solver_options *o = &a->options;
     o->counted_units = s->counted;
     o->min_units = 1; /* as the command does */

@@ -1,6 +1,7 @@
 /* Speeds of IPUs: cycles and limits of cycles, exact to the last one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test_data.h"
 
 #include "popliner/costs.h"
@@ -64,7 +65,7 @@ static void refuses_what_makes_no_sense(void **state) {
     (void)state;
     popliner_ipu_value speeds[] = {{0, 2000000}, {1, 500000}};
     popliner_costs *costs = three_units(false);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.ipu_speeds = speeds;
     options.num_ipu_speeds = 2;
     assert_refuses(costs, &options, "ipu_speeds: the costs have no cycles; leave it out");
@@ -90,7 +91,7 @@ static void fills_the_faster_ipu(void **state) {
         POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING, POPLINER_METHOD_ILP};
     popliner_costs *costs = three_units(true);
     popliner_ipu_value speed = {1, 2000000};
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.objectives = &cycles;
     options.num_objectives = 1;
     options.num_ipus = 2;
@@ -120,7 +121,7 @@ static void shared_ipus_have_speeds(void **state) {
     static const size_t shared[] = {0, 1, 0};
     const popliner_ipu_value speed = {0, 2000000};
     popliner_costs *costs = three_units(true);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.objectives = &cycles;
     options.num_objectives = 1;
     options.device_map = shared;

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "plain_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -493,7 +494,7 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
     if (status == POPLINER_OK && found->chain != NULL) {
         popliner_plan plan = {0};
         popliner_costs *costs;
-        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
         options.num_ipus = 3;
         assert_int_equal(pl_stage_details_costs(found->details, found->chain, &pipeline,
                                                 POPLINER_NEED_EXPECTED, &costs, error),

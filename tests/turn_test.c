@@ -1,6 +1,7 @@
 /* One analysis and its tables in several threads, and in a process that was forked meanwhile.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test_data.h"
 
 #include "popliner/popliner.h"
@@ -26,7 +27,7 @@ static popliner_analysis *read_sample(const popliner_analysis_options *options) 
 }
 
 static popliner_solver_options shared_ipus(void) {
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 3;
     return options;
@@ -157,7 +158,7 @@ static int use_in_child(popliner_analysis *analysis, const popliner_costs *costs
         return 3;
     /* what needs no measuring is whole; GLPK has a thread of its own, and the thread sanitizer lets
      * such a child start none */
-    popliner_solver_options alone = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options alone = PLAIN_SOLVER_OPTIONS;
     alone.without_second_proof = true;
     if (popliner_solve(costs, &alone, &plan, &error) != POPLINER_OK)
         return 4;

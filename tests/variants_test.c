@@ -1,6 +1,7 @@
 /* Choosing how stages recompute together with the cuts, against every split with every choice.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include <stdarg.h>
@@ -349,7 +350,7 @@ static void draw_question(question *q, uint64_t *random) {
         q->objectives[i] = q->objectives[k];
         q->objectives[k] = kept;
     }
-    q->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    q->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     q->options.objectives = q->objectives;
     q->options.num_objectives = 1 + test_below(random, 4);
     q->options.num_ipus = 1 + test_below(random, MOST_UNITS);
@@ -528,7 +529,7 @@ static void layers_choose_one_by_one(void **state) {
     static char text[TEXT_SIZE];
     const size_t length = write_layers(text);
     popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = 3};
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES};
     popliner_costs_file *file = NULL;
     popliner_plan *plan = NULL;
@@ -587,7 +588,7 @@ static void stages_on_one_ipu_choose_together(void **state) {
                                         .max_stages = 3};
     const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_MEMORY};
     const size_t map[] = {0, 1, 0};
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     popliner_costs_file *file = NULL;
     popliner_plan *plan = NULL;
     assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
@@ -641,7 +642,7 @@ static void the_search_can_be_stopped(void **state) {
     assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_file_read("made", m.text, m.length, &pipeline, &file, NULL),
                      POPLINER_OK);
-    question q = {.m = &m, .pipeline = &pipeline, .options = POPLINER_SOLVER_OPTIONS_INIT};
+    question q = {.m = &m, .pipeline = &pipeline, .options = PLAIN_SOLVER_OPTIONS};
     q.objectives[0] = POPLINER_OBJECTIVE_CYCLES;
     q.options.objectives = q.objectives;
     q.options.num_objectives = 1;
@@ -688,7 +689,7 @@ static void looking_for_reasons_can_be_stopped(void **state) {
     assert_int_equal(
         popliner_costs_file_read("made", text, sizeof text - 1, &pipeline, &file, NULL),
         POPLINER_OK);
-    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options o = PLAIN_SOLVER_OPTIONS;
     o.num_ipus = 2;
     o.mem_per_tile = 110;
     bool was_proven = false;

@@ -1,6 +1,7 @@
 /* Stages that choose between tables of costs, against every split with every choice.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plain_options.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -129,7 +130,7 @@ static void draw_question(question *q, uint64_t *random) {
     size_t balance_at = place_of(q, POPLINER_OBJECTIVE_BALANCE);
     if (cycles_at < balance_at) /* the balance of cycles is refused */
         swap(&q->objectives[cycles_at], &q->objectives[balance_at]);
-    q->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    q->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     q->options.method = test_below(random, 8) == 0 && popliner_solver_has_glpk()
                             ? POPLINER_METHOD_ILP
                             : POPLINER_METHOD_AUTO;
@@ -656,7 +657,7 @@ static void refuses_what_does_not_belong_together(void **state) {
                      POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "none and standard"));
     seen[1] = costs[0];
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     static const popliner_objective balance[] = {POPLINER_OBJECTIVE_CYCLES,
                                                  POPLINER_OBJECTIVE_BALANCE};
     for (size_t i = 0; i < 3; i++)

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
+#include "plain_options.h"
 #include "random_instance.h"
 #include "shared_instance.h"
 #include "test.h"
@@ -124,7 +125,7 @@ static void what_is_left_open_says_so(void **state) {
         for (size_t last = first; last < LENGTH; ++last)
             popliner_costs_set_peak(costs, first, last, 1, 10 * (last - first + 1) + 1, NULL);
     popliner_costs_set_shared_peak(costs, sum_of_lengths, NULL, false);
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     options.device_map = map;
     options.num_mapped_stages = 3;
     options.mem_per_tile = 20000;
@@ -142,7 +143,7 @@ static void integer_programs_are_refused(void **state) {
     popliner_costs *costs;
     popliner_plan *plan;
     popliner_error error;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     assert_int_equal(popliner_costs_create(2, 1, &costs, NULL), POPLINER_OK);
     options.method = POPLINER_METHOD_ILP;
     assert_int_equal(popliner_solve(costs, &options, &plan, &error), POPLINER_ERROR_USAGE);

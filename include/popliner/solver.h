@@ -360,8 +360,9 @@ typedef struct popliner_solver_options {
     size_t struct_size;
     popliner_method method;
 
-    /* Objectives in priority order: each is optimised without worsening the earlier ones. Empty:
-     * MEMORY, TRAFFIC. No duplicates. */
+    /* Objectives in priority order: each is optimised without worsening the earlier ones. No
+     * duplicates. Empty: CYCLES for a graph; IPUS, MEMORY, TRAFFIC if neither num_ipus nor a device
+     * map is given, but a limit of memory; else MEMORY, TRAFFIC. */
     const popliner_objective *objectives;
     size_t num_objectives;
     double
@@ -369,12 +370,14 @@ typedef struct popliner_solver_options {
          * objectives */
         slack_percent;
 
-    size_t num_ipus;       /* at least 1; ignored with a device map */
+    size_t num_ipus;       /* 0: up to POPLINER_USUAL_IPUS; ignored with a device map */
     uint64_t mem_per_tile; /* largest peak of an IPU; or POPLINER_TARGET_BYTES */
     const popliner_ipu_value *ipu_limits;
     size_t num_ipu_limits;
 
-    size_t min_units; /* of a stage; 1 forbids a stage without layers, as the command does */
+    /* of a stage; POPLINER_USUAL_UNITS: 1, so that no stage is without a layer, unless no unit
+     * counts or the method is GREEDY: then 0 */
+    size_t min_units;
     size_t max_units; /* of a stage; 0 for any */
     /* Units that count for min_units and max_units: one mark per unit, 0 for those that do not (a
      * chain's head and tail). NULL: those of a table of an analysis or a file, where layers
@@ -449,13 +452,24 @@ typedef struct popliner_solver_options {
  * is a limit. */
 #define POPLINER_TARGET_BYTES UINT64_MAX
 
+#define POPLINER_USUAL_IPUS 16
+#define POPLINER_USUAL_UNITS SIZE_MAX
+
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
     {                                                                                              \
-        sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
-            POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0, 0, 0}, NULL, 0, 0, 0, false, \
-            NULL, NULL                                                                             \
+        sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 0,                      \
+            POPLINER_TARGET_BYTES, NULL, 0, POPLINER_USUAL_UNITS, 0, NULL, NULL, NULL, 0, NULL, 0, \
+            NULL, 0, false, 0, NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0, 0, 0},    \
+            NULL, 0, 0, 0, false, NULL, NULL                                                       \
     }
+
+/* Sets objectives, num_ipus and min_units to the usual values if they are not given, as all
+ * functions that solve do, for callers who want to know them before. `num_units`: of
+ * counted_units, if they are set. The costs are for pipelines of up to `most_stages`; SIZE_MAX: of
+ * any. mem_per_tile is not POPLINER_TARGET_BYTES if that stands for a limit. The objectives are
+ * static. O(num_units). */
+void popliner_solver_options_complete(popliner_solver_options *options, size_t num_units,
+                                      size_t most_stages, bool is_graph);
 
 /* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the
  * reserve exceeds the memory; *limit_bytes is then the size of the reserve. */

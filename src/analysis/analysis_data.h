@@ -197,7 +197,8 @@ typedef struct pl_task {
     popliner_pipeline pipeline; /* its max_stages is undefined */
     popliner_need need;
     bool is_greedy;
-    size_t num_stages; /* of an evaluation; else the largest number of a split */
+    /* of an evaluation; else the largest number of a split, before pl_task_begin the usual one */
+    size_t num_stages;
     const pl_chain *chain;
     const pl_stage_details *stages; /* stored ones, or NULL */
     pl_owned_options solver;
@@ -216,6 +217,13 @@ void pl_task_free(pl_task *task);
 popliner_status pl_task_begin(pl_task *task, popliner_analysis *analysis,
                               const popliner_request *request, pl_purpose what,
                               popliner_error *error);
+
+/* Makes *own a copy of the solver's options, completed by what the profile and the chain have.
+ * Errors: MEMORY. */
+popliner_status pl_analysis_own_options(const popliner_analysis *analysis, const pl_chain *chain,
+                                        const popliner_pipeline *pipeline,
+                                        const popliner_solver_options *options,
+                                        pl_owned_options *own, popliner_error *error);
 
 /* Keeps all stages, measured in detail, if such a pipeline was requested before; t->stages are
  * these then. Errors: those of pl_intervals_measure. */

@@ -39,7 +39,8 @@ typedef struct task {
     popliner_analysis *analysis;
     popliner_page_options options;
     popliner_request request;
-    popliner_solver_options solver; /* the request's, completed */
+    popliner_solver_options solver; /* the request's, completed once the chain is there */
+    pl_owned_options owned;         /* of which its lists are then */
     bool has_usual_links;           /* as in pl_page_wishes */
     popliner_pipeline pipeline;     /* of the request */
     const pl_chain *chain;
@@ -64,15 +65,7 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a page needs an exact method; choose another one than greedy");
-    if (t->solver.option_names == NULL)
-        t->solver.option_names = &t->analysis->option_names;
     t->pipeline = pl_analysis_pipeline(&t->request);
-    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
-    if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {
-        t->solver.link_bandwidth =
-            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = clock_hz};
-        t->has_usual_links = true;
-    }
     return status;
 }
 
@@ -450,10 +443,7 @@ static void put_head(task *t) {
 }
 
 static void put_wishes(task *t) {
-    const uint64_t limit_bytes = t->solver.mem_per_tile == POPLINER_TARGET_BYTES
-                                     ? t->analysis->profile->target.bytes_per_tile
-                                     : t->solver.mem_per_tile;
-    const pl_page_wishes wishes = {&t->solver,         limit_bytes,
+    const pl_page_wishes wishes = {&t->solver,         t->solver.mem_per_tile,
                                    t->has_usual_links, pl_is_calibrated(&t->pipeline.calibration),
                                    t->request.need,    NULL};
     pl_put_line(&t->json);
@@ -517,6 +507,12 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
         return status;
     const pl_model_parts *parts = &a->models[t->request.memory_model];
     t->chain = parts->chain;
+    status = pl_analysis_own_options(a, t->chain, &t->pipeline, &t->solver, &t->owned, error);
+    if (status != POPLINER_OK)
+        return status;
+    t->has_usual_links =
+        t->solver.link_bandwidth.bytes == 0 && t->owned.options.link_bandwidth.bytes > 0;
+    t->solver = t->owned.options;
     status = pl_stage_meter_pass_usage(parts->meter, &t->usage, error);
     if (status == POPLINER_OK)
         status = pl_options_check(&t->solver, pl_chain_num_units(t->chain), NULL, error);
@@ -575,6 +571,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         free(w.sections[i].text);
     for (size_t i = 0; i < t.num_told; i++)
         free(t.told[i].cycles);
+    pl_owned_options_free(&t.owned);
     free(t.data.data);
     free(t.tile_needs.data);
     return pl_analysis_leave(analysis, pl_text_finish(&page, status, text, error));

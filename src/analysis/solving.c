@@ -442,6 +442,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
     popliner_status status =
         pl_struct_take(o, sizeof *o, options, "popliner_replicas_options", error);
+    t->num_stages = o->total_ipus;
     if (status == POPLINER_OK)
         status = pl_task_begin(t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK && t->solver.options.method == POPLINER_METHOD_GREEDY)

@@ -188,41 +188,59 @@ popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
     return pl_analysis_leave(analysis, status);
 }
 
+popliner_status pl_analysis_own_options(const popliner_analysis *a, const pl_chain *chain,
+                                        const popliner_pipeline *pipeline,
+                                        const popliner_solver_options *options,
+                                        pl_owned_options *own, popliner_error *error) {
+    popliner_solver_options o = *options;
+    const size_t num_units = pl_chain_num_units(chain);
+    const uint64_t clock_hz = a->profile->target.clock_hz;
+    uint8_t *layers = pl_new_array(num_units, sizeof *layers);
+    if (layers == NULL)
+        return pl_fail_memory(error, "the options of the solver");
+    for (size_t unit = 0; unit < num_units; unit++)
+        layers[unit] = chain->kind[unit] == POPLINER_UNIT_LAYER;
+    if (o.counted_units == NULL)
+        o.counted_units = layers;
+    if (o.mem_per_tile == POPLINER_TARGET_BYTES)
+        o.mem_per_tile = a->profile->target.bytes_per_tile;
+    if (o.option_names == NULL)
+        o.option_names = &a->option_names;
+    if (o.num_ipu_links > 0 && o.link_bandwidth.bytes == 0 && clock_hz > 0)
+        o.link_bandwidth =
+            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = clock_hz};
+    popliner_solver_options_complete(&o, num_units,
+                                     pl_pipeline_has_own_copies(pipeline)
+                                         ? popliner_copies_max_stages(&pipeline->copies)
+                                         : SIZE_MAX,
+                                     false);
+    popliner_status status = pl_owned_options_copy(own, &o, num_units, error);
+    free(layers);
+    return status;
+}
+
 /* Copies the solver's options and sets those that follow from the profile. */
 static popliner_status take_options(pl_task *t, const popliner_solver_options *callers,
-                                    popliner_error *error) {
-    popliner_solver_options complete;
+                                    pl_purpose what, popliner_error *error) {
+    popliner_solver_options given;
     popliner_solver_options *own = &t->solver.options;
     size_t num_units = pl_chain_num_units(t->chain);
-    popliner_status status = pl_solver_options_take(callers, NULL, &complete, &t->listener, error);
+    popliner_status status = pl_solver_options_take(callers, NULL, &given, &t->listener, error);
+    if (given.num_ipus == 0)
+        given.num_ipus = t->num_stages;
+    if (given.min_units == POPLINER_USUAL_UNITS && what == PL_TO_EVALUATE)
+        given.min_units = 0;
     if (status == POPLINER_OK)
-        status = pl_owned_options_copy(&t->solver, &complete, num_units, error);
+        status =
+            pl_analysis_own_options(t->analysis, t->chain, &t->pipeline, &given, &t->solver, error);
     if (status != POPLINER_OK)
         return status;
-    if (own->mem_per_tile == POPLINER_TARGET_BYTES)
-        own->mem_per_tile = t->analysis->profile->target.bytes_per_tile;
-    if (own->option_names == NULL)
-        own->option_names = &t->analysis->option_names;
     const popliner_listener told =
         own->listener != NULL ? *own->listener : t->analysis->recorder.callers;
     pl_recorder_begin(&t->recorder, &told, &t->listener);
     own->listener = &t->listener;
-    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
-    if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
-        own->link_bandwidth =
-            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = clock_hz};
     status = pl_options_check(own, num_units, NULL, error);
-    if (status == POPLINER_OK)
-        status = pl_constraints_leave_out(&t->solver, num_units, error);
-    if (status != POPLINER_OK || own->counted_units != NULL)
-        return status;
-    uint8_t *counted_units = pl_new_array(num_units, sizeof *counted_units);
-    own->counted_units = counted_units;
-    if (counted_units == NULL)
-        return pl_fail_memory(error, "the options of the solver");
-    for (size_t unit = 0; unit < num_units; unit++)
-        counted_units[unit] = t->chain->kind[unit] == POPLINER_UNIT_LAYER;
-    return POPLINER_OK;
+    return status == POPLINER_OK ? pl_constraints_leave_out(&t->solver, num_units, error) : status;
 }
 
 /* True if several stages are on one IPU. */
@@ -304,7 +322,7 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the split has %zu stages, but stage_recomputes has %zu", t->num_stages,
                        r.num_stage_recomputes);
-    status = take_options(t, r.solver, error);
+    status = take_options(t, r.solver, what, error);
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.num_ipus;
     /* the peaks of stages on one IPU are not stored */

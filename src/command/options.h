@@ -193,7 +193,7 @@ typedef struct asked_rules {
 } asked_rules;
 
 /* 1, where there are layers and the solver knows of them. */
-#define MIN_LAYERS_USUAL SIZE_MAX
+#define MIN_LAYERS_USUAL POPLINER_USUAL_UNITS
 
 /* As --ipu: not said. */
 #define ALL_IPUS SIZE_MAX

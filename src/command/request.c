@@ -66,8 +66,9 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
 }
 
 /* Keeps the number of stages to those that a list of copies is for: the usual number becomes
- * smaller, one that was requested is rejected. Errors: USAGE. */
-static popliner_status copies_limit(request *r, const options *o, popliner_error *error) {
+ * smaller, at most *max_ipus, one that was requested is rejected. Errors: USAGE. */
+static popliner_status copies_limit(request *r, const options *o, size_t *max_ipus,
+                                    popliner_error *error) {
     size_t num_mapped = r->solver.num_mapped_stages;
     size_t known =
         o->schedule.copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
@@ -77,14 +78,14 @@ static popliner_status copies_limit(request *r, const options *o, popliner_error
                           "--schedule %s: is for %zu stages, but %s%zu stages are requested; give "
                           "a number for each, or end with ',...' if it goes on like that",
                           o->schedule.text, known, num_mapped > 0 ? "" : "up to ", wanted);
-    size_t max_ipus = o->total_ipus > 0 ? known / options_chunks(o) : known;
-    if (max_ipus == 0)
+    *max_ipus = o->total_ipus > 0 ? known / options_chunks(o) : known;
+    if (*max_ipus == 0)
         return fail_usage(error,
                           "--schedule %s: is for %zu stages, but --device-map %s has as many on "
                           "one IPU",
                           o->schedule.text, known, o->device_map.text);
-    if (r->solver.num_ipus > max_ipus)
-        r->solver.num_ipus = max_ipus;
+    if (r->solver.num_ipus > *max_ipus)
+        r->solver.num_ipus = *max_ipus;
     return POPLINER_OK;
 }
 
@@ -390,48 +391,33 @@ popliner_status request_check(const options *o, popliner_error *error) {
     return status;
 }
 
-/* Nobody wants an IPU without a layer, unless there is none or somebody says so. */
-static size_t min_units(const request *r, const options *o) {
-    bool has_layers = r->num_units > 0 && memchr(r->counted_units, 1, r->num_units) != NULL;
-    if (o->require.min_layers != MIN_LAYERS_USUAL)
-        return o->require.min_layers;
-    return has_layers && o->solver != SOLVER_GREEDY;
-}
-
 /* True if some IPU has a limit. */
 static bool has_limit(const options *o, uint64_t limit_bytes, const popliner_costs_file *file) {
     return limit_bytes < UINT64_MAX - 1 || o->lists[LIST_LIMITS].count > 0 || o->sweep != NULL ||
            (file != NULL && file->num_ipu_limits > 0);
 }
 
-/* Whether the fewest IPUs are looked for: nothing says how many there are, or what is best, and
- * there is a limit of memory, without which one IPU would do. */
-static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit_bytes,
-                              const popliner_costs_file *file) {
-    const bool is_told = o->num_ipus.number > 0 || o->total_ipus > 0 ||
-                         o->device_map.is_replicated || r->solver.num_mapped_stages > 0 ||
-                         (file != NULL && (file->num_ipus > 0 || file->is_graph)) ||
-                         (o->sweep != NULL && o->sweep->of_ipus) || options_fix_cuts(o);
-    return has_limit(o, limit_bytes, file) && !is_told && r->solver.num_objectives == 0 &&
-           o->solver != SOLVER_GREEDY;
+/* The number of IPUs, if it is given or follows from what is; else 0. */
+static size_t given_ipus(const options *o, const popliner_costs_file *file) {
+    const bool is_usual = o->device_map.is_replicated || options_fix_cuts(o) ||
+                          (o->sweep != NULL && o->sweep->of_ipus);
+    return o->num_ipus.number > 0               ? o->num_ipus.number
+           : o->total_ipus > 0                  ? o->total_ipus
+           : file != NULL && file->num_ipus > 0 ? file->num_ipus
+           : is_usual                           ? POPLINER_USUAL_IPUS
+                                                : 0;
 }
 
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file *file, popliner_error *error) {
-    enum { USUAL_IPUS = 16 };
-    static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY,
-                                                POPLINER_OBJECTIVE_TRAFFIC};
     const options *o = &s->options;
-    size_t told_ipus = file == NULL ? 0 : file->num_ipus;
-    r->solver.num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number
-                         : o->total_ipus > 0    ? o->total_ipus
-                         : told_ipus > 0        ? told_ipus
-                                                : USUAL_IPUS;
-    popliner_status status = copies_limit(r, o, error);
+    size_t max_ipus = SIZE_MAX;
+    r->solver.num_ipus = given_ipus(o, file);
+    popliner_status status = copies_limit(r, o, &max_ipus, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
     session_reserve(s, &r->solver);
-    r->solver.min_units = min_units(r, o);
+    r->solver.min_units = o->require.min_layers;
     r->solver.max_units = o->require.max_layers;
     r->solver.counted_units = r->counted_units;
     r->solver.listener = &s->listener;
@@ -446,20 +432,16 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
             fail_usage(error, "--%s %s: headroom needs a limit of each IPU; give --mem-per-tile",
                        o->pareto != NULL ? "pareto" : "objective",
                        o->pareto != NULL ? o->pareto : o->objective);
-    if (status == POPLINER_OK && wants_fewest_ipus(r, o, limit_bytes, file)) {
-        memcpy(r->objectives, fewest, sizeof fewest);
-        r->solver.num_objectives = sizeof fewest / sizeof *fewest;
-        r->solver.objectives = r->objectives;
-    }
     /* a front has the smallest spread at one of its ends */
     if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto == NULL &&
         r->solver.num_mapped_stages == 0)
         r->solver.num_objectives = popliner_objectives_complete(
             r->objectives, r->solver.num_objectives, file == NULL ? NULL : file->costs);
-    if (o->total_ipus == 0 && r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
-        r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
-        r->solver.objectives = r->objectives;
-    }
+    /* the limits are set below, those of a range for each of its values */
+    r->solver.mem_per_tile = has_limit(o, limit_bytes, file) ? 0 : POPLINER_TARGET_BYTES;
+    popliner_solver_options_complete(&r->solver, r->num_units, max_ipus,
+                                     file != NULL && file->is_graph &&
+                                         !o->device_map.is_replicated);
     if (status == POPLINER_OK)
         status = request_take_rules(r, o, error);
     if (status == POPLINER_OK && options_fix_cuts(o))

@@ -71,18 +71,18 @@ static popliner_status attempt(const greedy *search, size_t min_units, double ta
 popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
                                   const popliner_solver_options *options, popliner_plan *plan,
                                   popliner_error *error) {
-    options = pl_solver_options(options);
+    popliner_solver_options own = POPLINER_SOLVER_OPTIONS_INIT;
+    if (options != NULL)
+        own = *options;
+    popliner_solver_options_complete(&own, num_units, SIZE_MAX, false);
     if (num_units == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE, "num_units 0: a chain needs at least one unit");
-    popliner_status status = pl_options_check(options, num_units, NULL, error);
-    if (status == POPLINER_OK && options->num_ipus == 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "%s: 0; expected at least 1",
-                         PL_OPTION(options, num_ipus));
+    popliner_status status = pl_options_check(&own, num_units, NULL, error);
     if (status != POPLINER_OK)
         return status;
 
     greedy search = {num_units, peak, user, plan,
-                     options->num_ipus < num_units ? options->num_ipus : num_units};
+                     own.num_ipus < num_units ? own.num_ipus : num_units};
     plan->stages = pl_new_array(search.max_stages, sizeof *plan->stages);
     if (plan->stages == NULL)
         return pl_fail_memory(error, "the stages of the plan");
@@ -93,8 +93,8 @@ popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak,
     bool placed = false;
     for (size_t min_units = 3; min_units >= 1 && !placed; --min_units) {
         for (size_t i = 0; i < sizeof percents / sizeof *percents && !placed; ++i) {
-            double target_bytes = (double)options->mem_per_tile * proportions[i];
-            pl_tell(options->listener, POPLINER_LEVEL_INFO,
+            double target_bytes = (double)own.mem_per_tile * proportions[i];
+            pl_tell(own.listener, POPLINER_LEVEL_INFO,
                     "Targeting tile capacity: %" PRIu64 " KB (%d%%) - minimum layers: %zu...",
                     (uint64_t)(target_bytes / 1024.0), percents[i], min_units);
             status = attempt(&search, min_units, target_bytes, &placed, error);

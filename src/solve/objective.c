@@ -104,16 +104,12 @@ size_t popliner_objectives_complete(popliner_objective *list, size_t num_objecti
     return end < num_objectives ? num_objectives : num_objectives + 1;
 }
 
-const popliner_solver_options *pl_solver_options(const popliner_solver_options *options) {
-    static const popliner_solver_options defaults = POPLINER_SOLVER_OPTIONS_INIT;
-    return options != NULL ? options : &defaults;
-}
-
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count) {
     static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
                                                POPLINER_OBJECTIVE_TRAFFIC};
-    *count = options->num_objectives > 0 ? options->num_objectives : sizeof usual / sizeof *usual;
-    return options->num_objectives > 0 ? options->objectives : usual;
+    const bool is_given = options->num_objectives > 0; /* *count may be that number */
+    *count = is_given ? options->num_objectives : sizeof usual / sizeof *usual;
+    return is_given ? options->objectives : usual;
 }
 
 const char *pl_objectives_need_cycles(const popliner_solver_options *options) {

@@ -92,9 +92,6 @@ bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_c
 /* Returns the measure of an objective that is no sum. */
 pl_measure pl_objective_measure(popliner_objective objective, bool spread_is_of_cycles);
 
-/* Returns the options, or those of POPLINER_SOLVER_OPTIONS_INIT for NULL. */
-const popliner_solver_options *pl_solver_options(const popliner_solver_options *options);
-
 /* Returns the objectives of the options, or the default ones. Borrowed. */
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);
 

@@ -5,6 +5,7 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "pipeline/pipeline.h"
 #include "solve/glpk_session.h"
 #include "solve/ipus.h"
 #include "solve/objective.h"
@@ -14,6 +15,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+void popliner_solver_options_complete(popliner_solver_options *o, size_t num_units,
+                                      size_t most_stages, bool is_graph) {
+    static const popliner_objective fastest[] = {POPLINER_OBJECTIVE_CYCLES};
+    static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY,
+                                                POPLINER_OBJECTIVE_TRAFFIC};
+    const bool is_greedy = o->method == POPLINER_METHOD_GREEDY;
+    /* without a limit one IPU would do; UINT64_MAX - 1 is none either */
+    const bool has_limit = o->mem_per_tile < UINT64_MAX - 1 || o->num_ipu_limits > 0;
+    size_t unit = 0;
+    while (o->counted_units != NULL && unit < num_units && o->counted_units[unit] == 0)
+        ++unit;
+    if (o->min_units == POPLINER_USUAL_UNITS)
+        o->min_units = unit < num_units && !is_greedy;
+    if (o->num_objectives == 0 && is_graph) {
+        o->objectives = fastest;
+        o->num_objectives = 1;
+    } else if (o->num_objectives == 0 && o->num_ipus == 0 && o->num_mapped_stages == 0 &&
+               has_limit && !is_greedy) {
+        o->objectives = fewest;
+        o->num_objectives = sizeof fewest / sizeof *fewest;
+    }
+    if (o->num_ipus == 0)
+        o->num_ipus = most_stages < POPLINER_USUAL_IPUS ? most_stages : POPLINER_USUAL_IPUS;
+}
+
+void pl_solver_options_complete(popliner_solver_options *options, const popliner_costs *costs) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    const size_t known = costs->max_stages_to_end;
+    const size_t most_stages = costs->has_pipeline && pl_pipeline_has_own_copies(&costs->pipeline)
+                                   ? popliner_copies_max_stages(&costs->pipeline.copies)
+                               : known > 1 && known < num_units ? known
+                                                                : SIZE_MAX;
+    if (options->counted_units == NULL)
+        options->counted_units = costs->counted_units;
+    popliner_solver_options_complete(options, num_units, most_stages, costs->is_of_time);
+}
+
 popliner_status pl_solver_options_take(const popliner_solver_options *callers,
                                        const popliner_costs *costs, popliner_solver_options *own,
                                        popliner_listener *listener, popliner_error *error) {
@@ -21,8 +59,8 @@ popliner_status pl_solver_options_take(const popliner_solver_options *callers,
     *listener = (popliner_listener)POPLINER_LISTENER_INIT;
     popliner_status status =
         pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error);
-    if (own->counted_units == NULL && costs != NULL)
-        own->counted_units = costs->counted_units;
+    if (status == POPLINER_OK && costs != NULL)
+        pl_solver_options_complete(own, costs);
     if (status != POPLINER_OK || own->listener == NULL)
         return status;
     status = pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error);
@@ -198,9 +236,7 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
 static popliner_status check_map(const popliner_solver_options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (o->num_mapped_stages == 0)
-        return o->num_ipus > 0 ? POPLINER_OK
-                               : pl_fail(error, POPLINER_ERROR_USAGE, "%s: 0; expected at least 1",
-                                         PL_OPTION(o, num_ipus));
+        return POPLINER_OK;
     if (o->device_map == NULL)
         return fail_missing(PL_OPTION(o, device_map), o->num_mapped_stages, error);
     if (o->num_mapped_stages > POPLINER_MAX_IPU + 1)

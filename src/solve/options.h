@@ -6,12 +6,15 @@
 
 #include "popliner/solver.h"
 
-/* Completes the caller's options (NULL: none) with the defaults and the counted units of the costs
- * (NULL: not made yet). Copies their listener to *listener and makes *own refer to it. Errors:
- * USAGE for a wrong struct_size. */
+/* Completes the caller's options (NULL: none) by the costs (NULL: pl_solver_options_complete does
+ * so later). Copies their listener to *listener and makes *own refer to it. Errors: USAGE for a
+ * wrong struct_size. */
 popliner_status pl_solver_options_take(const popliner_solver_options *callers,
                                        const popliner_costs *costs, popliner_solver_options *own,
                                        popliner_listener *listener, popliner_error *error);
+
+/* Sets the counted units and what is usual for the costs, where options do not say it. */
+void pl_solver_options_complete(popliner_solver_options *options, const popliner_costs *costs);
 
 /* Zero-initialise; free with pl_owned_options_free. */
 typedef struct pl_owned_options {

@@ -138,9 +138,12 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
     popliner_listener listener;
     pl_solving solving = {0};
     *pareto = NULL;
-    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    if (status == POPLINER_OK)
+    popliner_status status = pl_solver_options_take(options, NULL, &own, &listener, error);
+    if (status == POPLINER_OK) {
+        own.objectives = pl_objectives_of(&own, &own.num_objectives);
+        pl_solver_options_complete(&own, costs);
         status = pl_options_check(&own, popliner_costs_num_units(costs), costs, error);
+    }
     if (status == POPLINER_OK)
         status = check(costs, &own, error);
     if (status != POPLINER_OK)

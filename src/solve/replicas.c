@@ -425,7 +425,11 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                             : pl_struct_take(&s.options, sizeof s.options, options,
                                                              "popliner_replicas_options", error);
     if (status == POPLINER_OK)
-        status = pl_solver_options_take(s.options.solver, costs, &s.solver, &listener, error);
+        status = pl_solver_options_take(s.options.solver, NULL, &s.solver, &listener, error);
+    if (s.solver.num_ipus == 0)
+        s.solver.num_ipus = s.options.total_ipus;
+    s.solver.objectives = pl_objectives_of(&s.solver, &s.solver.num_objectives);
+    pl_solver_options_complete(&s.solver, costs);
     if (status == POPLINER_OK)
         status = check_options(costs, &s, error);
     if (status == POPLINER_OK)

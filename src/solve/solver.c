@@ -88,7 +88,6 @@ static popliner_status prove_that_none_fits(pl_solving *solving, popliner_plan *
 
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
                                 pl_filter *filter, popliner_plan *plan, popliner_error *error) {
-    options = pl_solver_options(options);
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, options,
                                  plan, error);

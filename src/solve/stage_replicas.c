@@ -375,13 +375,14 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
     popliner_status status =
         pl_struct_take(&s.options, sizeof s.options, options, "popliner_replicas_options", error);
     if (status == POPLINER_OK)
-        status = pl_solver_options_take(s.options.solver, costs, &s.solver, &listener, error);
+        status = pl_solver_options_take(s.options.solver, NULL, &s.solver, &listener, error);
     if (status != POPLINER_OK)
         return status;
     if (s.solver.num_objectives == 0) {
         s.solver.objectives = usual;
         s.solver.num_objectives = sizeof usual / sizeof *usual;
     }
+    pl_solver_options_complete(&s.solver, costs);
     s.num_ipus = s.solver.num_ipus;
     s.bandwidth = (popliner_ipu_link){.bytes = s.options.bandwidth_bytes,
                                       .cycles = s.options.bandwidth_cycles};

@@ -449,7 +449,7 @@ static popliner_status answer_front(popliner_module *m) {
 
 /* Writes the best plan for each number of IPUs up to that of the request. */
 static popliner_status answer_sweep(popliner_module *m) {
-    const size_t most = m->options.num_ipus;
+    const size_t most = m->options.num_ipus > 0 ? m->options.num_ipus : POPLINER_USUAL_IPUS;
     if (most > (size_t)POPLINER_MAX_IPU + 1)
         return pl_fail(&m->error, POPLINER_ERROR_USAGE, "num_ipus: %zu; expected at most %d", most,
                        POPLINER_MAX_IPU + 1);

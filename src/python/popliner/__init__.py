@@ -1,7 +1,7 @@
 """popliner: where to cut a large neural network so that it fits, and runs well, on several IPUs.
 
     analysis = popliner.read("report")
-    answer = analysis.solve(num_ipus=2, require="layers:1..")
+    answer = analysis.solve(num_ipus=2)
     print(answer.text())
 
 The solver also takes costs of your own:

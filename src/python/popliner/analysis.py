@@ -41,6 +41,7 @@ LAYER_NAME_REGEX = r"(?:^|\/)(?:[L|l]ayer|blocks|encoder)[\/_\.]?(\d+)"
 FIRST_LAYER_REGEX = "(word_embeddings|Embedding_Dict)"
 
 #: What a link carries in a second where nothing is said of it.
+USUAL_IPUS = c.CONSTANTS["POPLINER_USUAL_IPUS"]
 LINK_BYTES_PER_SECOND = c.CONSTANTS["POPLINER_LINK_BYTES_PER_SECOND"]
 
 
@@ -300,7 +301,7 @@ class Analysis(Owner):
     def solve(self, request: Optional[Request] = None, **members: Unpack[Members]) -> Answer:
         """The best split. Members of the request may be given by name:
 
-            analysis.solve(num_ipus=2, require="layers:1..")
+            analysis.solve(num_ipus=2)
         """
         asked = self._ask(request, members)
         handle = self._held()
@@ -344,7 +345,7 @@ class Analysis(Owner):
         own = taken(request, members)
         most = own.num_ipus
         if what == "num_ipus":
-            most = max([16 if most is None else size(most, "num_ipus"), *numbers])
+            most = max([USUAL_IPUS if most is None else size(most, "num_ipus"), *numbers])
         asked = self._ask(own, {"num_ipus": most})
         with self._costs(asked, own) as costs:
             return costs.sweep(what, numbers, title=title)

@@ -572,7 +572,8 @@ class Costs(Owner):
         num_ipus - 1, to solve with as `device_map`. Empty if nothing fits in any order."""
         asked = self._ask(request, members)
         handle = self._held()
-        devices = (ctypes.c_size_t * number(asked.solver.num_ipus, "num_ipus", MAX_IPU + 1))()
+        most = number(asked.solver.num_ipus, "num_ipus", MAX_IPU + 1)
+        devices = (ctypes.c_size_t * (most or c.CONSTANTS["POPLINER_USUAL_IPUS"]))()
         count, is_proven = ctypes.c_size_t(), ctypes.c_bool()
         call(library.popliner_solver_order_devices, handle, ctypes.byref(asked.solver),
              devices, ctypes.byref(count), ctypes.byref(is_proven))
@@ -584,11 +585,12 @@ class Costs(Owner):
               title: Optional[str] = None, **members: Unpack[Members]) -> Sweep:
         """The best splits for several values of a member of the request that is a number, like
         "num_ipus" or "mem_per_tile". `title` is the head of its column."""
-        asked = self._ask(request, members)
         member_name(what)
         head = what if title is None else title
         text(instance(head, str, "title"), "title")
         numbers = [number(value, f"one of values of {what}") for value in listed(values, "values")]
+        # what is usual depends on what is given
+        asked = self._ask(request, {**members, **{what: value for value in numbers[-1:]}})
         answers = [self.solve(request, **{**members, "without_second_proof": True, what: value})
                    for value in numbers]
         return Sweep(head, numbers, answers, Naming(self, asked))

@@ -68,8 +68,7 @@ class Copies(NamedTuple):
 class Request:
     """A request. Functions that accept a request also accept its members by name, which override
     those of the request. Enumerators may be given by name, units by the names of
-    their layers. The defaults are those of the C library, where a stage may
-    have no layer: `require="layers:1.."` is the default of the command."""
+    their layers."""
 
     # ---- of the memory model ----
 
@@ -87,10 +86,11 @@ class Request:
     # ---- of the solver ----
 
     method: Union[Method, str] = Method.AUTO
-    #: what is best, in order; none: memory, traffic
+    #: what is best, in order; none: cycles of a graph; ipus, memory, traffic with a limit of
+    #: memory, but neither num_ipus nor device_map; else memory, traffic
     objectives: Union[str, Sequence[Union[Objective, str]]] = ()
     slack_percent: float = 0.0  #: each optimum may be missed by so much for the sake of the next
-    #: ignored with a device map; None: as many as costs from a file say, else 16
+    #: ignored with a device map; None: as many as costs from a file say, else up to 16
     num_ipus: Optional[int] = None
     #: the largest peak of an IPU, in bytes on a tile, or as "624KiB"; of single IPUs also
     #: "624KiB,0=500K" or {None: 638976, 0: "500K"}; None: the memory of a tile of the profile
@@ -252,14 +252,15 @@ def _name(value: str) -> str:
     return re.sub(r"\\(.)", r"\1", value)
 
 
-def _layers(value: Any) -> Tuple[int, int]:
-    """The fewest and the most layers of a stage; 0 of the most: any number."""
+def _layers(value: Any) -> Tuple[Optional[int], int]:
+    """The fewest layers of a stage, if they are given, and the most, 0 for any number."""
     found = re.fullmatch(r"([0-9]{0,9})\.\.([0-9]{0,9})|([0-9]{1,9})",
                          value) if isinstance(value, str) else None
     if found is None or (found[2] and int(found[2]) == 0):
         raise UsageError(f"require layers: {shown(value)}; expected the layers of a stage, like "
                          f"1..4, 2.. or ..8")
-    return int(found[1] or found[3] or 0), int(found[2] or found[3] or 0)
+    least = found[1] or found[3]
+    return int(least) if least else None, int(found[2] or found[3] or 0)
 
 
 def _rule(kind: str, value: Any) -> List[Tuple[str, Any]]:
@@ -482,8 +483,9 @@ class Asked:
         for kind, members in rules_of(r.require):
             what = f"require {kind}"
             if kind == "layers":
-                least, most = (size(it, what) for it in members)
-                o.min_units = max(o.min_units, least)
+                least, most = members
+                if least is not None:
+                    o.min_units = max(0 if o.min_units == SIZE_MAX else o.min_units, least)
                 o.max_units = min(o.max_units or most, most or o.max_units)
             elif kind == "place":
                 places += [c.popliner_constraint(unit=units.find(unit, what), ipu=size(ipu, what))

@@ -192,7 +192,7 @@ class _Group:
     def places(self, own: Sequence[Costs]) -> int:
         """Up to how far from the end all of them tell what a stage needs."""
         n = len(self.names)
-        least = min(16 if self.request.num_ipus is None else self.request.num_ipus, n)
+        least = min(self.request.num_ipus or c.CONSTANTS["POPLINER_USUAL_IPUS"], n)
         keeps = self.request.copies is not None or member(
             Schedule, self.request.schedule, "schedule") in KEEPING
         keeps = keeps and any(self.trains())
