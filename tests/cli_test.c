@@ -139,6 +139,12 @@ static const char *unescape(const char *text) {
     return plain;
 }
 
+/* The words of a line, whose variables have their values. */
+static void divide(const char *line, const char **words) {
+    expand(line, words_text, "");
+    split_words(words_text, words);
+}
+
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
 /* Compares the last run with a status, and a sentence if it must be all that the run says. */
@@ -373,8 +379,7 @@ static void write_line(const char *rest) {
 static void print_files(const char *rest) {
     const char *words[MOST_WORDS];
     const command_run before = runs[1];
-    expand(rest, words_text, "");
-    split_words(words_text, words);
+    divide(rest, words);
     runs[1] = runs[0];
     runs[0] = before;
     runs[0].status = 0;
@@ -422,16 +427,14 @@ static void take_terminal(const char *rest) {
 /* "FROM TO [BYTES]": a copy of a file, or of its first bytes. */
 static void copy(const char *rest) {
     const char *words[MOST_WORDS];
-    expand(rest, words_text, "");
-    split_words(words_text, words);
+    divide(rest, words);
     copy_file(words[0], in_scratch(words[1]),
               words[2] != NULL ? strtoul(words[2], NULL, 10) : SIZE_MAX);
 }
 
 static void make_link(const char *rest) {
     const char *words[MOST_WORDS];
-    expand(rest, words_text, "");
-    split_words(words_text, words);
+    divide(rest, words);
     assert_int_equal(symlink(words[0], in_scratch(words[1])), 0);
 }
 
@@ -449,64 +452,49 @@ static void change(const char *rest) {
     change_database(in_scratch(name), rest + strlen(name));
 }
 
-static void check_likeness(const char *rest) {
-    check_same(strcmp(rest, "out") == 0);
-}
-
-static void check_out(const char *rest) {
-    check_text("out", rest, true);
-}
-
-static void check_err(const char *rest) {
-    check_text("err", rest, true);
-}
-
-static void check_has_json(const char *rest) {
-    check_json(rest, true);
-}
-
-static void check_no(const char *rest) {
-    const char *text;
-    if ((text = after(rest, "json")) != NULL)
-        check_json(text, false);
-    else
-        check_text(after(rest, "out") != NULL ? "out" : "err", rest + 4, false);
-}
-
-/* What a line begins with; the last ones look at the last run. */
+/* What a line begins with, if it does not look at the last run. */
 static const struct {
     const char *name;
     void (*carry_out)(const char *rest);
-    bool needs_run;
-} line_words[] = {
-    {">", run_once, false},
-    {"each", run_each, false},
-    {"input", take_input, false},
-    {"into", take_output, false},
-    {"terminal", take_terminal, false},
-    {"file", write_file, false},
-    {"line", write_line, false},
-    {"copy", copy, false},
-    {"link", make_link, false},
-    {"dir", make_directory_here, false},
-    {"rm", remove_file, false},
-    {"sql", change, false},
-    {"left", check_left, false},
-    {"cat", print_files, false},
-    {"same", check_likeness, true},
-    {"out", check_out, true},
-    {"err", check_err, true},
-    {"json", check_has_json, true},
-    {"schema", check_schema, true},
-    {"no", check_no, true},
-};
+} line_words[] = {{">", run_once},
+                  {"each", run_each},
+                  {"input", take_input},
+                  {"into", take_output},
+                  {"terminal", take_terminal},
+                  {"file", write_file},
+                  {"line", write_line},
+                  {"copy", copy},
+                  {"link", make_link},
+                  {"dir", make_directory_here},
+                  {"rm", remove_file},
+                  {"sql", change},
+                  {"left", check_left},
+                  {"cat", print_files}};
+
+/* What looks at the last run; "no ..." expects the contrary. */
+static bool look(const char *line) {
+    const char *contrary = after(line, "no");
+    const char *rest;
+    line = contrary != NULL ? contrary : line;
+    if ((rest = after(line, "out")) != NULL)
+        check_text("out", rest, contrary == NULL);
+    else if ((rest = after(line, "err")) != NULL)
+        check_text("err", rest, contrary == NULL);
+    else if ((rest = after(line, "json")) != NULL)
+        check_json(rest, contrary == NULL);
+    else if ((rest = after(line, "same")) != NULL)
+        check_same(strcmp(rest, "out") == 0);
+    else if ((rest = after(line, "schema")) != NULL)
+        check_schema(rest);
+    return rest != NULL;
+}
 
 static void carry_out(const char *line) {
-    if (*line == '\0' || *line == '#')
+    if (*line == '\0' || *line == '#' || (has_run && look(line)))
         return;
     for (size_t i = 0; i < sizeof line_words / sizeof *line_words; i++) {
         const char *rest = after(line, line_words[i].name);
-        if (rest != NULL && (has_run || !line_words[i].needs_run)) {
+        if (rest != NULL) {
             line_words[i].carry_out(rest);
             return;
         }
