@@ -134,7 +134,7 @@ int test_begin_directory(void **state) {
 
 static void remove_all(const char *path) {
     if (unlink(path) == 0 || !is_directory(path))
-        return; /* a link to a directory, too: what it leads to stays */
+        return;        /* a link to a directory, too: what it leads to stays */
     chmod(path, 0700); /* a test may have made it read-only */
     DIR *entries = opendir(path);
     struct dirent *entry;
