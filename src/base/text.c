@@ -191,14 +191,14 @@ const char *popliner_size_take(const char *text, uint64_t *bytes) {
             end++;
     size_t unit_length;
     const uint64_t unit = unit_of(end, &unit_length);
-    /* from the last digit on: divides by ten before adding the next digit, each time rounded down,
-     * which rounds the whole down; a part of a byte alone has no meaning */
+    /* from the last digit on: divides by ten before adding the next digit, rounded down but for the
+     * last time, so that the whole is the nearest byte; a part of a byte alone has no meaning */
     uint64_t rest = 0;
     for (const char *c = end; c > whole_end + 1; c--) {
         rest += (uint64_t)(c[-1] - '0') * unit;
         if (unit == 1 && rest > 0)
             return NULL;
-        rest /= 10;
+        rest = (rest + (c == whole_end + 2 ? 5 : 0)) / 10;
     }
     uint64_t whole = 0;
     for (const char *c = text; c < whole_end; c++) {
