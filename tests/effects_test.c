@@ -534,22 +534,27 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     free(freed);
 }
 
-/* At most what all stages need alone. */
+/* At most what all stages need alone, and at least what one does. */
 static void limit_most(const naive_passes *n, pl_stage_meter *meter,
                        const popliner_pipeline *pipeline, const popliner_interval *stages,
                        size_t num_stages, naive_needs *needs) {
     const size_t num_tiles = n->c->profile->target.num_tiles;
     uint64_t *bytes = needs->bytes[POPLINER_NEED_MOST];
     uint64_t sum = 0;
+    uint64_t largest = 0;
     for (size_t i = 0; i < num_stages; i++) {
         naive_needs alone;
         begin_needs(&alone, num_tiles);
         evaluate(n, meter, pipeline, &stages[i], 1, &alone);
-        sum += pl_tiles_max(alone.bytes[POPLINER_NEED_MOST], num_tiles);
+        const uint64_t own = pl_tiles_max(alone.bytes[POPLINER_NEED_MOST], num_tiles);
+        sum += own;
+        largest = own > largest ? own : largest;
         end_needs(&alone);
     }
-    for (size_t tile = 0; tile < num_tiles; tile++)
+    for (size_t tile = 0; tile < num_tiles && num_stages > 1; tile++) {
         bytes[tile] = bytes[tile] < sum ? bytes[tile] : sum;
+        bytes[tile] = bytes[tile] > largest ? bytes[tile] : largest;
+    }
 }
 
 /* ---- Measured by themselves ----------------------------------------------------------------- */

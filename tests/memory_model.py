@@ -634,7 +634,7 @@ class Model:
                        *(b + copies * k for b, k in needs))
         alone = [together] if len(stages) == 1 else [
             self.at_most([stage], schedule, recompute, effects, accumulators) for stage in stages]
-        return min(together, sum(alone))
+        return max(min(together, sum(alone)), max(alone))
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
             with_needs=True):

@@ -1,5 +1,5 @@
-"""Random questions for the suites in Python: costs or a profile, and options of all kinds. A question
-is spelled for the command, the Python module, a program in C and plain_solver.py; one that fails is
+"""Random questions for the suites in Python: costs or a profile, and options of all kinds. Each is
+spelled for the command, the Python module, a program in C and plain_solver.py; one that fails is
 made smaller, and can be given on a command line.
 
 SPDX-License-Identifier: GPL-3.0-or-later
@@ -114,8 +114,8 @@ class Question:
         return sorted(set(self.device_map() or range(self.num_ipus())))
 
     def has_limit(self):
-        return bool({"memory", "memories"} & {*self.options, *self.document.get("devices", {})}) or \
-            self.is_profile
+        return self.is_profile or bool(
+            {"memory", "memories"} & {*self.options, *self.document.get("devices", {})})
 
     def has_times(self):
         return self.is_profile or any({"cycles", "forward", "backward"} & set(unit) or
@@ -163,7 +163,8 @@ class Question:
     def layers(self):
         """The fewest and the most of a stage, as texts."""
         ends = [own.split("..") for word, own in self.rules() if word == "layers"]
-        has_layers = self.is_profile or any(own.get("layer", True) for own in self.document["units"])
+        has_layers = self.is_profile or any(unit.get("layer", True)
+                                            for unit in self.document["units"])
         return [next((own[k] for own in reversed(ends) if own[k]), usual)
                 for k, usual in ((0, "1" * has_layers), (1, ""))]
 
@@ -172,8 +173,9 @@ class Question:
     def words(self, **others):
         o = {**self.options, **others}
         words = [f"--require={rule}" for rule in o.get("require", [])]
-        for name, usual, single in (("mem-per-tile", "memory", "memories"),
-                                    ("ipu-speed", "", "speeds"), ("bandwidth", "bandwidth", "links")):
+        for name, usual, single in (
+                ("mem-per-tile", "memory", "memories"), ("ipu-speed", "", "speeds"),
+                ("bandwidth", "bandwidth", "links")):
             texts = [written(o[usual])] if usual in o else []
             texts += [f"{key}={written(value)}" for key, value in o.get(single, {}).items()]
             words += [f"--{name}={','.join(texts)}"] if texts else []
@@ -233,7 +235,7 @@ class Question:
         if o.get("map") == "replicas":
             found["max_stages"] = 16384  # each of a stage counts
         if "copies" in o:
-            counts = (len(devices), len(set(devices))) if o["copies"].startswith("inter") else (0, 0)
+            counts = (len(devices), len(set(devices))) if "inter" in o["copies"] else (0, 0)
             found["copies"] = popliner.Copies(o["copies"], o.get("micro_batches", 0), *counts)
         elif "micro_batches" in o:
             raise Unsayable("in Python micro-batches belong to copies")
@@ -267,7 +269,8 @@ class Question:
         usual = o.get("bandwidth", self.told("bandwidth"))
         if usual is not None:
             found["link_bandwidth"] = as_pair(usual)
-        links = {link_key(key): as_pair(own) for part in (self.told("links", {}), o.get("links", {}))
+        links = {link_key(key): as_pair(own)
+                 for part in (self.told("links", {}), o.get("links", {}))
                  for key, own in part.items()}
         found["ipu_links"] = links
         return found
@@ -363,7 +366,8 @@ class Question:
             min_layers=int(least or 0), max_layers=int(most) if most else None,
             cut_after={unit(name) for own in rules["cut"] for name in own},
             no_cut_after={unit(name) for own in rules["no-cut"] for name in own},
-            together=[(unit(a), unit(b)) for own in rules["together"] for a, b in zip(own, own[1:])],
+            together=[(unit(a), unit(b)) for own in rules["together"]
+                      for a, b in zip(own, own[1:])],
             place=[(unit(one.split("=")[0]), int(one.split("=")[1]))
                    for own in rules["place"] for one in own],
             objectives=tuple(self.objectives()), slack=decimal(o.get("slack", 0)),
@@ -424,7 +428,8 @@ def inner(tree, path):
 
 def paths_of(tree, path=()):
     """Where something is, from the top down."""
-    keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
+    keys = list(tree) if isinstance(tree, dict) else \
+        range(len(tree)) if isinstance(tree, list) else ()
     for key in keys:
         yield (*path, key)
         yield from paths_of(tree[key], (*path, key))

@@ -21,7 +21,8 @@ import time
 
 import cases
 import plain_solver
-from questions import (SCRATCH, Draw, Question, Refused, Unsayable, draw_costs, draw_limit, draw_options)
+from questions import (SCRATCH, Draw, Question, Refused, Unsayable, draw_costs, draw_limit,
+                       draw_options)
 
 RELATIONS = {}
 logging.disable()  # warnings of the module
@@ -128,7 +129,7 @@ def split_is_worth_that(rng, q):
     """--evaluate of the answer's split says what the answer says."""
     if q.options.get("map") in ("any", "replicas") or q.options.get("recompute") == "auto" and (
             "slack" in q.options or q.is_profile):
-        raise Unsayable("stages choose within what slack, or objectives, allow; devices are no list")
+        raise Unsayable("stages choose within what slack or objectives allow")
     answer = case_ask(rng, q)
     if not answer["stages"]:
         return
@@ -259,6 +260,10 @@ def backwards(rng, q):
         expect([values(again, key) for key in keys], [values(answer, key) for key in keys],
                "values backwards")
     else:
+        # the reason is the first layer that is too large, if there are several
+        for one in (answer, again):
+            why = one["infeasibility"]
+            why["reason"] = {"place": "layer"}.get(why["reason"], why["reason"])
         keys = ("reason", "enough_num_ipus", "enough_mem_per_tile", "needed_mem_per_tile")
         expect([again["infeasibility"].get(key) for key in keys],
                [answer["infeasibility"].get(key) for key in keys], "what is enough, backwards")
@@ -412,7 +417,7 @@ def together_is_not_more(rng, q):
     names = q.names
     cuts = sorted(rng.sample(range(1, len(names)), rng.randrange(len(names))))
     q = q.but(slack=None, require=None, num_ipus=None, map=None, objectives="memory", reserve=None,
-              recompute=None if q.options.get("recompute") == "auto" else q.options.get("recompute"),
+              recompute={"auto": None}.get(*[q.options.get("recompute")] * 2),
               copies=None if q.options.get("copies", "").startswith("inter") else
               q.options.get("copies"))
     devices = [rng.randrange(2) for _ in range(len(cuts) + 1)]
@@ -427,11 +432,15 @@ def together_is_not_more(rng, q):
             "at_least_bytes", "expected_bytes", "at_most_bytes")] if stage["needs"] else own
 
     for k, stage in enumerate(shared["stages"]):
-        apart = [needs(other) for i, other in enumerate(alone["stages"]) if devices[i] == devices[k]]
+        apart = [needs(other) for i, other in enumerate(alone["stages"])
+                 if devices[i] == devices[k]]
         for own, *others in zip(needs(stage), *apart):
             if own > sum(others):
                 raise AssertionError(f"stage {k} of {cuts} on {devices}: {own} bytes together, "
                                      f"{others} alone: {needs(stage)}, {apart}")
+        if max(needs(stage)) < max(map(max, apart)):
+            raise AssertionError(f"stage {k} of {cuts} on {devices}: {needs(stage)} together, less "
+                                 f"than one alone: {apart}")
 
 
 @holds(3, 2)
@@ -598,8 +607,11 @@ class Case:
                     break
         return best, wrong
 
-    def report(self):
-        question, wrong = self.shrunk()
+    def report(self, wrong):
+        """Prints what is wrong, smaller if it is so in a process of its own, too."""
+        question = self.question
+        if self.check_apart():
+            question, wrong = self.shrunk()
         print(f"{self.name}, seed {self.seed}: {wrong}\n  repeat by: {' '.join(sys.argv[:1])} "
               f"--only {self.name} --seed {self.seed} --case '{question}'", flush=True)
 
@@ -627,14 +639,14 @@ def main():
     status = os.waitpid(child, 0)[1]
     if status > 1 << 8 or status & 255:
         with open(current, encoding="utf-8") as file:
-            Case(*file.read().split()).report()
+            Case(*file.read().split()).report("the process died")
     return status != 0
 
 
 def run_cases(asked, seed, names, current):
     order = Draw(seed)
     weights = [sum(RELATIONS[name][1:]) for name in names]
-    counts, spent = collections.Counter(), collections.Counter()
+    counts = collections.Counter()
     found = os.path.join(os.path.dirname(os.path.abspath(__file__)), "relations_found.txt")
     with open(found, encoding="utf-8") as file:  # cases that failed once
         for name, own, question in (line.split(" ", 2) for line in file):
@@ -648,7 +660,6 @@ def run_cases(asked, seed, names, current):
         i += 1
         with open(current, "w", encoding="utf-8") as file:
             file.write(f"{case.name} {case.seed}")
-        begun = sum(os.times()[:4])
         try:
             wrong = case.check()
             result = "holds" if wrong is None else "fails"
@@ -658,16 +669,15 @@ def run_cases(asked, seed, names, current):
                 print(f"refused: {case.name} {case.seed}: {str(error)[:300]}")
         except Unsayable:
             result, wrong = "not said", None
-        spent[case.name] += sum(os.times()[:4]) - begun
         counts[case.name, result] += 1
         counts[result] += 1
         if wrong is not None:
-            case.report()
+            case.report(wrong)
             if counts["fails"] >= 5:
                 break
     for name in names:
         print(f"{name:30}", *(f"{result} {counts[name, result]}" for result in (
-            "holds", "refused", "not said", "fails")), f"{spent[name]:.1f} s")
+            "holds", "refused", "not said", "fails")))
     print(f"seed {seed}: {counts['holds']} cases hold, {counts['refused']} are refused, "
           f"{counts['not said']} cannot be asked, {counts['fails']} fail", flush=True)
     return counts["fails"] > 0

@@ -405,8 +405,19 @@ static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured
         set_part(memory, (popliner_part)(PL_FIRST_ADDED + i), tile, steady->added_bytes[i]);
 }
 
-/* Measures all tiles; at most they need max_most_bytes. */
-static void measure_ipu(ipu *own, uint64_t max_most_bytes, popliner_stage_memory *memory) {
+/* What stages need at most together: at least what one of them needs alone, and no more than the
+ * sum, which is enough for all: tiles that share data may be more even, or less. */
+typedef struct most_alone {
+    uint64_t largest_bytes;
+    uint64_t sum_bytes;
+} most_alone;
+
+static uint64_t within(const most_alone *most, uint64_t bytes) {
+    return pl_larger(pl_smaller(bytes, most->sum_bytes), most->largest_bytes);
+}
+
+/* Measures all tiles. */
+static void measure_ipu(ipu *own, const most_alone *most, popliner_stage_memory *memory) {
     pl_need_spread spread = {0};
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         pl_stage_tile measured;
@@ -423,24 +434,23 @@ static void measure_ipu(ipu *own, uint64_t max_most_bytes, popliner_stage_memory
     const uint64_t most_bytes = most_of_any(own, &spread);
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         uint64_t *bytes = &memory->need_bytes[POPLINER_NEED_MOST][tile];
-        *bytes = pl_smaller(pl_larger(*bytes, most_bytes), max_most_bytes);
+        *bytes = within(most, pl_larger(*bytes, most_bytes));
     }
 }
 
-/* Sets *most_bytes to the sum of what each stage needs alone at most, which is also enough for them
- * together: the tiles may be less even if they share data. For one stage, and without estimates:
- * unlimited. */
+/* Finds what each stage needs alone at most. For one stage, and without estimates: any. */
 static popliner_status find_most_alone(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                        const popliner_interval *stages, size_t num_stages,
-                                       uint64_t *most_bytes, popliner_error *error) {
+                                       most_alone *most, popliner_error *error) {
     const bool is_limited = num_stages > 1 && meter->popliner == NULL;
     popliner_status status = POPLINER_OK;
-    *most_bytes = is_limited ? 0 : UINT64_MAX;
+    *most = (most_alone){0, is_limited ? 0 : UINT64_MAX};
     for (size_t i = 0; status == POPLINER_OK && is_limited && i < num_stages; i++) {
         uint64_t bytes;
         status = pl_stage_measure_peak(meter, pipeline, POPLINER_NEED_MOST, &stages[i], 1, &bytes,
                                        error);
-        *most_bytes += bytes;
+        most->sum_bytes += bytes;
+        most->largest_bytes = pl_larger(most->largest_bytes, bytes);
     }
     return status;
 }
@@ -449,15 +459,14 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error) {
     ipu own = {0};
-    uint64_t most_bytes;
-    popliner_status status =
-        find_most_alone(meter, pipeline, stages, num_stages, &most_bytes, error);
+    most_alone most;
+    popliner_status status = find_most_alone(meter, pipeline, stages, num_stages, &most, error);
     if (status != POPLINER_OK)
         return status;
     const bool made = begin_memory(memory, meter->chain->profile->target.num_tiles) &&
                       begin_ipu(&own, meter, pipeline, stages, num_stages);
     if (made)
-        measure_ipu(&own, most_bytes, memory);
+        measure_ipu(&own, &most, memory);
     free_ipu(&own);
     return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
 }
@@ -482,7 +491,7 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
         made = pl_popliner_meter_finish(meter->popliner, false);
     }
     if (made)
-        measure_ipu(&own, UINT64_MAX, memory);
+        measure_ipu(&own, &(most_alone){0, UINT64_MAX}, memory);
     return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
 }
 
@@ -513,10 +522,10 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
     free_ipu(&own);
     if (!made)
         return pl_fail_memory(error, "the memory of a stage");
-    uint64_t most_bytes = UINT64_MAX;
+    most_alone most = {0, UINT64_MAX};
     if (need == POPLINER_NEED_MOST)
-        status = find_most_alone(meter, pipeline, stages, num_stages, &most_bytes, error);
-    *peak_bytes = pl_smaller(*peak_bytes, most_bytes);
+        status = find_most_alone(meter, pipeline, stages, num_stages, &most, error);
+    *peak_bytes = within(&most, *peak_bytes);
     return status;
 }
 
