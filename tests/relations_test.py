@@ -506,9 +506,13 @@ def every_split_is_looked_at(rng, q):
         expect(answer["stages"], [], "best effort")
         return
     split, worth, bounds = best
+    devices = request.device_map or []
+    is_unique = len(set(devices)) == len(devices)  # else ties are not searched for
     ends = [(s.device, costs.names[s.first], costs.names[s.end - 1]) for s in split.stages]
-    expect([tuple(own) for own in stages(answer, "ipu", "layer_from", "layer_to")], ends, "stages")
-    if request.recompute != "auto":
+    if is_unique:
+        expect([tuple(own) for own in stages(answer, "ipu", "layer_from", "layer_to")], ends,
+               "stages")
+    if is_unique and request.recompute != "auto":
         expect([[s["mem"]["max_tile_mem"], (s["cycles"] or 0) * costs.scale, s["cut_bytes"]]
                 for s in answer["stages"]], [[s.memory, s.cycles, s.cut] for s in split.stages],
                "numbers of stages")
@@ -517,6 +521,8 @@ def every_split_is_looked_at(rng, q):
         scales = [costs.scale if name == "cycles" or name == "balance" and "cycles" in names[:i]
                   else 1 for i, name in enumerate(names)]
         for key, own in (("value", worth), ("bound", bounds)):
+            if key == "value" and request.slack and not is_unique:
+                continue  # which is that of the cuts
             expect([value * scale for value, scale in zip(values(answer, key), scales)], own, key)
 
 
