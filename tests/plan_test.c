@@ -6,6 +6,7 @@
 
 #include "solve/plan.h"
 #include "solve/problem.h"
+#include "solve/stage_rule.h"
 
 /* Four units; the peak of i ... j is 10 * (j - i + 1) + i, and 0 ... 3 must not be a stage; cutting
  * before unit u carries 100 * u bytes. */
@@ -227,8 +228,32 @@ static void finds_every_mistake(void **state) {
     popliner_costs_free(costs);
 }
 
+/* Limits and speeds of IPUs that no stage can be on make no place special. */
+static void later_ipus_need_no_places(void **state) {
+    (void)state;
+    popliner_costs *costs = example_costs();
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.num_ipus = 3;
+    options.num_ipu_limits = options.num_ipu_speeds = 1;
+    for (size_t ipu = 0; ipu < 6; ++ipu) {
+        pl_problem problem = {0};
+        popliner_ipu_value limit = {ipu, 5};
+        popliner_ipu_value speed = {ipu, POPLINER_SPEED_ONE / 2};
+        options.ipu_limits = &limit;
+        options.ipu_speeds = &speed;
+        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
+        pl_limits limits = pl_filter_of_limits(&problem).limits;
+        assert_int_equal(pl_problem_num_special(&problem, &limits), ipu < 3 ? ipu + 1 : 0);
+        limits.max_cycles = 9;
+        assert_int_equal(pl_problem_num_special(&problem, &limits), ipu < 3 ? ipu + 1 : 0);
+        pl_problem_free(&problem);
+    }
+    popliner_costs_free(costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(later_ipus_need_no_places),
         cmocka_unit_test(fills_a_plan),
         cmocka_unit_test(bounds_may_be_below_values),
         cmocka_unit_test(finds_every_mistake),

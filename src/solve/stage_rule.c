@@ -199,15 +199,16 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no particular IPU */
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
-        if (ipu >= count &&
+        if (ipu >= count && ipu < problem->max_stages && /* no stage is on a later one */
             (pl_limits_peak(problem, limits, ipu) != plain || limits_exclude(problem, limits, ipu)))
-            count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
+            count = ipu + 1;
     }
     bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;
     for (size_t i = 0; has_cycles && i < options->num_ipu_speeds; ++i) {
         size_t ipu = options->ipu_speeds[i].ipu;
-        if (ipu >= count && options->ipu_speeds[i].value != POPLINER_SPEED_ONE)
-            count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
+        if (ipu >= count && ipu < problem->max_stages &&
+            options->ipu_speeds[i].value != POPLINER_SPEED_ONE)
+            count = ipu + 1;
     }
     if (has_cycles && problem->links.num_special > count)
         count = problem->links.num_special < problem->max_stages ? problem->links.num_special
