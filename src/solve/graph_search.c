@@ -310,9 +310,7 @@ static popliner_status arrange(const pl_costs_file *file, const popliner_solver_
                               seconds > 0 ? pl_clock_seconds() + seconds / 2 : INFINITY,
                           .should_stop = options->should_stop,
                           .user = options->should_stop_user};
-    planner p = {.budget = {.stop = &stop,
-                            .steps = options->time_limit_seconds > 0 ? UINT64_MAX : most_steps,
-                            .max_bytes = MOST_BYTES}};
+    planner p = {.budget = {.stop = &stop, .steps = most_steps, .max_bytes = MOST_BYTES}};
     pl_problem problem = {0};
     pl_arrays arrays = {0};
     uint32_t *unit_at = NULL;
