@@ -48,6 +48,8 @@ typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_li
 typedef struct by_ipu {
     ipu_value *items;
     size_t count;
+    size_t end_ipu;             /* after the largest one; of links, after their first ones */
+    size_t next;                /* where the next one is looked for */
     popliner_ipu_link all;      /* of the others; 0: not said */
     popliner_ipu_link replicas; /* between replicas; 0: not said */
     const char *all_text;       /* of the option */

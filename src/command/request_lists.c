@@ -81,12 +81,17 @@ static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2
     return *rest != '=' || (is_of_links ? ipus[0] == ipus[1] : ipus[0] > ipus[1]) ? NULL : rest + 1;
 }
 
-static ipu_value *find_value(const by_ipu *values, const ipu_value *of) {
-    for (size_t i = 0; i < values->count; i++) {
-        ipu_value *v = &values->items[i];
+/* Looks first where a range goes on, so that it takes time in proportion to its length. */
+static ipu_value *find_value(by_ipu *values, const ipu_value *of) {
+    const bool is_new = of->second_ipu == SIZE_MAX && of->ipu >= values->end_ipu;
+    for (size_t i = 0; !is_new && i < values->count; i++) {
+        const size_t place = (values->next + i) % values->count;
+        ipu_value *v = &values->items[place];
         if ((v->ipu == of->ipu && v->second_ipu == of->second_ipu) ||
-            (v->ipu == of->second_ipu && v->second_ipu == of->ipu))
+            (v->ipu == of->second_ipu && v->second_ipu == of->ipu)) {
+            values->next = place + 1;
             return v;
+        }
     }
     return NULL;
 }
@@ -97,6 +102,8 @@ static bool add_value(by_ipu *values, const ipu_value *added) {
         return false;
     items[values->count++] = *added;
     values->items = items;
+    if (added->ipu >= values->end_ipu)
+        values->end_ipu = added->ipu + 1;
     return true;
 }
 
@@ -336,7 +343,7 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
     by_ipu values = *asked;
     bool has_memory = true;
     values.items = NULL;
-    values.count = 0;
+    values.count = values.end_ipu = 0;
     for (size_t i = 0; has_memory && i < asked->count; i++)
         has_memory = add_value(&values, &asked->items[i]);
     popliner_status status =
