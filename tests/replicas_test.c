@@ -785,11 +785,11 @@ static void what_makes_no_sense_is_refused(void **state) {
     const size_t map[] = {0, 1};
     popliner_replicas *answer = NULL;
     assert_int_equal(popliner_costs_create(3, 1, &timeless, NULL), POPLINER_OK);
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 9; i++) {
         popliner_replicas_options o = POPLINER_REPLICAS_OPTIONS_INIT;
         o.solver = &solver;
         o.struct_size = i == 0 ? 0 : sizeof o;
-        o.total_ipus = i == 1 ? 0 : 4;
+        o.total_ipus = i == 1 ? 0 : i == 8 ? POPLINER_MAX_IPU + 2 : 4;
         o.chunks = i == 2 ? 0 : 1;
         o.batch = i == 3 ? 4 : 0;
         o.micro_batches = i == 4 ? 0 : 1;

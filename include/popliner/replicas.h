@@ -58,7 +58,7 @@ typedef struct popliner_replicas_options {
      * have more throughput. They then choose as popliner/solver.h says. Not with BALANCE, nor with
      * several stages on an IPU. */
     const popliner_solver_options *solver;
-    size_t total_ipus; /* at least 1 */
+    size_t total_ipus; /* 1 to POPLINER_MAX_IPU + 1 */
     /* Micro-batches of a step in each pipeline, or in all together; one of the two is 0. With
      * `batch`, M is the batch divided by R, and only divisors R of the batch are tried. */
     uint64_t micro_batches;

@@ -29,9 +29,11 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
     const pl_objective *beyond = pl_objectives_beyond(&s->solver);
     if (beyond == pl_objective_of(POPLINER_OBJECTIVE_HEADROOM))
         beyond = NULL; /* refused below */
-    if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s, chunks: %zu and %zu; expected 1 to %" PRIu64, total, o->total_ipus,
+    if (o->total_ipus == 0 || o->total_ipus > POPLINER_MAX_IPU + 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %zu; expected 1 to %d", total,
+                       o->total_ipus, POPLINER_MAX_IPU + 1);
+    if (o->chunks == 0 || o->chunks > MAX_COUNT)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: %zu; expected 1 to %" PRIu64,
                        o->chunks, MAX_COUNT);
     if ((o->micro_batches > 0) == (o->batch > 0) || o->micro_batches > MAX_COUNT ||
         o->batch > MAX_COUNT)
