@@ -112,8 +112,7 @@ static void split_words(char *text, const char **words) {
             c++;
         if (*c == '\0')
             break;
-        if (count + 1 == MOST_WORDS)
-            fail_msg("more than %d words", MOST_WORDS - 1);
+        assert_true(count + 1 < MOST_WORDS);
         words[count++] = out;
         for (char quote = '\0'; *c != '\0' && (quote != '\0' || *c != ' '); c++) {
             if (*c == quote)
@@ -129,6 +128,21 @@ static void split_words(char *text, const char **words) {
     words[count] = NULL;
 }
 
+/* The words of a line, whose variables have their values. */
+static const char **words_of(const char *line) {
+    static const char *words[MOST_WORDS];
+    expand(line, words_text, "");
+    split_words(words_text, words);
+    return words;
+}
+
+/* Takes the first word of a line, a name, and returns what follows it. */
+static const char *take_name(const char *line, char name[LINE_BYTES]) {
+    const size_t length = strcspn(line, " ");
+    snprintf(name, LINE_BYTES, "%.*s", (int)length, line);
+    return line + length + (line[length] == ' ');
+}
+
 /* Replaces \n and \t; a last \ only keeps the blank before it. */
 static const char *unescape(const char *text) {
     static char plain[TEXT_BYTES];
@@ -137,12 +151,6 @@ static const char *unescape(const char *text) {
         *out++ = *text != '\\' ? *text : *++text == 'n' ? '\n' : *text == 't' ? '\t' : *text;
     *out = '\0';
     return plain;
-}
-
-/* The words of a line, whose variables have their values. */
-static void divide(const char *line, const char **words) {
-    expand(line, words_text, "");
-    split_words(words_text, words);
 }
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
@@ -161,16 +169,20 @@ static void check_status(const char *expected) {
     }
 }
 
-/* Runs the command with what follows the '>'. A run that no status follows must succeed. */
-static void run(const char *text, const char *all) {
-    const char *words[MOST_WORDS];
-    char given[LINE_BYTES];
-    expand(text, given, all);
-    expand(given, words_text, ""); /* those of a row */
-    split_words(words_text, words);
+/* Makes room for another run. */
+static void keep_run(void) {
     const command_run before = runs[1];
     runs[1] = runs[0];
     runs[0] = before;
+    has_run = true;
+}
+
+/* Runs the command with what follows the '>'. A run that no status follows must succeed. */
+static void run(const char *text, const char *all) {
+    char given[LINE_BYTES];
+    expand(text, given, all);
+    const char *const *words = words_of(given); /* with the variables of a row */
+    keep_run();
     if (next.is_terminal)
         run_command_on_terminal(&runs[0], words);
     else if (*next.into != '\0')
@@ -180,31 +192,28 @@ static void run(const char *text, const char *all) {
     if (!next.is_terminal)
         assert_is_log(&runs[0]);
     memset(&next, 0, sizeof next);
-    has_run = true;
 }
 
-/* Removes the times from a log. */
-static char *without_times(const char *log) {
-    char *text = calloc(1, strlen(log) + 1);
-    assert_non_null(text);
-    for (; *log != '\0'; log += strcspn(log, "\n"), log += *log == '\n')
-        if (strlen(log) > 9)
-            strncat(text, log + 9, strcspn(log + 9, "\n") + 1);
-    return text;
+/* Whether two logs are alike but for the time, the first nine bytes of each line. */
+static bool is_same_log(const char *a, const char *b) {
+    while (strlen(a) > 9 && strlen(b) > 9) {
+        const size_t length = strcspn(a + 9, "\n") + 1;
+        if (strncmp(a + 9, b + 9, length) != 0)
+            return false;
+        a += 9 + length;
+        b += 9 + length;
+    }
+    return strcmp(a, b) == 0;
 }
 
 /* The last two runs end, print and report alike, or only print alike. */
 static void check_same(bool is_of_out) {
-    char *logs[2] = {without_times(runs[0].err), without_times(runs[1].err)};
-    const bool is_same =
-        runs[0].out_size == runs[1].out_size &&
-        memcmp(runs[0].out, runs[1].out, runs[0].out_size) == 0 &&
-        (is_of_out || (runs[0].status == runs[1].status && strcmp(logs[0], logs[1]) == 0));
-    if (!is_same)
-        fail_msg("not the same: %d %s%s\n---- and %d %s%s", runs[1].status, logs[1], runs[1].out,
-                 runs[0].status, logs[0], runs[0].out);
-    free(logs[0]);
-    free(logs[1]);
+    const command_run *a = &runs[1];
+    const command_run *b = &runs[0];
+    if (a->out_size != b->out_size || memcmp(a->out, b->out, a->out_size) != 0 ||
+        (!is_of_out && (a->status != b->status || !is_same_log(a->err, b->err))))
+        fail_msg("not the same: %d %s%s\n---- and %d %s%s", a->status, a->err, a->out, b->status,
+                 b->err, b->out);
 }
 
 /* "out TEXT": contains it; "out = TEXT": is it; "no out TEXT": does not contain it. */
@@ -262,10 +271,9 @@ static void check_json(const char *expected, bool is_wanted) {
         : json_is_number(value)
             ? json_is_number(item) && json_number_value(item) == json_number_value(value)
             : json_equal(item, value) != 0;
-    if (is_so != is_wanted) {
-        char *found = item == NULL ? NULL : json_dumps(item, JSON_ENCODE_ANY);
-        fail_msg("%.*s is %s", (int)length, expected, found == NULL ? "nothing" : found);
-    }
+    if (is_so != is_wanted)
+        fail_msg("%.*s is %s", (int)length, expected,
+                 item == NULL ? "nothing" : json_dumps(item, JSON_ENCODE_ANY));
     json_decref(value);
     json_decref(item);
     json_decref(json);
@@ -305,11 +313,10 @@ static const char *after(const char *line, const char *word) {
 static void write_file(const char *name) {
     char text[TEXT_BYTES] = "";
     for (file.line++; strcmp(line_at(file.line), ".") != 0; file.line++) {
-        if (file.line > file.num_lines)
-            fail_msg("%s: no '.' ends the file %s", file.name, name);
+        assert_true(file.line <= file.num_lines); /* a '.' ends it */
         strcat(strcat(text, line_at(file.line)), "\n");
     }
-    test_write_bytes(in_scratch(name), text, strlen(text));
+    test_write_bytes(name, text, strlen(text));
 }
 
 /* Checks the last run by "STATUS SENTENCE", "out TEXT" or "err TEXT". */
@@ -331,8 +338,7 @@ static void run_each(const char *line) {
     const bool is_same = strncmp(line, "same ", 5) == 0;
     const struct next_run kept = next;
     for (const char *form; (form = after(line_at(file.line + 1), "and")) != NULL; file.line++) {
-        if (num_forms == MOST_FORMS)
-            fail_msg("more than %d forms", MOST_FORMS);
+        assert_true(num_forms < MOST_FORMS);
         forms[num_forms++] = form;
     }
     for (size_t i = 0; file.line < file.num_lines && *line_at(file.line + 1) != '\0'; i++) {
@@ -340,10 +346,11 @@ static void run_each(const char *line) {
         const char *bar = strstr(row, " | ");
         if (!test_takes_case(i, 3))
             continue;
-        const size_t length = bar != NULL ? (size_t)(bar - row) : strlen(row);
-        snprintf(words, sizeof words, "%.*s", (int)length, row);
-        snprintf(expected, sizeof expected, "%.*s%s%s", (int)strcspn(line, " "), line,
-                 bar != NULL ? " " : "", bar != NULL ? bar + 3 : "");
+        take_name(line, expected);
+        if (bar != NULL)
+            strcat(strcat(expected, " "), bar + 3);
+        snprintf(words, sizeof words, "%.*s",
+                 (int)(bar != NULL ? bar - row : (ptrdiff_t)strlen(row)), row);
         for (size_t f = 0; f < num_forms; f++) {
             next = kept;
             run(forms[f], words);
@@ -369,25 +376,19 @@ static void run_once(const char *rest) {
 /* "NAME TEXT": a file of one line, without an end. */
 static void write_line(const char *rest) {
     char name[LINE_BYTES];
-    const size_t length = strcspn(rest, " ");
-    snprintf(name, sizeof name, "%.*s", (int)length, rest);
-    expand(rest + length + (rest[length] == ' '), words_text, "");
-    test_write_bytes(in_scratch(name), words_text, strlen(words_text));
+    expand(take_name(rest, name), words_text, "");
+    test_write_bytes(name, words_text, strlen(words_text));
 }
 
 /* What files hold, one after another, takes the place of what a run printed. */
 static void print_files(const char *rest) {
-    const char *words[MOST_WORDS];
-    const command_run before = runs[1];
-    divide(rest, words);
-    runs[1] = runs[0];
-    runs[0] = before;
+    keep_run();
     runs[0].status = 0;
     *runs[0].err = '\0';
     runs[0].out_size = 0;
-    for (size_t i = 0; words[i] != NULL; i++) {
+    for (const char *const *words = words_of(rest); *words != NULL; words++) {
         size_t size;
-        uint8_t *bytes = test_read_bytes(words[i], &size);
+        uint8_t *bytes = test_read_bytes(*words, &size);
         runs[0].out_room = runs[0].out_size + size + 1;
         runs[0].out = realloc(runs[0].out, runs[0].out_room);
         assert_non_null(runs[0].out);
@@ -396,27 +397,24 @@ static void print_files(const char *rest) {
         runs[0].out[runs[0].out_size] = '\0';
         free(bytes);
     }
-    has_run = true;
 }
 
 /* The files in the case's folder, or in one in it: "FOLDER/ NAMES". */
 static void check_left(const char *rest) {
     char folder[LINE_BYTES];
-    const size_t length = strcspn(rest, " ");
-    const bool has_folder = length > 0 && rest[length - 1] == '/';
-    snprintf(folder, sizeof folder, "%.*s", has_folder ? (int)length : 0, rest);
-    assert_holds(in_scratch(folder), has_folder ? rest + length + (rest[length] == ' ') : rest);
+    const char *names = take_name(rest, folder);
+    const bool has_folder = *folder != '\0' && folder[strlen(folder) - 1] == '/';
+    assert_holds(has_folder ? folder : ".", has_folder ? names : rest);
 }
 
 static void take_input(const char *rest) {
-    expand(rest, words_text, NULL);
-    strcpy(next.input, *words_text == '/' ? words_text : in_scratch(words_text));
+    expand(rest, next.input, NULL);
 }
 
 static void take_output(const char *rest) {
-    snprintf(next.into, sizeof next.into, "%s", rest);
+    strcpy(next.into, rest);
     if (*rest != '/' && strcmp(rest, "closed") != 0)
-        test_write_bytes(in_scratch(rest), "", 0);
+        test_write_bytes(rest, "", 0);
 }
 
 static void take_terminal(const char *rest) {
@@ -426,30 +424,23 @@ static void take_terminal(const char *rest) {
 
 /* "FROM TO [BYTES]": a copy of a file, or of its first bytes. */
 static void copy(const char *rest) {
-    const char *words[MOST_WORDS];
-    divide(rest, words);
-    copy_file(words[0], in_scratch(words[1]),
-              words[2] != NULL ? strtoul(words[2], NULL, 10) : SIZE_MAX);
+    const char *const *words = words_of(rest);
+    copy_file(words[0], words[1], words[2] != NULL ? strtoul(words[2], NULL, 10) : SIZE_MAX);
 }
 
 static void make_link(const char *rest) {
-    const char *words[MOST_WORDS];
-    divide(rest, words);
-    assert_int_equal(symlink(words[0], in_scratch(words[1])), 0);
-}
-
-static void make_directory_here(const char *rest) {
-    make_directory(in_scratch(rest));
+    const char *const *words = words_of(rest);
+    assert_int_equal(symlink(words[0], words[1]), 0);
 }
 
 static void remove_file(const char *rest) {
-    assert_int_equal(remove(in_scratch(rest)), 0);
+    assert_int_equal(remove(rest), 0);
 }
 
 static void change(const char *rest) {
     char name[LINE_BYTES];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, " "), rest);
-    change_database(in_scratch(name), rest + strlen(name));
+    const char *sql = take_name(rest, name);
+    change_database(name, sql);
 }
 
 /* What a line begins with, if it does not look at the last run. */
@@ -465,7 +456,7 @@ static const struct {
                   {"line", write_line},
                   {"copy", copy},
                   {"link", make_link},
-                  {"dir", make_directory_here},
+                  {"dir", make_directory},
                   {"rm", remove_file},
                   {"sql", change},
                   {"left", check_left},
