@@ -565,7 +565,10 @@ static popliner_status mark(sweep *s, bool *is_possible) {
 /* Finds one split. */
 static popliner_status run(sweep *s, pl_split *split) {
     bool is_possible = false;
-    popliner_status status = mark(s, &is_possible);
+    /* many sweeps, as for a spread, end with the marks */
+    s->asked->shared->work += s->num_stages * pl_triangle_size(s->num_units) / 2;
+    s->gave_up = s->asked->shared->work >= s->asked->most_work;
+    popliner_status status = s->gave_up ? POPLINER_OK : mark(s, &is_possible);
     if (status == POPLINER_OK && is_possible)
         status = fill_gaps(s);
     for (size_t number = 0;

@@ -20,8 +20,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The largest distance of a move, in units. */
-enum { FARTHEST_MOVE = 4 };
+/* The largest distance of a move, in units; what a move that is not allowed counts as; how many moves
+ * there are between two looks at the time. */
+enum { FARTHEST_MOVE = 4, WORK_OF_MOVE = 2, MOVES_PER_LOOK = 64 };
 
 /* The value of a split; smaller is better for each member. */
 typedef struct score {
@@ -53,12 +54,18 @@ typedef struct climb {
     size_t *best_cuts; /* [stages + 1] */
     score best;
     bool has_best;
+    size_t num_moves;
+    bool is_stopped;
     pl_arrays arrays; /* own all of these */
     popliner_error *error;
 } climb;
 
-static bool must_end(const climb *c) {
-    return c->asked->shared->work >= c->asked->most_work || pl_stop_is_wanted(c->asked->stop);
+/* Counts a move. */
+static bool must_end(climb *c) {
+    if (c->num_moves++ % MOVES_PER_LOOK == 0)
+        c->is_stopped = pl_stop_is_wanted(c->asked->stop);
+    c->asked->shared->work += WORK_OF_MOVE;
+    return c->is_stopped || c->asked->shared->work >= c->asked->most_work;
 }
 
 /* True if the objective is one of cycles. */
