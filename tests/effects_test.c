@@ -308,7 +308,7 @@ static uint64_t most_of_all(const uint64_t *bytes, size_t count) {
     }
     const double mean = sum / (double)count;
     const double deviation = variance > 0 ? 64 * sqrt(variance) : 0;
-    return (uint64_t)ceil((mean + deviation * DEVIATIONS / 1000) * MEAN / 1000);
+    return (uint64_t)ceil((mean + deviation * (double)DEVIATIONS / 1000) * (double)MEAN / 1000);
 }
 
 static uint64_t factor_of(const naive_passes *n, const popliner_pipeline *pipeline) {

@@ -30,9 +30,9 @@ typedef struct question {
 } question;
 
 static void draw_text(question *q, uint64_t *random) {
+#define VARIANT "{\"name\": \"v\", \"stash\": 0, \"cycles\": 9}"
     static const char *const more[] = {"", ", \"inputs\": 2", ", \"recompute_cycles\": 1.5",
-                                       ", \"variants\": [{\"name\": \"v\", \"stash\": 0, "
-                                       "\"cycles\": 9}]"};
+                                       ", \"variants\": [" VARIANT "]"};
     char *end = q->text + sprintf(q->text, "{\"format\": \"popliner-costs\", \"version\": 1, "
                                            "\"units\": [");
     q->num_units = 1 + test_below(random, MOST_UNITS);

@@ -829,7 +829,7 @@ static void replay_step(replay *r, sqlite3_stmt *steps) {
     assert_int_equal(column(steps, 13), max);
     assert_int_equal(column(steps, 14), num_active);
     double active_balance = (double)sum / (double)num_active / (double)max;
-    double balance = (double)sum / EXECUTION_TILES / (double)max;
+    double balance = (double)sum / (double)EXECUTION_TILES / (double)max;
     assert_true(sqlite3_column_double(steps, 15) == active_balance && active_balance <= 1);
     assert_true(sqlite3_column_double(steps, 16) == balance && balance <= 1);
     if (strncmp(type, "Sync", 4) == 0) /* after it all tiles are together */

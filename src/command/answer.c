@@ -102,7 +102,7 @@ static popliner_status remark_no_layers(session *s, const request *r,
     if (other->status == POPLINER_PLAN_OPTIMAL && other->peak_bytes < plan->peak_bytes) {
         double percent =
             100 * (double)(plan->peak_bytes - other->peak_bytes) / (double)plan->peak_bytes;
-        if (percent >= LEAST_PERCENT)
+        if (percent >= (double)LEAST_PERCENT)
             status = session_say(
                 s, certificate, error, POPLINER_LEVEL_INFO,
                 "With --require layers:0.. the peak is %llu bytes per tile on %zu IPUs, "
@@ -391,7 +391,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     status = say_warnings(s, certificate, error);
     if (status == POPLINER_OK && !is_infeasible)
         status = tell_unused_ipus(s, r, certificate, error);
-    if (status == POPLINER_OK && share * 100 > MAX_UNEXPLAINED_PERCENT)
+    if (status == POPLINER_OK && share * 100 > (double)MAX_UNEXPLAINED_PERCENT)
         status =
             session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
                         "%.0f %% of the peak is in no operation and counted in every stage; see "

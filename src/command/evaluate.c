@@ -317,7 +317,7 @@ static void doubt(session *s, const popliner_comparison *comparison) {
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "--compiled %s: has %.2f times the data that was predicted: is it a "
                         "pipeline of this model with this split and this --schedule?",
-                        s->options.compiled, (double)scale / MILLION);
+                        s->options.compiled, (double)scale / (double)MILLION);
             return;
         }
     }

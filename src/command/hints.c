@@ -409,8 +409,8 @@ static bool solve_choices_of_costs(trial *t) {
         return false;
     t->solver.without_reasons = true;
     /* such a search may take any time */
-    if (request_shares_an_ipu(r) &&
-        !(t->solver.time_limit_seconds > 0.0 && t->solver.time_limit_seconds < MOST_SECONDS))
+    if (request_shares_an_ipu(r) && !(t->solver.time_limit_seconds > 0.0 &&
+                                      t->solver.time_limit_seconds < (double)MOST_SECONDS))
         t->solver.time_limit_seconds = MOST_SECONDS;
     popliner_status status = costs_read_again(s, &pipeline, &file, &own);
     interrupts_catch(&s->interrupts);
@@ -517,7 +517,8 @@ static void add_time(const hinting *h, const popliner_plan *own) {
         words = keep(h, "best %s bytes; no split has less than %s", grouped(first->value).text,
                      grouped(first->bound).text);
     if (h->s->options.time_limit_seconds > 0)
-        add(h, "Try", keep(h, "--time-limit %gs", TIMES * h->s->options.time_limit_seconds), words);
+        add(h, "Try", keep(h, "--time-limit %gs", (double)TIMES * h->s->options.time_limit_seconds),
+            words);
 }
 
 popliner_status hints_for_solve(session *s, const request *r,

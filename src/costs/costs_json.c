@@ -87,7 +87,8 @@ static void read_by_device(pl_costs_json *r, const pl_json_value *devices, const
 static void read_bandwidth(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *link) {
     enum { MILLION = 1000000 };
     double bytes = json_number_value(value->json);
-    if (!json_is_number(value->json) || !(bytes >= 1.0 / MILLION && bytes <= (double)PL_MAX_BYTES))
+    if (!json_is_number(value->json) ||
+        !(bytes >= 1.0 / (double)MILLION && bytes <= (double)PL_MAX_BYTES))
         pl_json_refuse(&r->json, value,
                        "expected bytes in a unit of time, from 0.000001 to %" PRIu64, PL_MAX_BYTES);
     const uint64_t scale = bytes == floor(bytes) ? 1 : MILLION;

@@ -103,7 +103,7 @@ static void read_node(reader *r, size_t i, const pl_json_value *value) {
         pl_json_refuse(&r->json, &cycles,
                        "with this node, the latencies add up to more than %.17g; use a larger unit "
                        "of time",
-                       (double)POPLINER_MAX_CYCLES / PL_TIME_SCALE);
+                       (double)POPLINER_MAX_CYCLES / (double)PL_TIME_SCALE);
     if (r->sum_bytes > PL_MAX_BYTES)
         pl_json_refuse(&r->json, &size,
                        "with this node, the sizes add up to more than %" PRIu64 " bytes",
@@ -163,7 +163,7 @@ static void read_edge(reader *r, const pl_json_value *value) {
         pl_json_refuse(&r->json, &cost,
                        "with this edge, latencies and costs add up to more than %.17g; use a "
                        "larger unit of time",
-                       (double)POPLINER_MAX_CYCLES / PL_TIME_SCALE);
+                       (double)POPLINER_MAX_CYCLES / (double)PL_TIME_SCALE);
     has(r, pl_layer_graph_add_edge(&r->graph, from, to), "the edges of the graph");
 }
 
