@@ -110,26 +110,35 @@ def check(popliner, path, seed, seen):
     if what == "pareto":
         request["device_map"] = map_of(shape, usual_ipus)
         points = plain_solver.front_of(costs, Request(**request))
-        expected = [(True, (*point[:2], None)) for point in points]
+        expected = [(True, (*point[:2], None), None) for point in points]
     else:
         expected = []
         for value in values:
             request["device_map"] = map_of(shape, value if what == "num-ipus" else usual_ipus)
             request["memory"] = value if what == "mem-per-tile" else limit
-            expected.append(plain_solver.solve(costs, Request(**request)))
-    assert run.returncode == (0 if any(fits for fits, _ in expected) else 1), told
+            asked = Request(**request)
+            expected.append((*plain_solver.solve(costs, asked), asked))
+    assert run.returncode == (0 if any(fits for fits, _, _ in expected) else 1), told
     results = json.loads(run.stdout)["results"]
     assert len(results) == len(expected), told
-    for own, (fits, best) in zip(results, expected):
+    for own, (fits, best, asked) in zip(results, expected):
         assert own["status"] == ("optimal" if fits else "infeasible"), told
         if best is None:
             assert own["stages"] == [], told
             continue
         split, best_values, bounds = best
-        assert [(it["ipu"], it["from"], it["to"]) for it in own["stages"]] == [
-            (it.device, names[it.first], names[it.end - 1]) for it in split.stages], told
-        assert own["used"] == split.value("ipus"), told
-        assert [it["value"] for it in own["objectives"]] == list(map(abs, best_values)), told
+        if split.shares():  # any of the equally good ones: none, or the solver's own cuts
+            cuts = tuple(names.index(it["from"]) for it in own["stages"][1:])
+            split = plain_solver.solve(costs, asked, cuts)[1][0] if asked and fits else None
+        if split is not None:
+            assert [(it["ipu"], it["from"], it["to"]) for it in own["stages"]] == [
+                (it.device, names[it.first], names[it.end - 1]) for it in split.stages], told
+        # of best efforts on shared devices, which are equally good in memory, any may be the answer
+        counts = [fits or not best[0].shares() or it["name"] == "memory"
+                  for it in own["objectives"]]
+        assert not all(counts) or own["used"] == best[0].value("ipus"), told
+        assert [it["value"] for it, does in zip(own["objectives"], counts) if does] == [
+            abs(value) for value, does in zip(best_values, counts) if does], told
         if fits and bounds is not None:
             assert [it["bound"] for it in own["objectives"]] == list(map(abs, bounds)), told
         key = (what, "fits" if fits else "does not")

@@ -930,10 +930,19 @@ class Check:
 
     def enough_memory(self):
         request = Request(**{**vars(self.request), "memory": None})
-        return min((max([s.memory for s in split.stages if s.device not in request.memories],
-                        default=0)
-                    for split in plain_solver.splits(self.costs, request)
-                    if plain_solver.fits(request, split)), default=None)
+        least = min((max([s.memory for s in split.stages if s.device not in request.memories],
+                         default=0)
+                     for split in plain_solver.splits(self.costs, request)
+                     if plain_solver.fits(request, split)), default=None)
+        # the reserve is kept free of what is named
+        kept = self.options.get("reserve", "0")
+        if not least or kept == "gaps":
+            return least
+        if not kept.endswith("%"):
+            return least + int(kept)
+        share = decimal(kept[:-1]) / 100
+        return next(limit for limit in itertools.count(least)
+                    if limit - int(limit * share) >= least)
 
     # -- several splits --
 

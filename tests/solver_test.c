@@ -583,8 +583,7 @@ static void refuses_senseless_options(void **state) {
     static const size_t shared_map[] = {0, 1, 0};
     static const popliner_constraint pair = {.unit = 0, .second_unit = 3};
     static const popliner_constraint placement = {.unit = 3, .ipu = 0};
-    static const char *const fields[] = {"num_ipus: ",
-                                         "time_limit_seconds: ",
+    static const char *const fields[] = {"time_limit_seconds: ",
                                          "time_limit_seconds: ",
                                          "method: ",
                                          "objectives: ",
@@ -595,29 +594,28 @@ static void refuses_senseless_options(void **state) {
                                          "method: ",
                                          "pairs: ",
                                          "placements: "};
-    popliner_solver_options bad[12];
-    for (size_t i = 0; i < 12; ++i)
+    popliner_solver_options bad[11];
+    for (size_t i = 0; i < 11; ++i)
         bad[i] = good;
-    bad[0].num_ipus = 0;
-    bad[1].time_limit_seconds = -1.0;
-    bad[2].time_limit_seconds = NAN;
-    bad[3].method = (popliner_method)7;
-    bad[4].objectives = twice;
-    bad[4].num_objectives = 2;
-    bad[5].objectives = cycles; /* the costs have none */
+    bad[0].time_limit_seconds = -1.0;
+    bad[1].time_limit_seconds = NAN;
+    bad[2].method = (popliner_method)7;
+    bad[3].objectives = twice;
+    bad[3].num_objectives = 2;
+    bad[4].objectives = cycles; /* the costs have none */
+    bad[4].num_objectives = 1;
+    bad[5].objectives = unknown;
     bad[5].num_objectives = 1;
-    bad[6].objectives = unknown;
-    bad[6].num_objectives = 1;
-    bad[7].slack_percent = -1.0;
-    bad[8].slack_percent = NAN;
-    bad[9].device_map = shared_map;
-    bad[9].num_mapped_stages = 3;
-    bad[9].method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-    bad[10].pairs = &pair;
-    bad[10].num_pairs = 1;
-    bad[11].placements = &placement;
-    bad[11].num_placements = 1;
-    for (size_t i = 0; i < 12; ++i) {
+    bad[6].slack_percent = -1.0;
+    bad[7].slack_percent = NAN;
+    bad[8].device_map = shared_map;
+    bad[8].num_mapped_stages = 3;
+    bad[8].method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+    bad[9].pairs = &pair;
+    bad[9].num_pairs = 1;
+    bad[10].placements = &placement;
+    bad[10].num_placements = 1;
+    for (size_t i = 0; i < 11; ++i) {
         popliner_plan plan = {0};
         popliner_error error = {0};
         assert_int_equal(pl_solve(costs, &bad[i], &plan, &error), POPLINER_ERROR_USAGE);

@@ -293,6 +293,7 @@ static void ask_for_the_best(asking *a) {
     uint64_t peak;
     uint64_t cuts;
     solver.num_ipus = a->q.number % 4 + 1u;
+    solver.min_units = 0; /* try_all() tries stages without a layer, too */
     request.solver = &solver;
     popliner_certificate *certificate = solve(a, &request);
     if (certificate == NULL)

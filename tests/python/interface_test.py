@@ -21,6 +21,7 @@ MODULES = (analysis, changes, costs, diagnosis, files, plans, profile, records, 
 LEFT_OUT = {
     "popliner_reserve_limit", "popliner_reserve_memory",  # a subtraction, and its inverse
     "popliner_error_fill",  # Python has exceptions
+    "popliner_solver_options_complete",  # the library does it with each request
 }
 
 
