@@ -117,8 +117,8 @@ static void add_proofs(const pl_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
     if (c->plan.proof == POPLINER_PROOF_BOTH_PROGRAMS)
         pl_text_add(text, plan_fits(c)
-                              ? "Chosen by GLPK's integer programs, and proven by the dynamic "
-                                "program, too.\n"
+                              ? "Chosen by GLPK's integer programs, and also proven by the "
+                                "dynamic program.\n"
                               : "Proven twice: by GLPK's integer programs and by the dynamic "
                                 "program.\n");
     else if (c->plan.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && o->method == POPLINER_METHOD_AUTO &&

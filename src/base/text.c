@@ -191,7 +191,7 @@ const char *popliner_size_take(const char *text, uint64_t *bytes) {
             end++;
     size_t unit_length;
     const uint64_t unit = unit_of(end, &unit_length);
-    /* from the last digit on: divides by ten before adding the next digit, rounded down but for the
+    /* from the last digit on: divides by ten before adding the next digit, rounded down except the
      * last time, so that the whole is the nearest byte; a part of a byte alone has no meaning */
     uint64_t rest = 0;
     for (const char *c = end; c > whole_end + 1; c--) {

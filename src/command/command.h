@@ -4,7 +4,7 @@
 #ifndef PL_COMMAND_COMMAND_H
 #define PL_COMMAND_COMMAND_H
 
-/* What the program does with its arguments; returns the exit status. It sets limits and handlers of
+/* Runs the program with its arguments; returns the exit status. It sets limits and handlers of
  * signals for the whole process, and may end it: call it once, in a process of its own. */
 int popliner_command(int argc, char **argv);
 

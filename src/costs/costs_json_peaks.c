@@ -37,7 +37,7 @@ static uint64_t kept_of(const popliner_pipeline *pipeline, uint64_t stash, uint6
     return pl_pipeline_holds_recomputed(pipeline) ? pl_larger(stash, inputs) : inputs;
 }
 
-/* The same for the units first ... end - 1. */
+/* Like kept_of, for the units first ... end - 1. */
 static uint64_t kept_by(const pl_additive_costs *a, size_t region, size_t first, size_t end) {
     const size_t from = first * a->num_regions + region;
     return kept_of(&a->pipeline,

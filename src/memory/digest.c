@@ -1,4 +1,4 @@
-/* What all tiles of a digest share: the sets of units, and code by these sets.
+/* The part that all tiles of a digest share: the sets of units, and code by these sets.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/digest_inputs.h"

@@ -78,11 +78,11 @@ typedef struct pl_digest_tile {
     pl_digest_unit *units; /* [num_units] */
 } pl_digest_tile;
 
-/* What a digest depends on in addition to the chain. */
+/* All that a digest depends on in addition to the chain. */
 typedef struct pl_digest_key {
     bool passes_through; /* tensors that only pass through a stage count in it */
     bool accumulates;    /* gradients live until they are complete */
-    bool is_pipelined;   /* what is stored and sent is known, too */
+    bool is_pipelined;   /* what is stored and sent is also known */
 } pl_digest_key;
 
 struct pl_digest_inputs;

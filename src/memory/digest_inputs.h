@@ -1,4 +1,4 @@
-/* What making the tiles of a digest needs, for all tiles.
+/* Inputs to making the tiles of a digest, for all tiles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_DIGEST_INPUTS_H

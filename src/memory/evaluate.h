@@ -27,7 +27,7 @@ typedef struct pl_live_peak {
     size_t step;                /* the first one with it */
 } pl_live_peak;
 
-/* What stages on one IPU have on a tile, as measured: before any estimate. */
+/* The bytes of stages on one IPU on a tile, as measured: before any estimate. */
 typedef struct pl_stage_tile {
     pl_steady_bytes steady;
     pl_live_peak plain;    /* without buffers */

@@ -79,7 +79,7 @@ typedef struct worker {
     bool has_failed; /* memory was short */
 } worker;
 
-/* What is measured, and shared by the threads. */
+/* The stages to measure, and all that the threads share. */
 typedef struct tile_work {
     pl_stage_meter *meter;
     const pl_interval_options *options;

@@ -405,7 +405,7 @@ static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured
         set_part(memory, (popliner_part)(PL_FIRST_ADDED + i), tile, steady->added_bytes[i]);
 }
 
-/* What stages need at most together: at least what one of them needs alone, and no more than the
+/* The most that stages need together: at least what one of them needs alone, and no more than the
  * sum, which is enough for all: tiles that share data may be more even, or less. */
 typedef struct most_alone {
     uint64_t largest_bytes;

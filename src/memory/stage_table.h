@@ -34,7 +34,7 @@ pl_stage_tile_peak(const pl_estimation *estimation, popliner_need need, const pl
                : &tile->plain;
 }
 
-/* What is wanted of the stages. */
+/* The numbers to compute of each stage. */
 typedef struct pl_table_wishes {
     bool needs[POPLINER_NUM_NEEDS];
     bool with_details;  /* also sums over the tiles, and copies of any schedule */

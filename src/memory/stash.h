@@ -1,4 +1,4 @@
-/* What a stage of a pipeline stores of each micro-batch until its backward pass: the rule.
+/* The rule for the data of a micro-batch that a stage stores until its backward pass.
  * docs/internals/memory-models.md has its sources.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */

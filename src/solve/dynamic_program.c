@@ -304,7 +304,7 @@ static bool is_enough(const program *p, size_t num_stages) {
 }
 
 /* Solves within limits: for one number of stages after another, where rows are exact or the fewest
- * are asked for, else for all at once. */
+ * are requested, else for all at once. */
 static popliner_status solve_at_most(const program *asked, const pl_limits *limits, pl_split *best,
                                      bool *is_over, popliner_error *error) {
     program p = {

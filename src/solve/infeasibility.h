@@ -8,7 +8,7 @@
 #include "solve/search.h"
 #include "solve/stop.h"
 
-/* What each of these may do (see pl_shared.work): where stages share IPUs, the search for a better best
+/* The most work that each of these may do (see pl_shared.work): where stages share IPUs, the search for a better best
  * effort and for the bytes that suffice; and all searches for remedies. */
 #define PL_WORK_FOR_REASONS ((uint64_t)100000000)
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a request may do where stages share IPUs (see pl_shared.work): some seconds of a core. With a
+/* The most work of a request where stages share IPUs (see pl_shared.work): some seconds of a core. With a
  * time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends by the limit. */
 #define MOST_WORK ((uint64_t)250000000)
 #define SECONDS_OF_WORK 4.0

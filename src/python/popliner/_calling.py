@@ -262,7 +262,7 @@ class Interrupts:
             for number in SIGNALS:
                 handler = _signal.getsignal(number)
                 if isinstance(handler, Interrupts) and handler.is_over:
-                    handler = handler.before[number]  # one that an exception has left behind
+                    handler = handler.before[number]  # one that an exception has left
                 if callable(handler):
                     self.before[number] = handler
                     _signal.signal(number, self)

@@ -28,16 +28,16 @@ typedef struct pl_measured {
     size_t width;
 } pl_measured;
 
-/* What is known of stages on one IPU. Zero-initialise; free with pl_shared_free. */
+/* All that is known of stages on one IPU. Zero-initialise; free with pl_shared_free. */
 typedef struct pl_shared {
     pl_measured measured;
     uint64_t *least_bytes; /* [stages]: triangles of pl_least_load; NULL until first needed */
-    /* What was done: about ten nanoseconds each, but the same on every machine. Searches end by it,
+    /* The work so far: about ten nanoseconds each, but the same on every machine. Searches end by it,
      * so that an answer does not depend on the time. */
     uint64_t work;
 } pl_shared;
 
-/* What measuring the stages of an IPU counts as: a sum, or a call of a function that is not quick. */
+/* The work of measuring the stages of an IPU: a sum, or a call of a function that is not quick. */
 enum { PL_WORK_OF_SUM = 64, PL_WORK_OF_CALL = 10000 };
 
 void pl_shared_free(pl_shared *shared);

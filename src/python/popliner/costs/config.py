@@ -532,7 +532,7 @@ def read_shape(path: str, assumed: Assumed) -> Shape:
 
 def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]]:
     """The bytes of a quantised weight, with its share of scales, and whether attention is
-    quantised, too. The bytes are None if they are unknown; all is, if nothing is quantised."""
+    also quantised. The bytes are None if they are unknown; all is, if nothing is quantised."""
     inner = keys.get("text_config") if isinstance(keys.get("text_config"), dict) else {}
     names = ("quantization_config", "compression_config")
     found = next((it[key] for it in (keys, inner) for key in names if it.get(key)), None)

@@ -279,7 +279,7 @@ def _state(keys: _Keys, heads: int, hidden: int) -> int:
 
 def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:
     """Adds the caches and states of compressed attention (deepseek4): keys alone, of single tokens
-    in a window, and of 4 or 128 tokens; with 4 an indexer's, too."""
+    in a window, and of 4 or 128 tokens; with 4 also an indexer's."""
     ratio = keys.each("attention.compress_ratios", keys.whole("block_count"))[i]
     indexer = keys.whole("attention.indexer.key_length")
     layer.caches = [Cache(elements, window=keys.whole("attention.sliding_window") or None)]

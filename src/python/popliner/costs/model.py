@@ -58,7 +58,7 @@ class Shape:
     is_tied: bool = False
     num_mtp: int = 0  #: the last of `layers` predict further tokens
     dtype: Optional[str] = None
-    is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows beside a batch
+    is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows next to a batch
     notes: List[str] = field(default_factory=list)
 
 
@@ -226,7 +226,7 @@ def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     return tokens * (2 * layer.active + 2 * reach * layer.score_width)
 
 
-#: llama.cpp stores a micro-batch of so many tokens beside a window, in units of so many.
+#: llama.cpp stores a micro-batch of this many tokens next to a window, in units of this many.
 LLAMA_BATCH, LLAMA_UNIT = 512, 256
 
 
