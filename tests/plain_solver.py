@@ -200,8 +200,12 @@ class Costs:
             units = [u if v < 0 else {**u, **u["variants"][v]} for u, v in zip(units, way)]
         kept = self.sum(units[:1], "inputs") if way == "full" else self.sum(units, "stash")
         if request.copies == "zero-bubble" and request.recompute != "none":
-            # what is recomputed stays until the weight pass, at worst of all micro-batches
-            kept = [max(k, s) for k, s in zip(kept, self.sum(self.units[first:end], "stash"))]
+            # what is recomputed stays until the weight pass, at worst of all micro-batches: a stage
+            # keeps inputs or stash, and no variant of a unit keeps less than the unit
+            own = self.units[first:end]
+            parts = [(kept, self.sum(own, "stash"))] if way == "full" else [
+                (self.sum([a], "stash"), self.sum([b], "stash")) for a, b in zip(units, own)]
+            kept = [sum(region) for region in zip(*(map(max, *part) for part in parts))]
         # what is under way besides "memory" is stored whole, even if it was recomputed
         whole = request.more_copies if way == "full" and request.copies in RULES else 0
         copies -= whole
