@@ -474,6 +474,8 @@ def row_is_the_answer(rng, q):
         expect([(s["ipu"], s["to"]) for s in row["stages"]],
                [(s["ipu"], q.names[end - 1]) for s, end in zip(answer["stages"], ends)],
                f"stages of {name} {value}")
+        if row["stages"]:
+            expect(row.get("step"), answer["totals"].get("step"), f"step of {name} {value}")
 
 
 @holds(4, 2)

@@ -45,9 +45,8 @@ static popliner_pipeline_step step_of(const pl_certificate_input *names,
                                       const popliner_plan *plan) {
     popliner_pipeline_step step = {.num_micro_batches = names->pipeline.copies.num_micro_batches};
     popliner_error ignored;
-    if (plan->num_stages > 0 && plan->status != POPLINER_PLAN_INFEASIBLE &&
-        pl_step_find(plan, names->options, &names->pipeline, names->costs, &step, &ignored) !=
-            POPLINER_OK)
+    if (plan->num_stages > 0 && pl_step_find(plan, names->options, &names->pipeline, names->costs,
+                                             &step, &ignored) != POPLINER_OK)
         step.order = NULL;
     return step;
 }
