@@ -19,7 +19,10 @@
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/analysis.h"
+#include "popliner/changes.h"
+#include "popliner/page.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 #include "popliner/utilities.h"
 #include "profile/profile_data.h"
 #include "solve/plan.h"
@@ -277,6 +280,47 @@ static void evaluates_stages_on_one_ipu(void **state) {
         &error);
     assert_null(certificate);
     popliner_analysis_free(analysis);
+}
+
+/* Whatever shows a certificate together with an analysis. */
+static void only_shows_its_own_certificates(void **state) {
+    popliner_analysis *own = read_sample();
+    popliner_analysis *other = read_sample();
+    popliner_request request = POPLINER_REQUEST_INIT;
+    popliner_page_options page = POPLINER_PAGE_OPTIONS_INIT;
+    popliner_changes_input sides = POPLINER_CHANGES_INPUT_INIT;
+    popliner_certificate *of_other = NULL;
+    popliner_certificate *of_model = NULL;
+    popliner_changes *changes = NULL;
+    char *text = NULL;
+    popliner_error error = {.message = ""};
+    (void)state;
+    check(popliner_analysis_evaluate(other, NULL, NULL, 0, &of_other, &error), &error);
+    const popliner_memory_model model = POPLINER_MEMORY_MODEL_FULL;
+    assert_usage(popliner_section_text(own, POPLINER_SECTION_PLAN, model, of_other,
+                                       POPLINER_FORMAT_CSV, &text, &error),
+                 &error);
+    assert_usage(popliner_plot_text(own, POPLINER_PLOT_PLAN, model, of_other, NULL, &text, &error),
+                 &error);
+    assert_usage(popliner_trace_text(own, model, of_other, &text, &error), &error);
+    assert_usage(popliner_screen_overview(own, of_other, NULL, 0, NULL, &text, &error), &error);
+    page.certificate = of_other;
+    assert_usage(popliner_page_text(own, &page, &text, &error), &error);
+    sides.before = sides.now = own;
+    sides.before_certificate = sides.now_certificate = of_other;
+    assert_usage(popliner_changes_create(&sides, &changes, &error), &error);
+    /* its last unit is past the end of the other model's chain */
+    check(popliner_analysis_evaluate(own, NULL, NULL, 0, &of_model, &error), &error);
+    request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
+    page.request = &request;
+    page.certificate = of_model;
+    assert_usage(popliner_page_text(own, &page, &text, &error), &error);
+    assert_string_equal(error.message, "the plan has the memory model full, the page "
+                                       "popliner; use one model");
+    popliner_certificate_free(of_model);
+    popliner_certificate_free(of_other);
+    popliner_analysis_free(other);
+    popliner_analysis_free(own);
 }
 
 /* ---- the order of questions ---- */
@@ -909,6 +953,7 @@ int main(void) {
         cmocka_unit_test(solves_what_brute_force_finds),
         cmocka_unit_test(evaluates_what_it_measures),
         cmocka_unit_test(evaluates_stages_on_one_ipu),
+        cmocka_unit_test(only_shows_its_own_certificates),
         cmocka_unit_test(the_order_of_questions_does_not_matter),
         IN_DIRECTORY(loads_what_it_stored),
         IN_DIRECTORY(loads_the_rest_when_asked),

@@ -53,7 +53,8 @@ typedef enum popliner_page_word {
 typedef struct popliner_page_options {
     size_t struct_size;
     const popliner_request *request; /* NULL: POPLINER_REQUEST_INIT */
-    /* The split that is shown first, of this analysis; NULL: the best one for the request. */
+    /* The split that is shown first, of this analysis and of the memory model of the request; NULL:
+     * the best one for the request. */
     const popliner_certificate *certificate;
     const char *title; /* the name of the profile; NULL: none */
     /* Without the word COMMAND the page shows no commands; others may also be NULL. */
@@ -69,9 +70,9 @@ typedef struct popliner_page_options {
     { sizeof(popliner_page_options), NULL, NULL, NULL, {NULL}, NULL, false }
 
 /* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
- * Errors: USAGE (struct_size; a request for the greedy algorithm, which pages do not have); INPUT
- * if a loaded file is damaged; MEMORY. Cost: measures all stages, as popliner_analysis_store does,
- * and makes all sections. */
+ * Errors: USAGE (struct_size; a certificate of something else; a request for the greedy algorithm,
+ * which pages do not have); INPUT if a loaded file is damaged; MEMORY. Cost: measures all stages, as
+ * popliner_analysis_store does, and makes all sections. */
 popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error);

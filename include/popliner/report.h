@@ -179,7 +179,7 @@ typedef enum popliner_section {
  * `analysis`; for the others it may be NULL. `model` assigns operations to units in LIVENESS,
  * VARIABLES, OPERATIONS, PROGRAMS, LAYERS, EXECUTION, EXCHANGES and ADVICE; DIAGNOSIS and MISSING
  * are of this model. Loads what a loaded analysis lacks. Errors: USAGE for an unknown section,
- * format or model, or for PLAN without a certificate of a profile; INPUT if a loaded file is
+ * format or model, or for PLAN without a certificate of `analysis`; INPUT if a loaded file is
  * damaged; MEMORY. Cost: OPERATIONS and LAYERS measure a stage for each row; PAIRS are measured
  * once, and so is what DIAGNOSIS and MISSING share; the others are a few passes over their items,
  * LIVENESS, VARIABLES and ADDRESSES over the lowered variables. */
@@ -219,7 +219,7 @@ typedef struct popliner_plot_options {
  * of LIVENESS; `certificate` is for PLAN, else NULL. `options` may be NULL. With more tiles or
  * steps than columns, each column shows the maximum of several. Loads what a loaded analysis lacks.
  * Errors: USAGE for an unknown plot, model or tile, a size out of range, or for PLAN without a
- * certificate of a profile; INPUT if a loaded file is damaged; MEMORY. Cost: LIVENESS takes a pass
+ * certificate of `analysis`; INPUT if a loaded file is damaged; MEMORY. Cost: LIVENESS takes a pass
  * over the variables. */
 popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
                                    popliner_memory_model model,
@@ -236,7 +236,7 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
  * with free(). docs/trace.md describes the contents: the tree of programs, the units of the chain
  * in this memory model, live memory; the stages of `certificate`, unless that is NULL (with one,
  * the units are those of the certificate); and executed steps on each IPU. Loads what a loaded
- * analysis lacks. Errors: USAGE for an unknown model, or a certificate without a profile; INPUT if
+ * analysis lacks. Errors: USAGE for an unknown model, or a certificate of something else; INPUT if
  * a loaded file is damaged; MEMORY. Cost: a pass over the variables for each stage, and O(steps *
  * stages); some 200 bytes for each step. */
 popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,

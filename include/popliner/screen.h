@@ -107,7 +107,8 @@ popliner_status popliner_screen_splits(const popliner_split_table *table,
 
 /* Shows an overview of a profile: compiler, device, layers, whether it trains and is consistent.
  * `whole` is its evaluation as a single stage, for the verdict of one IPU; NULL: no verdict.
- * hints[num_hints] are the next steps. Errors: those of popliner_analysis_chain. O(operations). */
+ * hints[num_hints] are the next steps. Errors: USAGE for a certificate of something
+ * else; those of popliner_analysis_chain. O(operations). */
 popliner_status popliner_screen_overview(popliner_analysis *analysis,
                                          const popliner_certificate *whole,
                                          const popliner_hint *hints, size_t num_hints,

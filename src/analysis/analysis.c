@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
@@ -384,6 +385,14 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
     if (status == POPLINER_OK && needed == PL_NEED_METER)
         status = pl_analysis_make_meter(analysis, model, error);
     return status;
+}
+
+popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
+                                              const pl_certificate *certificate, const char *user,
+                                              popliner_error *error) {
+    if (certificate == NULL || certificate->input.profile == analysis->profile)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE, "%s needs a certificate of this analysis", user);
 }
 
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,

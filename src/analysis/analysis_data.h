@@ -115,6 +115,11 @@ typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_neede
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   pl_needed needed, popliner_error *error);
 
+/* Rejects a certificate (NULL: none) that is not of this analysis; `user` is what would show it. */
+popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
+                                              const struct pl_certificate *certificate,
+                                              const char *user, popliner_error *error);
+
 /* Loads the lowered variables if necessary. Errors: INPUT, MEMORY. */
 popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error);
 

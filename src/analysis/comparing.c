@@ -67,9 +67,10 @@ static popliner_status check_input(const popliner_changes_input *input, popliner
     if ((before == NULL) != (now == NULL))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a comparison needs a certificate of each analysis, or of none");
-    if (now != NULL && (!before->is_measured || !now->is_measured))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "certificates of costs have no measured stages to compare");
+    if (pl_analysis_check_certificate(input->before, before, "a comparison", error) !=
+            POPLINER_OK ||
+        pl_analysis_check_certificate(input->now, now, "a comparison", error) != POPLINER_OK)
+        return POPLINER_ERROR_USAGE;
     if (now != NULL && before->input.chain->model != now->input.chain->model)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the certificates have different memory models, %s and %s; use one model",

@@ -506,7 +506,14 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &a->models[t->request.memory_model];
+    const pl_certificate *c = pl_certificate_of(t->options.certificate);
     t->chain = parts->chain;
+    if (pl_analysis_check_certificate(a, c, "a page", error) != POPLINER_OK)
+        return POPLINER_ERROR_USAGE;
+    if (c != NULL && c->input.chain != t->chain)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the plan has the memory model %s, the page %s; use one model",
+                       c->input.chain->model->name, t->chain->model->name);
     status = pl_analysis_own_options(a, t->chain, &t->pipeline, &t->solver, &t->owned, error);
     if (status != POPLINER_OK)
         return status;

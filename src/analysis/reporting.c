@@ -284,16 +284,16 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
     return NULL;
 }
 
-static popliner_status check_section(popliner_section section, const pl_certificate *certificate,
-                                     popliner_format format, popliner_error *error) {
+static popliner_status check_section(const popliner_analysis *a, popliner_section section,
+                                     const pl_certificate *certificate, popliner_format format,
+                                     popliner_error *error) {
     if ((unsigned)section >= POPLINER_NUM_SECTIONS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown section %d", (int)section);
     if ((unsigned)format > POPLINER_FORMAT_TEXT)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
-    if (section == POPLINER_SECTION_PLAN && (certificate == NULL || !certificate->is_measured))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the section plan needs a certificate of a profile");
-    return POPLINER_OK;
+    if (section == POPLINER_SECTION_PLAN && certificate == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "the section plan needs a certificate");
+    return pl_analysis_check_certificate(a, certificate, "a section", error);
 }
 
 static popliner_status make_ready(popliner_analysis *a, ingredients needed,
@@ -339,7 +339,7 @@ popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section 
                                          const pl_certificate *certificate, pl_sheet *sheet,
                                          popliner_error *error) {
     *sheet = (pl_sheet){.format = PL_FORMAT_KEPT};
-    popliner_status status = check_section(section, certificate, POPLINER_FORMAT_TSV, error);
+    popliner_status status = check_section(a, section, certificate, POPLINER_FORMAT_TSV, error);
     if (status == POPLINER_OK)
         status = write_section(a, section, model, certificate, sheet, error);
     return pl_sheet_finish_kept(sheet, status, error);
@@ -363,7 +363,7 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = check_section(section, certificate, format, error);
+    status = check_section(analysis, section, certificate, format, error);
     if (status == POPLINER_OK)
         status = pl_analysis_section(analysis, section, model, certificate, format, text, error);
     return pl_analysis_leave(analysis, status);
@@ -382,6 +382,8 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
         pl_struct_take(&own, sizeof own, options, "popliner_plot_options", error);
     if (status == POPLINER_OK)
         status = pl_plot_check(&own, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_check_certificate(a, certificate, "a plot", error);
     if (status != POPLINER_OK)
         return status;
     switch (plot) {
@@ -393,9 +395,8 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
                    ? pl_plot_liveness(a->profile, a->models[model].chain, &own, text, error)
                    : status;
     case POPLINER_PLOT_PLAN:
-        if (certificate == NULL || !certificate->is_measured)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "the plot of a plan needs a certificate of a profile");
+        if (certificate == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "the plot of a plan needs a certificate");
         return pl_plot_plan(certificate, &own, text, error);
     }
     return pl_fail(error, POPLINER_ERROR_USAGE, "unknown plot %d", (int)plot);
@@ -424,9 +425,8 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    if (certificate != NULL && !certificate->is_measured)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "a trace needs a certificate of a profile");
-    else
+    status = pl_analysis_check_certificate(analysis, certificate, "a trace", error);
+    if (status == POPLINER_OK)
         status = pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error);
     if (status == POPLINER_OK) {
         /* stages belong to the chain that they were cut from */
@@ -542,10 +542,14 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
         status = popliner_analysis_is_training(analysis, model, &is_training, error);
     if (status == POPLINER_OK)
         status = popliner_profile_get_info(analysis->profile, &info, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_check_certificate(analysis, whole, "an overview", error);
+    if (status == POPLINER_OK && whole != NULL && whole->plan.num_stages != 1)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "an overview needs a single stage");
     if (status != POPLINER_OK)
         return status;
     pl_layout_begin(&layout, screen);
-    if (whole != NULL && whole->is_measured)
+    if (whole != NULL)
         write_verdict(whole, &layout);
     pl_layout_empty_line(&layout);
     write_device(&info, &layout);

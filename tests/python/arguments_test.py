@@ -146,7 +146,7 @@ class Arguments(unittest.TestCase):
             (answer.emit, {"format": "poptorch"}), (answer.names_of, {"stage": 0}),
             (of_costs.write, {"path": "a.lp"}), (of_costs.emit, {"format": "megatron"}),
             (costs.set_peak, {**unit, "peak_bytes": 14}), (costs.set_cut, {"unit": 1, "cut_bytes": 1}),
-            (costs.set_cycles, {**unit, "cycles": 6}), (costs.set_pipeline, {}),
+            (costs.set_cycles, {**unit, "cycles": 6}), (popliner.Costs(2).set_pipeline, {}),
             (costs.set_counted_units, {"counted": None}),
             (popliner.Costs(2).set_peaks, {"table": [[1, 2], [0, 1]]}),
             (popliner.Costs(2).set_cycle_table, {"table": [[1, 2], [0, 1]]}),
@@ -184,7 +184,9 @@ class Arguments(unittest.TestCase):
         except (TypeError, popliner.Error) as error:
             self.seen[type(error).__name__] += 1
             words = str(error)
-            if isinstance(error, (popliner.InternalError, popliner.OutOfMemoryError)):
+            is_too_little = isinstance(error, popliner.OutOfMemoryError)
+            if isinstance(error, popliner.InternalError) or (
+                    is_too_little and name != "max_memory_bytes"):
                 return f"{where}: {error!r}"
             is_own = callable(value) and "argument" in words  # of a function that was called
             if isinstance(error, TypeError) and name not in words and not is_own:
@@ -241,6 +243,9 @@ class Arguments(unittest.TestCase):
             with self.assertRaises(popliner.UsageError) as caught:
                 function()
             self.assertIn(words, str(caught.exception))
+        popliner.write_file("\x1b[2J", "no model")
+        with self.assertRaisesRegex(popliner.InputError, r"^\\u001b\[2J: expected safetensors"):
+            popliner.costs.read_source("\x1b[2J")
 
 
 if __name__ == "__main__":

@@ -179,6 +179,15 @@ def escaped(given: bytes) -> str:
     return "".join(result)
 
 
+def clean(value: str) -> str:
+    """A text without characters that a terminal may obey, and without those that are no UTF-8."""
+    try:
+        data = value.encode("utf-8", "surrogateescape")  # bytes of a file's name
+    except UnicodeEncodeError:
+        data = value.encode("utf-8", "surrogatepass")
+    return escaped(data.replace(b"\0", b"\\u0000"))
+
+
 # ---- calls ----
 
 

@@ -20,8 +20,9 @@ class Error(Exception):
     status: Status = Status.INTERNAL
 
     def __init__(self, message: str = "", reason: Reason = Reason.OTHER) -> None:
-        super().__init__(message)
-        self.message = message
+        from ._calling import clean  # which raises these
+        self.message = clean(message)
+        super().__init__(self.message)
         self.reason = reason
 
     def __reduce__(self):

@@ -16,7 +16,7 @@ from typing import Dict, List, NoReturn, Optional
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from . import read_source
-from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, clean
+from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -115,7 +115,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         contextvars.copy_context().run(_run, parser().parse_args(arguments))
     except (Error, MemoryError) as error:
-        message = clean(str(error) or "not enough memory")
+        message = str(error) or "not enough memory"
         try:
             os.write(2, f"python -m popliner.costs: {message}\n".encode())
         except OSError:  # nobody reads it

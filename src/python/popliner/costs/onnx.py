@@ -16,9 +16,9 @@ import os
 import re
 from typing import Dict, Iterator, List, Optional, Pattern, Sequence, Tuple, Union
 
+from .._calling import clean
 from ..errors import InputError, UsageError
-from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, clean,
-                    read_json)
+from .table import MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, read_json
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}

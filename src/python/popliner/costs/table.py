@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
-from .._calling import file_name, instance, number, real, shown, text
+from .._calling import clean, file_name, instance, number, real, shown, text
 from ..chains import MAX_UNITS, Costs
 from ..errors import InputError, UsageError
-from ..files import printable
 
 #: The bits of an element.
 DTYPE_BITS: Dict[str, int] = {
@@ -58,15 +57,6 @@ MAX_TIME = (1 << 52) - 1
 
 #: The columns that have a unit of time.
 TIMES = ("time", "forward", "backward")
-
-
-def clean(text: str) -> str:
-    """A text without characters that a terminal may obey, and without those that are no UTF-8."""
-    try:
-        data = text.encode("utf-8", "surrogateescape")  # bytes of a file's name
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "surrogatepass")
-    return printable(data.replace(b"\0", b"\\u0000"))
 
 
 @dataclass
