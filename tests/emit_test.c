@@ -194,6 +194,7 @@ static void samples_are_as_documented(void **state) {
     assert_emits(&sample, &o, POPLINER_EMIT_ACCELERATE,
                  "split_points = [\"model.layers.1\", \"model.layers.3\"]\n"
                  "device_map = {\n"
+                 "    \"model.rotary_emb\": 0,\n"
                  "    \"model.embed_tokens\": 0,\n"
                  "    \"model.layers.0\": 0,\n"
                  "    \"model.layers.1\": 1,\n"
@@ -406,39 +407,39 @@ static void json_says_all(void **state) {
 /* Which device maps each format can say. */
 static void ipus_are_sayable_or_not(void **state) {
     (void)state;
-    enum { ORDER = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16, NEVER = 32 };
+    enum { OWN = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16, NEVER = 32, UP = 64, PLAIN = 128 };
     static const struct {
         size_t ipus[4];
         size_t num_stages;
-        unsigned is; /* what the map is an example of; all but MANY's absence are allowed by ANY */
+        unsigned is; /* what the map is an example of; PLAIN: rank k is IPU k */
     } maps[] = {
-        {{0, 1, 2, 3}, 4, ORDER | FROM_0 | TURN | MANY},
-        {{0}, 1, ORDER | FROM_0 | TURN},
-        {{0, 1, 0, 1}, 4, FROM_0 | TURN | MANY},
-        {{0, 1, 1, 0}, 4, FROM_0 | V | MANY},
-        {{0, 1, 0}, 3, FROM_0 | MANY},
-        {{0, 0, 1}, 3, FROM_0 | MANY},
-        {{0, 0}, 2, FROM_0},
-        {{1, 0}, 2, MANY},
-        {{0, 2}, 2, MANY},
-        {{1, 2}, 2, MANY},
-        {{0, 2, 1}, 3, FROM_0 | MANY},
+        {{0, 1, 2, 3}, 4, OWN | FROM_0 | TURN | UP | PLAIN | MANY},
+        {{0}, 1, OWN | FROM_0 | TURN | UP | PLAIN},
+        {{0, 1, 0, 1}, 4, FROM_0 | TURN | PLAIN | MANY},
+        {{0, 1, 1, 0}, 4, FROM_0 | V | PLAIN | MANY},
+        {{0, 1, 0}, 3, FROM_0 | PLAIN | MANY},
+        {{0, 0, 1}, 3, FROM_0 | PLAIN | MANY},
+        {{0, 0}, 2, FROM_0 | PLAIN},
+        {{1, 0}, 2, OWN | TURN | MANY},
+        {{0, 2}, 2, OWN | TURN | UP | MANY},
+        {{1, 2}, 2, OWN | TURN | MANY},
+        {{0, 2, 1}, 3, OWN | TURN | FROM_0 | MANY},
     };
     static const struct {
         popliner_emit_format format;
-        unsigned needs; /* one of the first four, or none, */
+        unsigned needs; /* one of these, or none, */
         unsigned more;  /* and all of these */
     } rules[] = {
-        {POPLINER_EMIT_PIPELINE, 0, 0},         {POPLINER_EMIT_OPTIMUM, ORDER, 0},
+        {POPLINER_EMIT_PIPELINE, 0, 0},         {POPLINER_EMIT_OPTIMUM, UP, 0},
         {POPLINER_EMIT_POPTORCH, FROM_0, MANY}, {POPLINER_EMIT_MEGATRON, TURN, 0},
-        {POPLINER_EMIT_VLLM, ORDER, 0},         {POPLINER_EMIT_TORCH, ORDER, 0},
-        {POPLINER_EMIT_TITAN, TURN | V, 0},     {POPLINER_EMIT_ACCELERATE, ORDER, 0},
+        {POPLINER_EMIT_VLLM, OWN, 0},           {POPLINER_EMIT_TORCH, OWN, 0},
+        {POPLINER_EMIT_TITAN, TURN | V, 0},     {POPLINER_EMIT_ACCELERATE, 0, 0},
         {POPLINER_EMIT_TENSORFLOW, 0, MANY},    {POPLINER_EMIT_POPART, 0, MANY},
         {POPLINER_EMIT_POPXL, 0, MANY},         {POPLINER_EMIT_AUTOMODEL, TURN | V, 0},
-        {POPLINER_EMIT_BRIDGE, TURN, 0},        {POPLINER_EMIT_SGLANG, ORDER, 0},
-        {POPLINER_EMIT_TENSORRT, ORDER, 0},     {POPLINER_EMIT_LLAMA, ORDER, 0},
-        {POPLINER_EMIT_DEEPSPEED, ORDER, 0},    {POPLINER_EMIT_PADDLE, ORDER, 0},
-        {POPLINER_EMIT_MINDSPORE, ORDER, 0},    {POPLINER_EMIT_MINDFORMERS, ORDER, 0},
+        {POPLINER_EMIT_BRIDGE, TURN, 0},        {POPLINER_EMIT_SGLANG, OWN, 0},
+        {POPLINER_EMIT_TENSORRT, OWN, 0},       {POPLINER_EMIT_LLAMA, OWN, 0},
+        {POPLINER_EMIT_DEEPSPEED, OWN, 0},      {POPLINER_EMIT_PADDLE, OWN, 0},
+        {POPLINER_EMIT_MINDSPORE, OWN, PLAIN},  {POPLINER_EMIT_MINDFORMERS, TURN, PLAIN},
         {POPLINER_EMIT_HYBRID, NEVER, 0}, /* these layers have no symbols */
         {POPLINER_EMIT_MAXTEXT, NEVER, 0},      {POPLINER_EMIT_MLX, NEVER, 0},
         {POPLINER_EMIT_ONNXRUNTIME, NEVER, 0},
@@ -465,15 +466,23 @@ static void ipus_are_sayable_or_not(void **state) {
             num_said += may;
         }
     }
-    assert_int_equal(num_said, 20 + 16 + 9 + 7 + 5 + 5 + 1 + 3 * 4 + 5);
+    assert_int_equal(num_said, 135);
     const split turned = {.num_units = 6,
                           .names = usual_names,
                           .counted = usual_counted,
                           .num_stages = 2,
                           .ends = {2, 5},
                           .ipus = {1, 0}};
-    assert_refuses(&turned, &o, POPLINER_EMIT_VLLM,
-                   "vllm: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
+    assert_refuses(
+        &turned, &o, POPLINER_EMIT_MINDSPORE,
+        "mindspore: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
+    assert_emits(&turned, &o, POPLINER_EMIT_VLLM,
+                 "CUDA_VISIBLE_DEVICES=1,0 VLLM_PP_LAYER_PARTITION=2,2\n");
+    assert_emits(&turned, &o, POPLINER_EMIT_LLAMA, "-dev CUDA1,CUDA0 -ngl all -sm layer -ts 2,3\n");
+    assert_emits(&turned, &o, POPLINER_EMIT_TENSORRT,
+                 "import os\n\n# before tensorrt_llm is imported\n"
+                 "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"1,0\"\n"
+                 "pipeline = dict(pipeline_parallel_size=2, pp_partition=[2, 2])\n");
     const split one = {.num_units = 6,
                        .names = usual_names,
                        .counted = usual_counted,
@@ -581,12 +590,16 @@ static void head_and_tail_stay_together(void **state) {
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
         for (size_t k = 0; k < POPLINER_NUM_EMIT_FORMATS; k++) {
             const popliner_emit_format format = (popliner_emit_format)k;
+            const bool by_rows =
+                format == POPLINER_EMIT_DEEPSPEED || format == POPLINER_EMIT_PADDLE;
             const bool may = format == POPLINER_EMIT_PIPELINE || splits[i] == &together;
+            /* one module is named for two rows before the layers, two for those after them */
             if (takes_any_names(format))
-                assert_int_equal(can_emit(splits[i], &o, format), may);
+                assert_int_equal(can_emit(splits[i], &o, format),
+                                 may || (by_rows && splits[i] == &tail));
             o.num_head_modules = o.num_tail_modules = 0;
             if (!may)
-                assert_false(can_emit(splits[i], &o, format));
+                assert_int_equal(can_emit(splits[i], &o, format), by_rows);
             o = with_modules();
         }
     assert_refuses(&head, &o, POPLINER_EMIT_OPTIMUM,
@@ -762,9 +775,12 @@ static void options_are_checked(void **state) {
     o.device_map = map;
     o.num_mapped_stages = 2;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_OK);
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_MINDFORMERS, NULL, &error),
+                     POPLINER_ERROR_USAGE);
     assert_string_equal(
-        error.message, "vllm: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
+        error.message,
+        "mindformers: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);
@@ -814,9 +830,38 @@ static void plans_that_do_not_fit(void **state) {
     s = sample;
     s.choices = choices;
     text = emit(&s, &o, POPLINER_EMIT_TORCH, &t, &error);
-    assert_string_equal(t.last,
-                        "torch: The format has no recomputation by stage, which this plan uses.");
+    assert_string_equal(
+        t.last, "torch: The format does not include the choices of stages: none | none | full.");
     free(text);
+}
+
+/* What Optimum Graphcore runs: a head on IPU 0, IPUs without layers, an encoder and a decoder. */
+static void optimum_has_other_ipus(void **state) {
+    (void)state;
+    static const char *const names[] = {"e", "enc.0", "enc.1", "between", "dec.0", "dec.1", "Tail"};
+    static const uint8_t counted[] = {0, 1, 1, 0, 1, 1, 0};
+    const popliner_emit_options o = with_modules();
+    split s = {.num_units = 7,
+               .names = names,
+               .counted = counted,
+               .num_stages = 4,
+               .ends = {1, 2, 5, 6},
+               .ipus = {0, 1, 3, 0}};
+    assert_emits(&s, &o, POPLINER_EMIT_OPTIMUM,
+                 "{\n    \"ipus_per_replica\": 4,\n    \"layers_per_ipu\": [1, 1, 0, 2]\n}\n");
+    assert_refuses(&s, &o, POPLINER_EMIT_LLAMA,
+                   "llama: counts layers; expected layer enc.2, found 'dec.0'; end their names "
+                   "with numbers, and add a column 'layer' with true for each of them, false for "
+                   "all else, or use a format that names layers, like torch");
+    s.ends[1] = 4;
+    assert_refuses(&s, &o, POPLINER_EMIT_OPTIMUM,
+                   "optimum: encoder and decoder share stage 1; cut between them (require "
+                   "cut:enc.1)");
+    s.ends[1] = 2;
+    s.ends[2] = 4;
+    assert_refuses(&s, &o, POPLINER_EMIT_OPTIMUM,
+                   "optimum: needs ascending IPUs from 0 on (a last stage without layers may be on "
+                   "IPU 0), not 0,1,3,0; change device_map, or use pipeline");
 }
 
 /* How stages that keep something recompute is said, or how to have it so. */
@@ -840,6 +885,7 @@ static void stages_that_recompute(void **state) {
         {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL, "full activation checkpointing"},
         {POPLINER_EMIT_TORCH, POPLINER_RECOMPUTE_FULL, "the format does not include that"},
         {POPLINER_EMIT_POPXL, POPLINER_RECOMPUTE_STANDARD, "the format does not include that"},
+        {POPLINER_EMIT_MINDFORMERS, POPLINER_RECOMPUTE_FULL, "\n  recompute: true\n"},
         /* without comments: the listener alone hears of it */
         {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE, NULL},
         {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL, NULL},
@@ -1022,6 +1068,7 @@ int main(void) {
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(plans_that_do_not_fit),
         cmocka_unit_test(stages_that_recompute),
+        cmocka_unit_test(optimum_has_other_ipus),
         cmocka_unit_test(reserved_ipus),
         cmocka_unit_test(replicas_are_said),
     };

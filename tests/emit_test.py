@@ -14,6 +14,7 @@ reads back at least 20 different plans of each format, drawn at random; the nigh
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import argparse
+import collections
 import contextlib
 import csv
 import io
@@ -37,12 +38,13 @@ FORMATS = ["pipeline", "optimum", "poptorch", "megatron", "vllm", "torch", "tita
 #: Programs that take no split, and a part of the reason.
 IMPOSSIBLE = {"maxtext": "same number of layers", "mlx": "no setting",
               "onnxruntime": "one instance of a provider"}
-IN_ORDER = {"optimum", "vllm", "torch", "accelerate", "hybrid", "sglang", "tensorrt", "llama",
-            "deepspeed", "paddle", "mindspore", "mindformers"}
+#: A device for each stage; in any order but for MindSpore.
+OWN_DEVICES = {"vllm", "torch", "sglang", "tensorrt", "llama", "deepspeed", "paddle", "mindspore"}
+IN_TURN = {"megatron", "bridge", "hybrid", "mindformers"}
 NUMBERED = {"optimum", "megatron", "vllm", "bridge", "sglang", "tensorrt", "llama", "mindformers"}
 NEEDS_PATH = {"poptorch", "torch", "titan", "accelerate", "automodel", "mindspore"}
 NEEDS_LAYERS = {"vllm", "hybrid", "sglang", "tensorrt", "mindformers"}
-SYMBOLS = "MG*D+-E"
+SYMBOLS = "MG*D+-ECHW"
 HEAD_MODULES = ["model.embed_tokens", "model.\"quoted\""]
 TAIL_MODULES = ["model.norm", "lm_head"]
 PATH = "model.layers.{}"
@@ -72,6 +74,11 @@ class Plan:
         self.layers = [layer for stage in stages for layer in stage[1]]
         self.stage_of = {layer: i for i, stage in enumerate(stages) for layer in stage[1]}
         self.num_ipus = len(set(self.ipus))
+        self.devices = list(dict.fromkeys(self.ipus))  # by rank
+        self.ranks = [self.devices.index(ipu) for ipu in self.ipus]
+        self.rows = []  # (stage, "head", "inner" or "tail") of each unit but one without position
+        self.is_unplaced = False  # there is such a unit
+        self.has_head_bytes = stages[0][2]  # units before the layers need memory
         self.mtp = [0] * len(stages)  # units that predict further tokens, by stage
         self.ends = [stage[3] for stage in stages]  # units after the layers but those
         self.recompute = None  # what is known to be kept and recomputed by all stages: a name
@@ -86,12 +93,18 @@ def plan_of(stages, kinds, **more):
     layers = [i for i, unit in enumerate(names) if kinds[unit] == "layer"]
     last, place, made = max(layers, default=-1), 0, []
     has_stray = False
-    mtp, ends = [], []
+    mtp, ends, rows = [], [], []
     for ipu, units in stages:
         own, has_head, has_tail = [], False, False
         mtp.append(0)
         ends.append(False)
         for unit in units:
+            is_inner = kinds[unit] == "layer" or (kinds[unit] == "other" and layers and
+                                                  layers[0] < place < last)
+            is_head = kinds[unit] == "head" or (kinds[unit] == "other" and
+                                                (not layers or place < layers[0]))
+            if kinds[unit] != "unlayered":
+                rows.append((len(made), "inner" if is_inner else "head" if is_head else "tail"))
             if kinds[unit] == "layer":
                 own.append(unit)
             elif kinds[unit] == "unlayered":
@@ -117,6 +130,7 @@ def plan_of(stages, kinds, **more):
         ends[-1] = True
     plan = Plan(made, has_stray=has_stray, **more)
     plan.mtp, plan.ends = mtp, ends
+    plan.rows, plan.is_unplaced = rows, "unlayered" in kinds.values()
     return plan
 
 
@@ -124,17 +138,23 @@ def refused_devices(plan, name):
     """The same for the devices alone."""
     ipus, count = plan.ipus, len(plan.ipus)
     width = max(ipus) + 1
-    in_order = ipus == list(range(count))
-    in_turn = ipus == list(range(width)) * (count // width) and (width > 1 or count == 1)
-    there_and_back = ipus == list(range(width)) + list(range(width))[::-1] and width > 1
-    if name in IN_ORDER and not in_order:
-        return "needs stage k on IPU k"
-    if name in ("megatron", "bridge") and not in_turn:
+    ranks = plan.ranks
+    own = list(dict.fromkeys(ipus))
+    in_turn = ipus == own * (count // len(own)) and (len(own) > 1 or count == 1)
+    there_and_back = ipus == own + own[::-1] and len(own) > 1
+    if name == "optimum":
+        first = ipus[:-1] if count > 2 and ipus[-1] == 0 and not plan.stages[-1][1] else ipus
+        return None if ipus[0] == 0 and sorted(set(first)) == first else "needs ascending IPUs"
+    if name in OWN_DEVICES and len(own) != count:
+        return "needs an IPU for each stage"
+    if name in IN_TURN and not in_turn:
         return "in turn"
     if name in ("titan", "automodel") and not (in_turn or there_and_back):
         return "in turn"
     if name == "poptorch" and (ipus[0] != 0 or plan.num_ipus != width):
         return "needs stage 0 on IPU 0"
+    if name in ("mindspore", "mindformers") and ranks != ipus:
+        return "needs stage k on IPU k"
     if name in ("poptorch", "tensorflow", "popart", "popxl") and plan.num_ipus < 2:
         return "two IPUs or more"
     return None
@@ -153,6 +173,13 @@ def refused(plan, name, path, head, tail, has_map):
         return refused_devices(plan, name)
     if not plan.layers:
         return "no layer"
+    if name in NUMBERED:
+        prefix = plan.layers[0].rstrip("0123456789")
+        numbers = [f"{prefix}{i}" for i in range(len(plan.layers) + 1)]
+        if plan.layers not in (numbers[:-1], numbers[1:]):
+            return "counts layers"
+    if name in ("deepspeed", "paddle"):
+        return refused_rows(plan, head, tail) or refused_devices(plan, name)
     if plan.has_stray:
         return "between two layers"
     tails = plan.ends if name in ("megatron", "bridge") else [stage[3] for stage in plan.stages]
@@ -160,13 +187,21 @@ def refused(plan, name, path, head, tail, has_map):
         return "layers is cut ("
     if name in NEEDS_LAYERS and any(not stage[1] for stage in plan.stages):
         return ", no layer;"
-    if name in NUMBERED:
-        prefix = plan.layers[0].rstrip("0123456789")
-        numbers = [f"{prefix}{i}" for i in range(len(plan.layers) + 1)]
-        if plan.layers not in (numbers[:-1], numbers[1:]):
-            return "counts layers"
     return (refused_devices(plan, name) or refused_mtp(plan, name)
             or refused_ends(plan, name, path, head, tail))
+
+
+def refused_rows(plan, head, tail):
+    """The same for a cut between rows before or after the layers, if these are no modules."""
+    before = [stage for stage, part in plan.rows if part == "head"]
+    after = [stage for stage, part in plan.rows if part == "tail"]
+    last = max(stage for stage, part in plan.rows if part == "inner")
+    starts = [stage for i, stage in enumerate(after) if stage != ([last] + after)[i]]
+    if any(before) and head and len(head) != len(before):
+        return "rows before the layers"
+    if tail and len(tail) != len(after) and any(stage != after[0] for stage in starts):
+        return "rows after the layers"
+    return None
 
 
 def refused_mtp(plan, name):
@@ -185,7 +220,7 @@ def refused_ends(plan, name, path, head, tail):
     """The same for what a stage without a layer needs."""
     count = len(plan.stages)
     if name in ("torch", "poptorch", "accelerate") and count > 1 and not plan.stages[-1][1] and \
-            not tail:
+            not tail and (name != "accelerate" or plan.num_ipus == count):
         return "--modules"
     if name == "tensorflow" and path is not None:
         if not plan.stages[0][1] and not head:
@@ -199,6 +234,14 @@ def refused_ends(plan, name, path, head, tail):
 
 def path_of(layer, path):
     return layer if path is None else path.replace("{}", layer, 1)
+
+
+def on_devices(asked, name, text, ranks):
+    """The devices of ranks, by the text or a warning about it."""
+    found = (re.search(r"CUDA_VISIBLE_DEVICES(?:=|\"\] = \")([\d,]+)", text) or
+             re.search(rf" {name}: Set CUDA_VISIBLE_DEVICES=([\d,]+),", asked.warnings))
+    devices = None if found is None else found[1].split(",")
+    return [rank if devices is None else int(devices[rank]) for rank in ranks]
 
 
 def expect(plan, stage_of, ipus):
@@ -217,14 +260,16 @@ def read_optimum(text, plan, _):
     require(len(per_ipu) == config["ipus_per_replica"], config)
     require(sum(per_ipu) == len(plan.layers), config)
     ipu_of = [ipu for ipu, count in enumerate(per_ipu) for _ in range(count)]
-    expect(plan, dict(zip(plan.layers, ipu_of)), list(range(len(per_ipu))))
+    require(ipu_of == [plan.ipus[plan.stage_of[layer]] for layer in plan.layers], per_ipu)
+    require(len(per_ipu) == max(plan.ipus) + 1, per_ipu)
     require(config.get("replication_factor", 1) == plan.replicas, config)
     require(config.get("gradient_accumulation_steps") == plan.micro_batches, config)
 
 
-def read_counts(text, plan, variable):
-    name, value = text.rstrip("\n").split("=")
-    require(name == variable and text.count("\n") == 1, text)
+def read_counts(text, plan, asked, variable):
+    given = dict(word.split("=") for word in text.rstrip("\n").split(" "))
+    value = given.pop(variable)
+    require(set(given) <= {"CUDA_VISIBLE_DEVICES"} and text.count("\n") == 1, text)
     partitions = [int(count) for count in value.split(",")]
     pp_size = len(plan.stages)
     require(len(partitions) == pp_size, text)
@@ -234,36 +279,37 @@ def read_counts(text, plan, variable):
         start = sum(partitions[:rank])
         for layer in plan.layers[start:start + partitions[rank]]:
             stage_of[layer] = rank
-    expect(plan, stage_of, list(range(pp_size)))
+    expect(plan, stage_of, on_devices(asked, "", text, range(pp_size)))
 
 
-def read_vllm(text, plan, _):
+def read_vllm(text, plan, asked):
     """vllm/distributed/utils.py: get_pp_indices, for each rank."""
-    read_counts(text, plan, "VLLM_PP_LAYER_PARTITION")
+    read_counts(text, plan, asked, "VLLM_PP_LAYER_PARTITION")
 
 
-def read_sglang(text, plan, _):
+def read_sglang(text, plan, asked):
     """sglang/srt/distributed/utils.py: get_pp_indices."""
-    read_counts(text, plan, "SGLANG_PP_LAYER_PARTITION")
+    read_counts(text, plan, asked, "SGLANG_PP_LAYER_PARTITION")
 
 
-def read_tensorrt(text, plan, _):
+def read_tensorrt(text, plan, asked):
     """tensorrt_llm/mapping.py: MappingBase.pp_layers, with the arguments of LLM."""
-    given = run_python(text, {})["pipeline"]
+    given = run_python(text, {"os": stub("os", environ={})})["pipeline"]
     require(set(given) == {"pipeline_parallel_size", "pp_partition"}, given)
     partition = given["pp_partition"]
     require(len(partition) == given["pipeline_parallel_size"], given)
     require(sum(partition) == len(plan.layers), given)
     starts = list(itertools.accumulate(partition, initial=0))
     expect(plan, {layer: next(rank for rank in range(len(partition)) if starts[rank + 1] > i)
-                  for i, layer in enumerate(plan.layers)}, list(range(len(partition))))
+                  for i, layer in enumerate(plan.layers)},
+           on_devices(asked, "", text, range(len(partition))))
 
 
 def as_float(value):
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
-def read_llama(text, plan, _):
+def read_llama(text, plan, asked):
     """llama.cpp, src/llama-model.cpp: load_tensors, in float32: cumulated shares, and the first
     device whose share is above that of layers before; the output is layer n."""
     parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
@@ -272,7 +318,8 @@ def read_llama(text, plan, _):
     given = parser.parse_args(shlex.split(text))
     require(given.ngl == "all" and given.sm == "layer", text)
     devices = given.dev.split(",")
-    require(devices == [f"CUDA{i}" for i in range(len(plan.stages))], text)
+    require(all(re.fullmatch(r"CUDA\d+", device) for device in devices), text)
+    require(("keeps the embedding on the CPU" in asked.warnings) == plan.has_head_bytes, text)
     shares, total = [], 0.0
     for share in given.ts.split(","):
         total = as_float(total + float(share))
@@ -285,38 +332,57 @@ def read_llama(text, plan, _):
         return next(k for k, share in enumerate(shares) if share > place)
 
     expect(plan, {layer: device(i) for i, layer in enumerate(plan.layers)},
-           list(range(len(devices))))
+           [int(name[len("CUDA"):]) for name in devices])
     require(device(num_layers) == len(devices) - 1, "the output", text)
     require(all(device(i) == len(devices) - 1 for i in range(len(plan.layers), num_layers)), text)
 
 
 def read_mindformers(text, plan, _):
-    """mindformers/models/utils.py: LayerSetting with offset, and its _check_inputs."""
-    found = re.fullmatch(r"parallel_config:\n  pipeline_stage: (\d+)\n(?:  micro_batch_num: (\d+)\n)?"
-                         r"model:\n  model_config:\n    offset: \[([-\d, ]+)\]\n",
-                         re.sub(r"(?m)^#.*\n|^\n", "", text))
+    """mindformers/models/utils.py: LayerSetting with offset and recompute, and _check_inputs; one
+    row for each chunk of a stage."""
+    found = re.fullmatch(
+        r"parallel_config:\n  pipeline_stage: (\d+)\n(?:  micro_batch_num: (\d+)\n)?"
+        r"(parallel:\n  pipeline_config:\n    pipeline_interleave: true\n"
+        r"    pipeline_scheduler: 1f1b\n)?(?:recompute_config:\n  recompute: (.*)\n)?"
+        r"model:\n  model_config:\n(?:    pp_interleave_num: (\d+)\n)?    offset: (.*)\n",
+        re.sub(r"(?m)^#.*\n|^\n", "", text))
     require(found is not None, text)
-    pp, num_layers = int(found[1]), len(plan.layers)
+    pp, chunks, num_layers = int(found[1]), int(found[5] or 1), len(plan.layers)
     require(found[2] == (None if plan.micro_batches is None else str(plan.micro_batches)), text)
-    offset = [int(number) for number in found[3].split(", ")]
-    require(len(offset) == pp and sum(offset) == num_layers % pp, text)
-    ends = list(itertools.accumulate(num_layers // pp + more for more in offset))
+    require((found[3] is None) == (chunks == 1), text)
+    require(found[4] == (None if plan.recompute is None else
+                         "true" if plan.recompute == "full" else "false"), text)
+    rows = json.loads(found[6]) if chunks > 1 else [json.loads(found[6])]
+    offset = [more for row in rows for more in row]
+    require(len(rows) == chunks and all(len(row) == pp for row in rows), text)
+    require(sum(offset) == num_layers % (pp * chunks), text)
+    ends = list(itertools.accumulate(num_layers // (pp * chunks) + more for more in offset))
     expect(plan, {layer: next(k for k, end in enumerate(ends) if end > i)
-                  for i, layer in enumerate(plan.layers)}, list(range(pp)))
+                  for i, layer in enumerate(plan.layers)}, list(range(pp)) * chunks)
 
 
 def num_modules(plan, asked):
     """How many modules are before and after the layers, by docs/emit.md."""
-    return (len(asked.head) or int(plan.stages[0][2]), len(asked.tail) or int(plan.stages[-1][3]))
+    rows = [sum(part == own for _, part in plan.rows) + (plan.is_unplaced and own != "inner")
+            for own in ("head", "inner", "tail")]
+    return [(rows[0], len(asked.head) or rows[0]), (rows[1], rows[1]),
+            (rows[2], len(asked.tail) or rows[2])]
 
 
-def expect_parts(plan, asked, parts):
-    """The stages by the first module of each."""
-    before, after = num_modules(plan, asked)
-    require(parts[-1] == before + len(plan.layers) + after, parts)
-    places = {layer: before + i for i, layer in enumerate(plan.layers)}
-    expect(plan, {layer: next(k for k in range(len(parts) - 1) if parts[k + 1] > place)
-                  for layer, place in places.items()}, list(range(len(parts) - 1)))
+def expect_parts(asked, name, text, plan, parts):
+    """The stages by the first module of each: every row is a module, or all rows of an end are
+    those that are named."""
+    sizes = dict(zip(("head", "inner", "tail"), num_modules(plan, asked)))
+    starts = dict(zip(sizes, itertools.accumulate((size for _, size in sizes.values()),
+                                                  initial=0)))
+    require(parts[-1] == sum(size for _, size in sizes.values()), parts)
+    counts = collections.Counter()
+    for stage, part in plan.rows:
+        place = starts[part] + (counts[part] if sizes[part][0] == sizes[part][1] else 0)
+        counts[part] += 1
+        own = next(k for k in range(len(parts) - 1) if parts[k + 1] > place)
+        require(own == stage, part, "of stage", stage, "in", own, parts)
+    require(on_devices(asked, name, text, range(len(parts) - 1)) == plan.ipus, text)
 
 
 def read_deepspeed(text, plan, asked):
@@ -335,7 +401,8 @@ def read_deepspeed(text, plan, asked):
     made = [names["StagedModule"](stage) for stage in range(names["num_stages"])]
     # pylint: disable=protected-access
     require(all(one._local_stop == other._local_start for one, other in zip(made, made[1:])), text)
-    expect_parts(plan, asked, [module._local_start for module in made] + [made[-1]._local_stop])
+    expect_parts(asked, "deepspeed", text, plan,
+                 [module._local_start for module in made] + [made[-1]._local_stop])
     require(all(module.parts == made[0].parts for module in made), text)
 
 
@@ -347,7 +414,7 @@ def read_paddle(text, plan, asked):
     require(parts[0] == 0 and all(type(part) is int for part in parts), parts)
     require(len(parts) == given["num_stages"] + 1 and parts == sorted(parts), given)
     require(parts[-1] >= given["num_stages"], given)
-    expect_parts(plan, asked, parts)
+    expect_parts(asked, "paddle", text, plan, parts)
 
 
 def read_mindspore(text, plan, asked):
@@ -367,7 +434,7 @@ def read_mindspore(text, plan, asked):
     require(all(stages[cell] == len(plan.stages) - 1 for cell in asked.tail), stages)
 
 
-def expect_layout(plan, layout, size):
+def expect_layout(asked, name, text, plan, layout, size):
     """megatron/core/transformer/pipeline_parallel_layer_layout.py: parse_str_to_list, the
     constructor, validate_layer_layout and get_layer_id_list of PipelineParallelLayerLayout."""
     layout = layout.replace(",", "")
@@ -395,10 +462,10 @@ def expect_layout(plan, layout, size):
             ipus[vpp * size + rank] = rank
             for layer in plan.layers[offset:offset + own.count("t")]:
                 stage_of[layer] = vpp * size + rank
-    expect(plan, stage_of, ipus)
+    expect(plan, stage_of, on_devices(asked, name, text, ipus))
 
 
-def read_megatron(text, plan, _):
+def read_megatron(text, plan, asked):
     """megatron/training/arguments.py, and the layout."""
     parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--pipeline-model-parallel-size", type=int)
@@ -406,10 +473,11 @@ def read_megatron(text, plan, _):
     parser.add_argument("--mtp-num-layers", type=int, default=0)
     given = parser.parse_args(shlex.split(text))
     require(given.mtp_num_layers == sum(plan.mtp), text)
-    expect_layout(plan, given.pipeline_model_parallel_layout, given.pipeline_model_parallel_size)
+    expect_layout(asked, "megatron", text, plan, given.pipeline_model_parallel_layout,
+                  given.pipeline_model_parallel_size)
 
 
-def read_bridge(text, plan, _):
+def read_bridge(text, plan, asked):
     """megatron/bridge: fields of the model's configuration, whose virtual degree must agree with
     the layout."""
     model = types.SimpleNamespace(virtual_pipeline_model_parallel_size=1, mtp_num_layers=0)
@@ -420,21 +488,31 @@ def read_bridge(text, plan, _):
     size, layout = model.pipeline_model_parallel_size, model.pipeline_model_parallel_layout
     require(model.mtp_num_layers == sum(plan.mtp), vars(model))
     require((layout.count("|") + 1) == size * model.virtual_pipeline_model_parallel_size, layout)
-    expect_layout(plan, layout, size)
+    expect_layout(asked, "bridge", text, plan, layout, size)
 
 
-def read_hybrid(text, plan, _):
-    """megatron/core/models/hybrid/hybrid_layer_allocation.py: symbols, cut by |."""
+def read_hybrid(text, plan, asked):
+    """megatron/core/models/hybrid/hybrid_layer_allocation.py: symbols, cut by |; segment
+    v * size + rank is of that rank."""
     parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--pipeline-model-parallel-size", type=int)
     parser.add_argument("--hybrid-layer-pattern", type=str)
     given = parser.parse_args(shlex.split(text))
     segments = given.hybrid_layer_pattern.split("|")
-    require(len(segments) == given.pipeline_model_parallel_size, text)
+    size = given.pipeline_model_parallel_size
+    require(len(segments) % size == 0, text)
     require(set("".join(segments)) <= set(SYMBOLS), text)
     require([layer[-1] for layer in plan.layers] == list("".join(segments)), text)
-    stages = [rank for rank, segment in enumerate(segments) for _ in segment]
-    expect(plan, dict(zip(plan.layers, stages)), list(range(len(segments))))
+    stages = [i for i, segment in enumerate(segments) for _ in segment]
+    expect(plan, dict(zip(plan.layers, stages)),
+           on_devices(asked, "hybrid", text, [i % size for i in range(len(segments))]))
+
+
+def rotary_of(asked):
+    """The module of positions, which stands next to the list of layers."""
+    named = [name for name in asked.head + asked.tail if name.endswith("rotary_emb")]
+    before = (asked.path or "{}").split("{}")[0].split(".")
+    return named[0] if named else ".".join(before[:-2] + ["rotary_emb"])
 
 
 def read_automodel(text, plan, asked):
@@ -442,14 +520,10 @@ def read_automodel(text, plan, asked):
     part names, at any depth; stages of loop and v schedules; modules that all stages need."""
     names = run_python(text, {})
     parts, degree = names["module_fqns_per_model_part"], names["pp_size"]
-    everywhere = next((name for name in asked.head + asked.tail if name.endswith("rotary_emb")),
-                      None)
-    if everywhere is None:
-        before = (asked.path or "{}").split("{}")[0].split(".")
-        everywhere = ".".join(before[:-2] + ["rotary_emb"])
+    everywhere = rotary_of(asked)
     require(all(part[-1] == everywhere for part in parts), parts)
     parts = [part[:-1] for part in parts]
-    expect(plan, *stages_of_parts(plan, asked, parts, degree))
+    expect(plan, *stages_of_parts(asked, "automodel", text, plan, parts, degree))
     require([module for part in parts for module in part] ==
             [module for module in modules_of(plan, asked) if module != everywhere], parts)
 
@@ -470,18 +544,18 @@ def read_titan(text, plan, asked):
     config = names["parallelism"]
     parts, degree = config["module_fqns_per_model_part"], config["pipeline_parallel_degree"]
     require(config.get("data_parallel_replicate_degree", 1) == plan.replicas, config)
-    expect(plan, *stages_of_parts(plan, asked, parts, degree))
+    expect(plan, *stages_of_parts(asked, "titan", text, plan, parts, degree))
     # nothing twice, nothing left out, all in the order in which it runs
     require([module for part in parts for module in part] == modules_of(plan, asked), parts)
     require(parts[0][:len(asked.head)] == asked.head, parts[0])
     require(parts[-1][len(parts[-1]) - len(asked.tail):] == asked.tail, parts[-1])
 
 
-def stages_of_parts(plan, asked, parts, degree):
+def stages_of_parts(asked, name, text, plan, parts, degree):
     """The stage of each layer, and the rank of each part in schedules of a loop and a v."""
     num_stages = len(parts)
     require(num_stages % degree == 0, "stages", num_stages, degree)
-    style = "v" if plan.ipus != [i % degree for i in range(num_stages)] else "loop"
+    style = "v" if plan.ranks != [i % degree for i in range(num_stages)] else "loop"
     ipus = [None] * num_stages
     for rank in range(degree):
         own = [rank + i * degree for i in range(num_stages // degree)]
@@ -496,7 +570,7 @@ def stages_of_parts(plan, asked, parts, degree):
         for module in modules:
             if module in layers:
                 stage_of[layers[module]] = stage
-    return stage_of, ipus
+    return stage_of, on_devices(asked, name, text, ipus)
 
 
 def modules_of(plan, asked):
@@ -556,18 +630,23 @@ def read_torch(text, plan, asked):
     spec = names["split_spec"]
     require(all(point is SplitPoint.BEGINNING for point in spec.values()), spec)
     stage_of, num_stages = stages_of_beginnings(plan, asked, spec)
-    expect(plan, stage_of, list(range(num_stages)))
+    expect(plan, stage_of, on_devices(asked, "torch", text, range(num_stages)))
 
 
 def read_accelerate(text, plan, asked):
     """accelerate/inference.py: build_pipeline makes a split_spec of split_points, with BEGINNING;
     process k has stage k. dispatch_model: each module on the device of its name."""
     names = run_python(text, {})
-    points, device_map = names["split_points"], names["device_map"]
-    require(len(set(points)) == len(points), points)
-    stage_of, num_stages = stages_of_beginnings(plan, asked, points)
-    expect(plan, stage_of, list(range(num_stages)))
-    require(list(device_map) == modules_of(plan, asked), device_map)
+    device_map = names["device_map"]
+    if plan.num_ipus == len(plan.stages):
+        points = names["split_points"]
+        require(len(set(points)) == len(points), points)
+        stage_of, num_stages = stages_of_beginnings(plan, asked, points)
+        expect(plan, stage_of, on_devices(asked, "", text, range(num_stages)))
+    rotary = rotary_of(asked)
+    require(device_map[rotary] in (plan.ipus[0], plan.ipus[-1]), device_map)
+    require([name for name in device_map if name != rotary] ==
+            [name for name in modules_of(plan, asked) if name != rotary], device_map)
     for layer in plan.layers:
         require(device_map[path_of(layer, asked.path)] == plan.ipus[plan.stage_of[layer]],
                 device_map)
@@ -894,6 +973,7 @@ class Asked:
             self.schema = json.load(file)
         self.counts = {"read": 0, "refused": 0}
         self.seen = set()
+        self.warnings = ""  # about the plans just written
         self.drawn = {name: set() for name in FORMATS}  # the different texts of random plans
         self.lines = []
         self.kinds = {}  # of splits: of each format whether one was read back
@@ -959,6 +1039,7 @@ def check_plan(asked, split, plan, is_drawn=False):
             check_refusal(asked, split, name, reason)
     files = [f"--output={name}={path}" for name, path in asked_for.items()]
     done = run(asked, *split, *asked.options(), "-q", *files)
+    asked.warnings = " ".join(done.stderr.decode().split())
     for name, path in asked_for.items():
         require(os.path.exists(path), name, "of", plan, "is not written", split, done.stderr)
         text = read_text(path)
@@ -1202,9 +1283,12 @@ def check_replicas(asked, rng):
 
 
 def draw_ipus(rng, num_stages):
-    """Mostly what many formats can say: in order, in turn, there and back."""
+    """Mostly what many formats can say: in order, in any order, in turn, there and back."""
     half = num_stages // 2
-    choices = [list(range(num_stages)), [rng.randrange(num_stages) for _ in range(num_stages)]]
+    choices = [list(range(num_stages)), [rng.randrange(num_stages) for _ in range(num_stages)],
+               rng.sample(range(num_stages), num_stages),
+               sorted({0, *rng.sample(range(1, num_stages + 2), num_stages - 1)}),
+               [*range(num_stages - 1), 0]]
     if num_stages % 2 == 0 and half > 1:
         choices += [list(range(half)) * 2, list(range(half)) + list(range(half))[::-1]]
     return rng.choice(choices[:1] + choices)
@@ -1214,7 +1298,7 @@ def check_drawn(asked, rng):
     """A plan of a model as users have it: layers with numbers, sometimes with symbols, and cuts
     anywhere."""
     count, first = rng.randrange(2, 25), rng.randrange(2)
-    symbol = rng.random() < 0.25
+    symbol, host = rng.random() < 0.25, rng.random() < 0.5
     layers = [f"{first + i}{rng.choice(SYMBOLS) if symbol else ''}" for i in range(count)]
     before = ["embedding"] * (rng.random() < 0.7)
     after = ["mtp"] * (rng.random() < 0.2) + ["head"] * (rng.random() < 0.7)
@@ -1223,8 +1307,8 @@ def check_drawn(asked, rng):
     path = os.path.join(asked.directory, "drawn.csv")
     with open(path, "w", encoding="utf-8") as out:
         out.write("name,memory,layer\n")
-        out.writelines(f"{name},{rng.randrange(1, 9)},{str(kinds[name] == 'layer').lower()}\n"
-                       for name in names)
+        out.writelines(f"{name},{0 if host and name == 'embedding' else rng.randrange(1, 9)},"
+                       f"{str(kinds[name] == 'layer').lower()}\n" for name in names)
     # a stage mostly ends with a layer, so that the parts before and after the layers are whole
     places = range(len(before), len(before) + count - 1)
     if rng.random() < 0.2:
@@ -1239,7 +1323,9 @@ def check_drawn(asked, rng):
     asked.path = rng.choice([PATH, "layers.{}", "model.decoder.blocks.{}.block"])
     asked.head = rng.choice([HEAD_MODULES, ["tok_embeddings"]])
     asked.tail = rng.choice([TAIL_MODULES, ["norm", "output"]])
-    check_plan(asked, split, plan_of(stages, kinds), is_drawn=True)
+    plan = plan_of(stages, kinds)
+    plan.has_head_bytes = bool(before) and not host
+    check_plan(asked, split, plan, is_drawn=True)
 
 
 def check_all_drawn(asked, rng, wanted):

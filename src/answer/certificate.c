@@ -478,6 +478,14 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     return POPLINER_OK;
 }
 
+/* Returns how many units at the beginning need no memory. */
+static size_t count_empty_units(const popliner_costs *costs) {
+    size_t count = 0;
+    while (count < popliner_costs_num_units(costs) && popliner_costs_peak(costs, 0, count, 1) == 0)
+        count++;
+    return count;
+}
+
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
                                           pl_certificate_input *input,
                                           popliner_solver_options *options,
@@ -516,6 +524,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .costs = own.costs,
         .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
         .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
+        .num_empty_units = count_empty_units(own.costs),
         .unit_order = own.costs->unit_order,
         .graph = own.costs->graph,
     };

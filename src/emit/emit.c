@@ -25,6 +25,7 @@ typedef enum ipu_rule {
     IPUS_IN_ORDER,     /* stage k on IPU k */
     IPUS_IN_TURN,      /* stage k on IPU k modulo their number, each equally often */
     IPUS_IN_TURN_OR_V, /* like IPUS_IN_TURN, or a V-shaped placement */
+    IPUS_ASCENDING,    /* from IPU 0 on; a last stage without layers may be on IPU 0 again */
 } ipu_rule;
 
 /* Properties and needs of a format. */
@@ -38,6 +39,11 @@ enum {
     HAS_COMMENTS = 1 << 6,  /* after a '#' */
     HAS_REPLICAS = 1 << 7,  /* it has replicas */
     HAS_RECOMPUTE = 1 << 8, /* it has recomputation, the same for all stages */
+    NAMES_DEVICES = 1 << 9, /* it says which device has which rank */
+    IS_VISIBLE = 1 << 10,   /* CUDA_VISIBLE_DEVICES says that: in order, IPU means rank */
+    COUNTS_ROWS = 1 << 11,  /* any row may begin a stage */
+    HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
+    HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
 };
 
 typedef struct format_row {
@@ -51,16 +57,18 @@ typedef struct format_row {
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"pipeline", pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
-    {"optimum", pl_emit_optimum, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS,
-     NULL},
+    {"optimum", pl_emit_optimum, IPUS_ASCENDING,
+     COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_STACKS, NULL},
     {"poptorch", pl_emit_poptorch, IPUS_FROM_0,
      NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
-    {"megatron", pl_emit_megatron, IPUS_IN_TURN, HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES, NULL},
-    {"vllm", pl_emit_vllm, IPUS_IN_ORDER, COUNTS_LAYERS, NULL},
-    {"torch", pl_emit_torch, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+    {"megatron", pl_emit_megatron, IPUS_IN_TURN,
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE, NULL},
+    {"vllm", pl_emit_vllm, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES, NULL},
+    {"torch", pl_emit_torch, IPUS_IN_ORDER,
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE, NULL},
     {"titan", pl_emit_titan, IPUS_IN_TURN_OR_V,
-     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS, NULL},
-    {"accelerate", pl_emit_accelerate, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE, NULL},
+    {"accelerate", pl_emit_accelerate, IPUS_ANY, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
      NULL},
     {"tensorflow", pl_emit_tensorflow, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
@@ -69,18 +77,22 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"popxl", pl_emit_popxl, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
     {"automodel", pl_emit_automodel, IPUS_IN_TURN_OR_V,
-     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE, NULL},
     {"bridge", pl_emit_bridge, IPUS_IN_TURN,
-     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
-    {"hybrid", pl_emit_hybrid, IPUS_IN_ORDER, 0, NULL},
-    {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS, NULL},
-    {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS, NULL},
-    {"llama", pl_emit_llama, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_EMPTY_STAGES, NULL},
-    {"deepspeed", pl_emit_deepspeed, IPUS_IN_ORDER, HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
-    {"paddle", pl_emit_paddle, IPUS_IN_ORDER, HAS_EMPTY_STAGES | HAS_COMMENTS, NULL},
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE, NULL},
+    {"hybrid", pl_emit_hybrid, IPUS_IN_TURN, IS_VISIBLE, NULL},
+    {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES, NULL},
+    {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
+     NULL},
+    {"llama", pl_emit_llama, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES, NULL},
+    {"deepspeed", pl_emit_deepspeed, IPUS_IN_ORDER,
+     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE, NULL},
+    {"paddle", pl_emit_paddle, IPUS_IN_ORDER,
+     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE, NULL},
     {"mindspore", pl_emit_mindspore, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
      NULL},
-    {"mindformers", pl_emit_mindformers, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS, NULL},
+    {"mindformers", pl_emit_mindformers, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES,
+     NULL},
     {"maxtext", NULL, IPUS_ANY, 0,
      "all stages of MaxText have the same number of layers (stages x repeats x "
      "num_layers_per_pipeline_stage = pipeline_parallel_layers), so it takes no split"},
@@ -206,26 +218,35 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
 /* ---- checks ---- */
 
 static bool is_in_turn(const pl_emission *e) {
-    size_t num_ipus = e->max_ipu + 1;
-    bool is = e->num_stages % num_ipus == 0 && (num_ipus > 1 || e->num_stages == 1);
+    bool is = e->num_stages % e->num_ipus == 0 && (e->num_ipus > 1 || e->num_stages == 1);
     for (size_t i = 0; i < e->num_stages; i++)
-        is = is && e->stages[i].ipu == i % num_ipus;
+        is = is && e->stages[i].rank == i % e->num_ipus;
     return is;
 }
 
 static bool is_v(const pl_emission *e) {
-    size_t num_ipus = e->max_ipu + 1;
-    bool is = e->num_stages == 2 * num_ipus && num_ipus > 1;
+    bool is = e->num_stages == 2 * e->num_ipus && e->num_ipus > 1;
     for (size_t i = 0; i < e->num_stages; i++)
-        is = is && e->stages[i].ipu == (i < num_ipus ? i : 2 * num_ipus - 1 - i);
+        is = is && e->stages[i].rank == (i < e->num_ipus ? i : 2 * e->num_ipus - 1 - i);
     return is;
 }
 
-static bool is_in_order(const pl_emission *e) {
-    bool is = true;
-    for (size_t i = 0; i < e->num_stages; i++)
-        is = is && e->stages[i].ipu == i;
+static bool is_ascending(const pl_emission *e) {
+    const pl_emit_stage *last = &e->stages[e->num_stages - 1];
+    const bool returns = e->num_stages > 2 && last->ipu == 0 && last->num_layers == 0;
+    bool is = e->stages[0].ipu == 0;
+    for (size_t i = 1; i < e->num_stages - returns; i++)
+        is = is && e->stages[i].ipu > e->stages[i - 1].ipu;
     return is;
+}
+
+bool pl_emit_has_own_ipus(const pl_emission *e) {
+    return e->num_ipus == e->num_stages;
+}
+
+void pl_emit_add_ipus(const pl_emission *e, const char *prefix, pl_text *text) {
+    for (size_t i = 0; i < e->num_ipus; i++)
+        pl_text_format(text, "%s%s%zu", i > 0 ? "," : "", prefix, e->stages[i].ipu);
 }
 
 /* Formats a list of IPUs for an error; long lists are shortened. */
@@ -244,14 +265,19 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
                                   popliner_error *error) {
     const char *rule = NULL;
     char list[200];
-    if (row->ipus == IPUS_IN_ORDER && !is_in_order(e))
-        rule = "needs stage k on IPU k";
+    const bool is_counted = row->ipus >= IPUS_IN_ORDER && row->ipus <= IPUS_IN_TURN_OR_V;
+    if (row->ipus == IPUS_IN_ORDER && !pl_emit_has_own_ipus(e))
+        rule = "needs an IPU for each stage";
+    else if (row->ipus == IPUS_ASCENDING && !is_ascending(e))
+        rule = "needs ascending IPUs from 0 on (a last stage without layers may be on IPU 0)";
     else if (row->ipus == IPUS_IN_TURN && !is_in_turn(e))
         rule = "needs two or more IPUs in turn";
     else if (row->ipus == IPUS_IN_TURN_OR_V && !is_in_turn(e) && !is_v(e))
         rule = "needs two or more IPUs in turn, or as a V";
     else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
         rule = "needs stage 0 on IPU 0 and no IPU left out";
+    else if (is_counted && e->has_own_order && (row->traits & (NAMES_DEVICES | IS_VISIBLE)) == 0)
+        rule = "needs stage k on IPU k";
     if (rule != NULL)
         return pl_emit_refuse(e, error, "%s, not %s; change %s, or use pipeline", rule,
                               word_ipus(e, list, sizeof list),
@@ -303,31 +329,41 @@ static popliner_status check_ends(const pl_emission *e, const format_row *row,
     return POPLINER_OK;
 }
 
+/* Only between the layers of two stacks a unit may be that is no layer. */
+static popliner_status check_strays(const pl_emission *e, popliner_error *error) {
+    if (e->stray_unit == SIZE_MAX || e->stray_layer == e->second_stack)
+        return POPLINER_OK;
+    return pl_emit_refuse(e, error,
+                          "'%.60s' is between two layers, but no layer; make it a layer, or use "
+                          "pipeline",
+                          e->unit_names[e->stray_unit]);
+}
+
 static popliner_status check_stages(pl_emission *e, const format_row *row, popliner_error *error) {
+    const bool counts_rows = (row->traits & COUNTS_ROWS) != 0;
+    popliner_status status = POPLINER_OK;
+    e->second_stack = SIZE_MAX;
     if (e->num_layers == 0)
         return pl_emit_refuse(e, error, "the plan has no layer");
-    if (e->stray_unit != SIZE_MAX)
-        return pl_emit_refuse(
-            e, error,
-            "'%.60s' is between two layers, but no layer; make it a layer, or use "
-            "pipeline",
-            e->unit_names[e->stray_unit]);
-    popliner_status status = check_ends(e, row, error);
-    if (status != POPLINER_OK)
-        return status;
+    for (size_t i = 0; i < e->num_layers; i++)
+        if (!is_utf8(e->layers[i]))
+            return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
+                                  e->layers[i]);
+    if (e->counts_layers)
+        status = pl_emit_check_numbers(e, error);
+    if (status == POPLINER_OK && !counts_rows)
+        status = check_strays(e, error);
+    if (status == POPLINER_OK && !counts_rows)
+        status = check_ends(e, row, error);
     for (size_t i = 0; i < e->num_stages && (row->traits & HAS_EMPTY_STAGES) == 0; i++)
-        if (e->stages[i].num_layers == 0)
+        if (status == POPLINER_OK && e->stages[i].num_layers == 0)
             return pl_emit_refuse(
                 e, error,
                 "stage %zu has only '%.60s', no layer; require layers (%s1..), or "
                 "use a format like pipeline",
                 i, e->unit_names[e->stages[i].first_unit],
                 e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
-    for (size_t i = 0; i < e->num_layers; i++)
-        if (!is_utf8(e->layers[i]))
-            return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
-                                  e->layers[i]);
-    return (row->traits & COUNTS_LAYERS) != 0 ? pl_emit_check_numbers(e, error) : POPLINER_OK;
+    return status;
 }
 
 static int compare_texts(const void *a, const void *b) {
@@ -373,11 +409,30 @@ done:
     return status;
 }
 
-static bool recomputes_by_stage(const pl_emission *e) {
-    bool does = false;
-    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++)
-        does = does || strcmp(e->stage_choices[i], "none") != 0;
-    return does;
+static const char full_recomputation[] =
+    "This plan stores only the inputs of stages; the format's recomputation stores those of each "
+    "layer.";
+
+/* Warns about what stages chose, and the format does not have. Returns true if they chose. */
+static bool note_choices(pl_emission *e, const format_row *row) {
+    bool has_all = true;
+    bool has_full = false;
+    pl_text list = {0};
+    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->stage_choices[i];
+        const bool is_full = strcmp(choice, "full") == 0;
+        has_full = has_full || is_full;
+        has_all = has_all &&
+                  (strcmp(choice, "none") == 0 || (is_full && (row->traits & HAS_CHOICES) != 0));
+        pl_text_format(&list, "%s%s", i > 0 ? " | " : "", choice);
+    }
+    if (!has_all)
+        pl_emit_note(e, "The format does not include the choices of stages: %.300s.",
+                     list.failed ? "" : list.data);
+    else if (has_full)
+        pl_emit_note(e, "%s", full_recomputation);
+    free(list.data);
+    return e->stage_choices != NULL;
 }
 
 /* The frameworks' defaults, and settings outside the pipeline. PopTorch's Compiler.cpp turns on
@@ -409,15 +464,12 @@ static const struct {
      "This plan stores only the inputs of stages; torchtitan's full activation checkpointing "
      "stores "
      "those of each layer."},
+    {POPLINER_EMIT_MINDFORMERS, POPLINER_RECOMPUTE_FULL, full_recomputation},
 };
 
 /* Warns about recomputation that the plan assumes and the format does not have. */
 static void note_recomputing(pl_emission *e, popliner_emit_format format, const format_row *row) {
-    if (recomputes_by_stage(e)) {
-        pl_emit_note(e, "The format has no recomputation by stage, which this plan uses.");
-        return;
-    }
-    if (!e->keeps || e->stage_choices != NULL || (row->traits & HAS_RECOMPUTE) != 0)
+    if (note_choices(e, row) || !e->keeps || (row->traits & HAS_RECOMPUTE) != 0)
         return;
     for (size_t i = 0; i < sizeof recompute_notes / sizeof *recompute_notes; i++)
         if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute) {
@@ -435,6 +487,13 @@ static void note_plan(pl_emission *e, popliner_emit_format format) {
     if (!e->fits)
         pl_emit_note(e, "This split does not fit: it is the best effort, or the given split.");
     note_recomputing(e, format, row);
+    if (e->has_own_order && (row->traits & IS_VISIBLE) != 0) {
+        pl_text list = {0};
+        pl_emit_add_ipus(e, "", &list);
+        pl_emit_note(e, "Set CUDA_VISIBLE_DEVICES=%s, so that rank k has the device of stage k.",
+                     list.failed ? "" : list.data);
+        free(list.data);
+    }
     if (e->num_replicas > 1 && (row->traits & HAS_REPLICAS) == 0)
         pl_emit_note(e,
                      "The format has no replicas, and this plan has %zu: start it on %zu "
@@ -492,6 +551,7 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
     popliner_status status =
         pl_struct_take(&listener, sizeof listener, e->options.listener, "popliner_listener", error);
     e->counts_layers = (formats[format].traits & COUNTS_LAYERS) != 0;
+    e->has_stacks = (formats[format].traits & HAS_STACKS) != 0;
     if (status == POPLINER_OK)
         status = pl_emit_take_plan(e, in, plan, error);
     if (status == POPLINER_OK)

@@ -14,6 +14,7 @@ typedef struct pl_emit_stage {
     size_t first_unit;
     size_t last_unit;
     size_t ipu;
+    size_t rank; /* of its IPU among those in use, in the order in which the stages use them */
     size_t first_layer;
     size_t num_layers;
     size_t num_mtp; /* units after the layers that predict further tokens: "mtp", "mtp.0", ... */
@@ -31,7 +32,10 @@ typedef struct pl_emission {
     bool fits;
     const char *const *unit_names;
     size_t num_units;
-    /* [num_stages]: the recomputation of each stage; NULL: that of `recompute` */
+    size_t num_head_units; /* before the layers, and after them */
+    size_t num_tail_units;
+    bool has_head_bytes; /* those before the layers need memory */
+    /* [num_stages]: what each stage chose, a way to recompute or variants; NULL: `recompute` */
     char *const *stage_choices;
     popliner_recompute recompute; /* of all stages, if any stores activations */
     bool keeps;                   /* a stage stores activations for its backward pass */
@@ -39,15 +43,19 @@ typedef struct pl_emission {
     uint64_t micro_batches; /* of each replica; 0: unknown */
     bool is_of_profile;
     bool counts_layers;     /* the format does */
+    bool has_stacks;        /* it has those of encoder and decoder */
+    size_t second_stack;    /* the first layer of the decoder; SIZE_MAX: one stack */
     bool has_unmarked_ends; /* layers were found by their numbers, and others are before or after */
 
     const char **layers; /* [num_layers] names, not necessarily UTF-8 */
     size_t num_layers;
-    size_t stray_unit; /* a unit between two layers that is no layer; SIZE_MAX: none */
+    size_t stray_unit;  /* a unit between two layers that is no layer; SIZE_MAX: none */
+    size_t stray_layer; /* the layer before it */
     pl_emit_stage *stages;
     size_t num_stages;
-    size_t num_ipus; /* the number of IPUs in use */
-    size_t max_ipu;  /* the largest number of an IPU in use */
+    size_t num_ipus;    /* the number of IPUs in use */
+    size_t max_ipu;     /* the largest number of an IPU in use */
+    bool has_own_order; /* some stage's IPU is not its rank */
 
     pl_text notes; /* warnings, one on each line */
 } pl_emission;
@@ -61,7 +69,8 @@ struct pl_certificate_input;
 popliner_status pl_emit_take_plan(pl_emission *e, const struct pl_certificate_input *input,
                                   const popliner_plan *plan, popliner_error *error);
 
-/* Sets num_ipus and max_ipu from the stages, of which there is at least one. Errors: MEMORY. */
+/* Sets num_ipus, max_ipu and the ranks from the stages, of which there is at least one. Errors:
+ * MEMORY. */
 popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error);
 
 /* Checks that the names of layers end with 0, 1, 2, ... or 1, 2, 3, ..., after equal beginnings,
@@ -72,6 +81,13 @@ popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error);
 
 /* Sets *error to the format's name and what it cannot express or needs. Returns USAGE. */
 popliner_status pl_emit_refuse(const pl_emission *e, popliner_error *error, const char *words, ...);
+
+/* Appends the IPUs in the order of their ranks, each after `prefix`, with commas. Stage k has rank
+ * k for each of them. */
+void pl_emit_add_ipus(const pl_emission *e, const char *prefix, pl_text *text);
+
+/* True if each stage has an IPU of its own. */
+bool pl_emit_has_own_ipus(const pl_emission *e);
 
 /* Adds a warning, without a line end. */
 void pl_emit_note(pl_emission *e, const char *words, ...);

@@ -117,18 +117,23 @@ static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role it
         e->stages[e->num_stages - 1].has_tail = true;
         e->stages[e->num_stages - 1].has_end = true;
         stage->has_head = true;
+        e->num_head_units++;
+        e->num_tail_units++;
         break;
     case ROLE_HEAD:
         stage->has_head = true;
+        e->num_head_units++;
         break;
     case ROLE_TAIL:
         stage->has_tail = true;
+        e->num_tail_units++;
         stage->num_mtp += predicts;
         stage->has_end = stage->has_end || !predicts;
         break;
     case ROLE_STRAY:
-        if (e->stray_unit == SIZE_MAX)
-            e->stray_unit = unit;
+        e->stray_layer =
+            e->stray_unit == SIZE_MAX || e->stray_layer == e->num_layers ? e->num_layers : 0;
+        e->stray_unit = unit;
         break;
     }
 }
@@ -149,23 +154,32 @@ static void take_stages(pl_emission *e, const pl_certificate_input *in, const po
     }
 }
 
-static int compare_numbers(const void *a, const void *b) {
-    const size_t *first = a;
-    const size_t *second = b;
-    return (*first > *second) - (*first < *second);
+/* By their IPUs, then in the order of the stages: those of one array. */
+static int compare_ipus(const void *a, const void *b) {
+    const pl_emit_stage *first = *(pl_emit_stage *const *)a;
+    const pl_emit_stage *second = *(pl_emit_stage *const *)b;
+    return first->ipu != second->ipu ? (first->ipu > second->ipu) - (first->ipu < second->ipu)
+                                     : (first > second) - (first < second);
 }
 
 popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error) {
-    size_t *ipus = pl_new_array(e->num_stages, sizeof *ipus);
-    if (ipus == NULL)
+    pl_emit_stage **by_ipu = pl_new_array(e->num_stages, sizeof(pl_emit_stage *));
+    if (by_ipu == NULL)
         return pl_fail_memory(error, "a plan");
     for (size_t i = 0; i < e->num_stages; i++)
-        ipus[i] = e->stages[i].ipu;
-    qsort(ipus, e->num_stages, sizeof *ipus, compare_numbers);
-    for (size_t i = 0; i < e->num_stages; i++)
-        e->num_ipus += i == 0 || ipus[i] != ipus[i - 1];
-    e->max_ipu = ipus[e->num_stages - 1];
-    free(ipus);
+        by_ipu[i] = &e->stages[i];
+    qsort(by_ipu, e->num_stages, sizeof(pl_emit_stage *), compare_ipus);
+    for (size_t i = 0; i < e->num_stages; i++) /* the first stage on its IPU */
+        by_ipu[i]->rank = i > 0 && by_ipu[i]->ipu == by_ipu[i - 1]->ipu
+                              ? by_ipu[i - 1]->rank
+                              : (size_t)(by_ipu[i] - e->stages);
+    e->max_ipu = by_ipu[e->num_stages - 1]->ipu;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_emit_stage *stage = &e->stages[i];
+        stage->rank = stage->rank == i ? e->num_ipus++ : e->stages[stage->rank].rank;
+        e->has_own_order = e->has_own_order || stage->ipu != stage->rank;
+    }
+    free(by_ipu);
     return POPLINER_OK;
 }
 
@@ -186,7 +200,18 @@ popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in
     if (e->layers == NULL || e->stages == NULL)
         return pl_fail_memory(error, "a plan");
     take_stages(e, in, plan);
+    e->has_head_bytes = in->num_empty_units < e->num_head_units;
     return pl_emit_count_ipus(e, error);
+}
+
+/* Returns the number of the layers, from `begin` on, that are numbered like the first of them. */
+static size_t count_numbered(const pl_emission *e, size_t begin) {
+    const char *first = e->layers[begin];
+    const size_t number = is_numbered(first, first, 1);
+    size_t end = begin;
+    while (end < e->num_layers && is_numbered(e->layers[end], first, end - begin + number))
+        end++;
+    return end - begin;
 }
 
 popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error) {
@@ -194,9 +219,10 @@ popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error) {
     const size_t length = prefix_length(first);
     const bool from_one = is_numbered(first, first, 1);
     const bool has_prefix = from_one || is_numbered(first, first, 0);
-    for (size_t i = 0; i < e->num_layers; i++) {
-        if (is_numbered(e->layers[i], first, i + from_one))
-            continue;
+    const size_t i = count_numbered(e, 0);
+    if (e->has_stacks && i > 0 && i < e->num_layers && count_numbered(e, i) == e->num_layers - i)
+        e->second_stack = i;
+    else if (i < e->num_layers) {
         return pl_emit_refuse(
             e, error,
             "counts layers; expected layer %.*s%zu, found '%.60s'; %s, or use a format "

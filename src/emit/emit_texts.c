@@ -119,41 +119,26 @@ static void note_lacking(pl_emission *e, const char *list) {
                      e->names.modules);
 }
 
-static void add_stage_of(const char *module, size_t stage, pl_text *text) {
+static void add_place_of(const char *module, size_t place, pl_text *text) {
     pl_text_add(text, "    ");
     pl_emit_quote(text, module);
-    pl_text_format(text, ": %zu,\n", stage);
+    pl_text_format(text, ": %zu,\n", place);
 }
 
-/* Appends the stage of each module, a line each. */
-static void add_stages_of_modules(const pl_emission *e, pl_text *text) {
+/* Appends the stage of each module, or its IPU, a line each. */
+static void add_places_of_modules(const pl_emission *e, bool of_ipus, pl_text *text) {
     const popliner_emit_options *o = &e->options;
+    const size_t last = e->num_stages - 1;
     for (size_t i = 0; i < o->num_head_modules; i++)
-        add_stage_of(o->head_modules[i], 0, text);
+        add_place_of(o->head_modules[i], of_ipus ? e->stages[0].ipu : 0, text);
     for (size_t i = 0; i < e->num_stages; i++)
         for (size_t k = 0; k < e->stages[i].num_layers; k++) {
             pl_text_add(text, "    ");
             pl_emit_layer(e, text, e->stages[i].first_layer + k);
-            pl_text_format(text, ": %zu,\n", i);
+            pl_text_format(text, ": %zu,\n", of_ipus ? e->stages[i].ipu : i);
         }
     for (size_t i = 0; i < o->num_tail_modules; i++)
-        add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
-}
-
-popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
-    popliner_status status = check_beginnings(e, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_text_add(text, "split_points = [");
-    for (size_t i = 1; i < e->num_stages; i++) {
-        pl_text_add(text, i > 1 ? ", " : "");
-        add_first_module(e, i, text);
-    }
-    pl_text_add(text, "]\ndevice_map = {\n");
-    add_stages_of_modules(e, text); /* stage k is on IPU k */
-    pl_text_add(text, "}\n");
-    note_lacking(e, "device_map");
-    return POPLINER_OK;
+        add_place_of(o->tail_modules[i], of_ipus ? e->stages[last].ipu : last, text);
 }
 
 /* Begins the next element of a list. */
@@ -273,6 +258,37 @@ static const char *everywhere_of(const popliner_emit_options *o, pl_text *name) 
     return name->failed ? "" : name->data;
 }
 
+/* Where the device map lacks rotary_emb, Accelerate leaves it on the CPU. For a module that the model
+ * does not have it only warns. */
+popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    pl_text name = {0};
+    const char *rotary = everywhere_of(o, &name);
+    const bool has_points = pl_emit_has_own_ipus(e);
+    popliner_status status = has_points ? check_beginnings(e, error) : POPLINER_OK;
+    pl_text_add(text, has_points ? "split_points = [" : "");
+    for (size_t i = 1; status == POPLINER_OK && has_points && i < e->num_stages; i++) {
+        pl_text_add(text, i > 1 ? ", " : "");
+        add_first_module(e, i, text);
+    }
+    pl_text_add(text, has_points ? "]\ndevice_map = {\n" : "device_map = {\n");
+    if (rotary == name.data) /* no module was named so */
+        add_place_of(rotary, e->stages[0].ipu, text);
+    add_places_of_modules(e, true, text);
+    pl_text_add(text, "}\n");
+    note_lacking(e, "device_map");
+    if (has_points && e->has_own_order) {
+        pl_text list = {0};
+        pl_emit_add_ipus(e, "", &list);
+        pl_emit_note(e, "Set CUDA_VISIBLE_DEVICES=%s for split_points, but not for device_map.",
+                     list.failed ? "" : list.data);
+        free(list.data);
+    }
+    text->failed = text->failed || name.failed;
+    free(name.data);
+    return status;
+}
+
 popliner_status pl_emit_automodel(pl_emission *e, pl_text *text, popliner_error *error) {
     pl_text name = {0};
     const char *all = everywhere_of(&e->options, &name);
@@ -293,7 +309,7 @@ popliner_status pl_emit_mindspore(pl_emission *e, pl_text *text, popliner_error 
     if (e->micro_batches > 0)
         pl_text_format(text, "micro_size = %" PRIu64 "\n", e->micro_batches);
     pl_text_add(text, "stage_config = {\n");
-    add_stages_of_modules(e, text);
+    add_places_of_modules(e, false, text);
     pl_text_add(text, "}\n");
     if (o->num_head_modules == 0 || o->num_tail_modules == 0)
         note_lacking(e, "stage_config");
@@ -321,7 +337,7 @@ static void add_layers_of_stages(const pl_emission *e, pl_text *text) {
  * be named. */
 static void add_assignment(const pl_emission *e, pl_text *text) {
     pl_text_add(text, "stage_of_layer = {\n");
-    add_stages_of_modules(e, text);
+    add_places_of_modules(e, false, text);
     pl_text_add(text,
                 "}\n\n"
                 "\ndef assign(assignments, stage=None):\n"
