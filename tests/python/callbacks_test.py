@@ -13,6 +13,7 @@ import threading
 import time
 import unittest
 import weakref
+from unittest import mock
 
 import common
 import popliner
@@ -555,6 +556,11 @@ class Signals(unittest.TestCase):
         handle = table()._handle
         free, handle.free = handle.free, lambda pointer: (
             signal.raise_signal(signal.SIGUSR1), raised.append(self.handled), free(pointer))
+        leave = _calling.Interrupts.__exit__
+        slow = mock.patch.object(_calling.Interrupts, "__exit__",
+                                 lambda *it: (leave(*it), time.sleep(0.05)) and None)
+        slow.start()  # like a busy machine
+        self.addCleanup(slow.stop)
         with self.assertRaises(Oops):
             del handle
             time.sleep(10)

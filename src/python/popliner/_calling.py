@@ -16,7 +16,9 @@ import re
 import reprlib
 import _signal  # whose functions, unlike those of signal, convert nothing
 import signal
+import sys
 import threading
+import time
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, Union
 
 from . import _declared as c
@@ -291,7 +293,18 @@ class Interrupts:
             raise
         self.is_over = True
         for number in self.delayed:
-            threading.Timer(0.001, signal.pthread_kill, (threading.get_ident(), number)).start()
+            threading.Thread(target=send_later, args=(threading.get_ident(), number)).start()
+
+
+def send_later(thread: int, number: int) -> None:
+    """Sends a signal as soon as the thread is freeing nothing."""
+    frame: Any = True
+    while frame is not None:
+        time.sleep(0.001)
+        frame = sys._current_frames().get(thread)
+        while frame is not None and frame.f_code is not Handle.__del__.__code__:
+            frame = frame.f_back
+    signal.pthread_kill(thread, number)
 
 
 SIGNALS = sorted(map(int, signal.valid_signals()))
