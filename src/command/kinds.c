@@ -187,6 +187,7 @@ const value_kind kind_split = {
     .has_names = true,
     .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
     .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
+                                 {"FILE.json", "the layers_per_ipu of an ipu_config.json"},
                                  {.form = NULL}}};
 const value_kind kind_names = {
     .parse = parse_names,
