@@ -23,15 +23,23 @@ def list_gpipe(d, num_devices, num_micro, chunks):
     return [("F", *it) for it in turns] + [("B", *it) for it in back]
 
 
-def list_interleaved(d, num_devices, num_micro, chunks):
-    """Narayanan et al., 2021: turn k is of chunk (k mod P V) div P; 2 (P - d - 1) + (V - 1) P
-    forward passes come first."""
+def rounds_of(num_devices, num_micro):
+    """Micro-batches of each round, which are equal and at least as many as the devices if there are
+    so many (as in PyTorch); None if they cannot be equal."""
+    count = max(1, num_micro // num_devices)
+    return None if num_micro % count else num_micro // count
+
+
+def list_interleaved(d, num_devices, num_micro, chunks, hops=2):
+    """Narayanan et al., 2021, with rounds of n micro-batches (there n = P): turn k is of chunk
+    (k mod n V) div n; 2 (P - d - 1) + (V - 1) n forward passes come first."""
     count = num_micro * chunks
-    warm = min(count, 2 * (num_devices - d - 1) + (chunks - 1) * num_devices)
+    size = rounds_of(num_devices, num_micro)
+    warm = min(count, hops * (num_devices - d - 1) + (chunks - 1) * size)
 
     def turn(k, forward):
-        chunk = k % (num_devices * chunks) // num_devices
-        micro = k // (num_devices * chunks) * num_devices + k % num_devices
+        chunk = k % (size * chunks) // size
+        micro = k // (size * chunks) * size + k % size
         return ("F" if forward else "B", micro,
                 (chunk if forward else chunks - 1 - chunk) * num_devices + d)
 
@@ -41,17 +49,57 @@ def list_interleaved(d, num_devices, num_micro, chunks):
     return order + [turn(k, False) for k in range(count - warm, count)]
 
 
-def list_zero_bubble(s, num_stages, num_micro):
-    """ZB-H1 (Qi et al., 2023): 1F1B, but the gradient of the weights of a micro-batch comes after
-    that of the inputs of the one s later, so that all stages hold as many micro-batches."""
+def list_halves(whole, late):
+    """The gradient of the weights of a micro-batch comes after that of the inputs of the one so
+    many later (ZB-H1 of Qi et al., 2023: the stage's number)."""
     order, halves = [], []
-    for kind, micro, stage in list_1f1b(s, num_stages, num_micro, lambda d: d):
+    for kind, micro, stage in whole:
         order.append((kind, micro, stage))
         if kind == "B":
             halves.append(("W", micro, stage))
-            if len(halves) > s:
+            if len(halves) > late:
                 order.append(halves.pop(0))
     return order + halves
+
+
+def list_zero_bubble_v(d, num_devices, num_micro):
+    """ZBV (Qi et al., 2024), by its rules instead of its phases: the first 2 P - 1 - d passes
+    forward in the way down, then both ways; P in all come back before the first gradient of the way
+    down. Weights follow at once, but for d passes at the end."""
+    ways = {0: d, 1: 2 * num_devices - 1 - d}
+    most = max(num_micro, 2 * num_devices - 1)
+    order = []
+    done = {(kind, way): 0 for kind in "FBW" for way in ways}
+
+    def run(kind, way):
+        order.append((kind, done[kind, way], ways[way]))
+        done[kind, way] += 1
+
+    while done["F", 0] < 2 * (num_devices - d) - 1:
+        run("F", 0)
+    while done["F", 1] < most:
+        is_early = done["F", 1] < num_devices
+        if not is_early:
+            if done["F", 0] < most:
+                run("F", 0)
+            run("B", 0)
+            run("W", 0)
+        run("F", 1)
+        if is_early and done["F", 0] < 2 * num_devices - 1 - d:
+            run("F", 0)
+        else:
+            run("B", 1)
+            run("W", 1)
+    for _ in range(d):
+        run("B", 0)
+        run("B", 1)
+    while done["B", 0] < most:
+        run("B", 0)
+        run("W", 0)
+    for way in (1, 0):
+        while done["W", way] < most:
+            run("W", way)
+    return [it for it in order if it[1] < num_micro]
 
 
 def longest_path(lists, cost, last):
@@ -80,10 +128,13 @@ def longest_path(lists, cost, last):
     return max(ends.values())
 
 
-def lists_of(rule, num_stages, num_devices, num_micro, ahead=None):
+def lists_of(rule, num_stages, num_devices, num_micro, ahead=None, is_v=False):
     """The list of each device's passes; `ahead(d)` forward passes come first with d devices after
     this one, by default those of the rule. None where no paper has the order."""
     chunks = num_stages // num_devices
+    if is_v:
+        return [list_zero_bubble_v(d, num_devices, num_micro) for d in range(num_devices)] \
+            if rule == "zero-bubble" else None
     if rule == "inference":
         if chunks == 1:
             return [[("F", m, s) for m in range(num_micro)] for s in range(num_stages)]
@@ -92,11 +143,15 @@ def lists_of(rule, num_stages, num_devices, num_micro, ahead=None):
     if rule == "gpipe":
         return [list_gpipe(d, num_devices, num_micro, chunks) for d in range(num_devices)]
     if chunks > 1:
-        if rule not in ("none", "1f1b", "interleaved") or num_micro % num_devices:
+        if rule not in ("none", "1f1b", "interleaved", "zero-bubble") or \
+                rounds_of(num_devices, num_micro) is None:
             return None
-        return [list_interleaved(d, num_devices, num_micro, chunks) for d in range(num_devices)]
+        return [list_interleaved(d, num_devices, num_micro, chunks) if rule != "zero-bubble" else
+                list_halves(list_interleaved(d, num_devices, num_micro, chunks, 1), d)
+                for d in range(num_devices)]
     if rule == "zero-bubble":
-        return [list_zero_bubble(s, num_stages, num_micro) for s in range(num_stages)]
+        return [list_halves(list_1f1b(s, num_stages, num_micro, lambda d: d), s)
+                for s in range(num_stages)]
     ahead = ahead or {"popart": lambda d: 2 * d, "training": lambda d: 2 * d,
                       "tf-grouped": lambda d: 2 * d, "sequential": lambda d: 0}.get(
                           rule, lambda d: d)

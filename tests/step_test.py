@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import ceil
 
 import cases
-from plain_step import list_1f1b, lists_of, longest_path
+from plain_step import list_1f1b, lists_of, longest_path, rounds_of
 
 
 class Drawn:
@@ -45,15 +45,21 @@ class Drawn:
         self.recomputes = False
         self.rule = rng.choice(["none", "1f1b", "1f1b+1", "gpipe", "zero-bubble", "interleaved",
                                 "gpipe-interleaved", "0,1,...", "0", "3", "popart", "tf-grouped",
-                                "tf-interleaved", "sequential", "inference"])
+                                "tf-interleaved", "sequential", "inference",
+                                "zero-bubble-interleaved", "zero-bubble-v"])
         self.chunks = rng.randint(2, 3) if "interleaved" in self.rule and "tf" not in self.rule else 1
+        if self.rule == "zero-bubble-v":
+            self.chunks = 2
         self.num_ipus = rng.randint(1, max(1, self.count // self.chunks))
         self.num_ipus = max(1, min(self.num_ipus, self.count // self.chunks))
         if self.num_ipus * self.chunks > self.count:
             self.chunks, self.rule = 1, "1f1b"
         self.micro = rng.randint(1, 9)
-        if self.rule == "interleaved":
-            self.micro = self.num_ipus * rng.randint(1, 3)
+        if self.rule == "zero-bubble-v" and self.num_ipus == 1:
+            self.rule = "zero-bubble-interleaved"  # which is the same
+        if self.rule in ("interleaved", "zero-bubble-interleaved"):
+            while rounds_of(self.num_ipus, self.micro) is None:
+                self.micro += 1
         self.speeds = {} if rng.random() < 0.5 else {
             i: rng.choice([Fraction(1, 2), Fraction(3, 2), Fraction(2)])
             for i in range(self.num_ipus) if rng.random() < 0.7}
@@ -64,16 +70,22 @@ class Drawn:
             for unit in self.units:
                 unit["inputs"] = 1
 
+    def plain_rule(self, *rules):
+        """The rule, without a map after one of these."""
+        return next((rule for rule in rules if self.rule.startswith(rule + "-")), self.rule)
+
     def document(self):
         return {"format": "popliner-costs", "version": 1, "units": self.units, "cuts": self.cuts,
                 "cut_cycles": self.cut_cycles}
 
     def options(self):
         result = ["--micro-batches", str(self.micro), "--objective", "cycles"]
-        schedule = {"none": None, "gpipe-interleaved": "gpipe"}.get(self.rule, self.rule)
+        schedule = None if self.rule == "none" else self.plain_rule("zero-bubble", "gpipe")
         if schedule is not None:
             result += ["--schedule", ("popart:" if schedule[0].isdigit() else "") + schedule]
-        if self.chunks > 1:
+        if self.rule == "zero-bubble-v":
+            result += ["--device-map", "v"]
+        elif self.chunks > 1:
             result += ["--device-map", f"interleaved:{self.chunks}"]
         result += ["--num-ipus", str(self.num_ipus)]
         for ipu, speed in self.speeds.items():
@@ -84,8 +96,9 @@ class Drawn:
             result += ["--recompute", "full"]
         return result
 
-    def passes(self, first, end, device, num_ipus):
-        """What a stage takes forward and backward, of its units and half of its cuts each."""
+    def passes(self, first, end, device, num_ipus, inner=()):
+        """What a stage takes forward and backward, of its units and half of its cuts each; those
+        that are inner to a device have no link."""
         slowest = None
         for k in range(self.samples):
             sums = [0, 0]
@@ -107,21 +120,21 @@ class Drawn:
             again = sum(max(unit.get("forward", [0])) for unit in self.units[first:end])
         speed = self.speeds.get(device, Fraction(1))
         link = 0 if self.bandwidth is None or num_ipus == 1 else sum(
-            ceil(Fraction(self.cuts[i], self.bandwidth)) for i in cuts)
+            ceil(Fraction(self.cuts[i], self.bandwidth)) for i in cuts if i not in inner)
         whole = ceil(Fraction(sum(slowest) + latency + again) / speed) + link
         forward = ceil(Fraction(slowest[0] + latency // 2) / speed) + link // 2
         if not any("forward" in unit for unit in self.units):
             forward = ceil(Fraction(sum(slowest) // 3 + latency // 2) / speed) + link // 2
         forward = whole if self.rule == "inference" else min(forward, whole)
         recomputed = whole - link - ceil(Fraction(sum(slowest) + latency) / speed)
-        weights = 0 if self.rule != "zero-bubble" else (whole - forward - recomputed) // 2
+        weights = 0 if self.plain_rule("zero-bubble") != "zero-bubble" else (whole - forward - recomputed) // 2
         return {"F": forward, "B": whole - forward - weights, "W": weights}
 
     def lists(self, num_stages):
-        rule = "none" if self.rule == "gpipe-interleaved" else self.rule.removesuffix("+1")
-        rule = {"0,1,...": "1f1b", "gpipe-interleaved": "gpipe"}.get(self.rule, rule)
-        ahead = {"0": lambda d: 0, "3": lambda d: 3}.get(self.rule)
-        return lists_of(rule, num_stages, num_stages // self.chunks, self.micro, ahead)
+        rule = self.plain_rule("zero-bubble", "gpipe").removesuffix("+1")
+        ahead = {"0": lambda d: 0, "3": lambda d: 3}.get(rule)
+        return lists_of({"0,1,...": "1f1b"}.get(rule, rule), num_stages,
+                        num_stages // self.chunks, self.micro, ahead, self.rule == "zero-bubble-v")
 
 
 def solve(popliner, path, options):
@@ -147,7 +160,9 @@ def check_random(popliner, scratch, count):
             assert answer["totals"]["cycles"] == 0 and "no times" in told[0], (i, answer)
             continue
         ends = [int(stage["layer_to"][1:]) + 1 for stage in stages]
-        cost = [drawn.passes(first, end, stage["ipu"], drawn.num_ipus)
+        inner = [end - 1 for end, before, after in zip(ends, stages, stages[1:])
+                 if before["ipu"] == after["ipu"]]
+        cost = [drawn.passes(first, end, stage["ipu"], drawn.num_ipus, inner)
                 for first, end, stage in zip([0] + ends, ends, stages)]
         assert [sum(it.values()) for it in cost] == [it["cycles"] for it in stages], (i, cost, stages)
         lists = drawn.lists(len(stages))
@@ -182,11 +197,14 @@ def check_rows(popliner, scratch, count):
             assert step["micro_batches"] == drawn.micro, (i, row)
             if step["cycles"] is None:
                 none = all(drawn.passes(0, drawn.count, d, 1)["B"] == 0 for d in (0, 1))
-                uneven = drawn.rule == "interleaved" and drawn.micro % row["used"] != 0
+                uneven = rounds_of(row["used"], drawn.micro) is None and drawn.rule in (
+                    "interleaved", "zero-bubble-interleaved")
                 assert none or uneven or not stages, (i, row)
                 continue
             ends = [int(stage["to"][1:]) + 1 for stage in stages]
-            cost = [drawn.passes(first, end, stage["ipu"], row["used"])
+            inner = [end - 1 for end, before, after in zip(ends, stages, stages[1:])
+                     if before["ipu"] == after["ipu"]]
+            cost = [drawn.passes(first, end, stage["ipu"], row["used"], inner)
                     for first, end, stage in zip([0] + ends, ends, stages)]
             truth = longest_path(drawn.lists(len(stages)), cost, len(stages) - 1)
             assert step["cycles"] == truth, (i, drawn.rule, row, truth, drawn.document())
@@ -205,6 +223,8 @@ def check_papers(popliner, scratch):
         (["gpipe"], 16, 32, 32 * 30 + 15 * 30),
         (["zero-bubble"], 16, 32, 32 * 30 + 15 * (10 + 10 - 10)),
         (["interleaved", "--device-map", "interleaved:4"], 4, 8, 8 * 120 + 3 * 30),
+        (["zero-bubble", "--device-map", "interleaved:2"], 8, 16, 16 * 60 + 7 * 10),
+        (["zero-bubble", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10),
         (["sequential"], 16, 5, 5 * 16 * 30)]
     for options, devices, micro, step in cases_of:
         answer = solve(popliner, path, ["--num-ipus", str(devices), "--objective", "cycles",
@@ -214,15 +234,18 @@ def check_papers(popliner, scratch):
             [popliner, path, "--solve", "--num-ipus", str(devices), "--micro-batches", str(micro),
              "--objective", "cycles", "--schedule", *options, "--format", "text"],
             capture_output=True, encoding="utf-8", check=True)
-        told = f"A step of {micro} micro-batches ({options[0]}) takes {step} units;"
+        name = {"interleaved:2": "interleaved-zero-bubble", "v": "zero-bubble-v"}.get(
+            options[-1], options[0])
+        told = f"A step of {micro} micro-batches ({name}) takes {step} units;"
         assert told in " ".join(screen.stdout.replace(",", "").split()), (screen.stdout, told)
     for options, told in [
-            (["1f1b", "--device-map", "v"], "no schedule is known"),
-            (["interleaved", "--device-map", "interleaved:4", "--micro-batches", "9"], "multiple of"),
-            (["zero-bubble", "--device-map", "interleaved:4"], "one stage on each device"),
+            (["1f1b", "--device-map", "v"], "in a V only"),
+            (["1f1b", "--device-map", "0,1,2,3,3,1,2,0"], "share devices like this"),
+            (["interleaved", "--device-map", "interleaved:4", "--micro-batches", "9"],
+             "divided into equal rounds"),
             (["popart", "--device-map", "interleaved:4"], "one stage on each device")]:
-        answer = solve(popliner, path, ["--num-ipus", "4", "--micro-batches", "8", "--schedule",
-                                        *options])
+        count = [] if "," in options[-1] else ["--num-ipus", "4"]
+        answer = solve(popliner, path, [*count, "--micro-batches", "8", "--schedule", *options])
         assert answer["totals"]["step"]["order"] is None, (options, answer["totals"])
         assert any(told in it["text"] for it in answer["messages"]), (options, answer["messages"])
     return len(cases_of)

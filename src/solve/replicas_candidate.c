@@ -246,7 +246,8 @@ popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *
     s->costs = s->way > 0 ? s->fixed.tables[s->way - 1] : s->given;
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
-        *obstacle = pl_step_obstacle(&s->pipeline, num_stages, w->num_ipus);
+        const pl_order order = pl_order_of(&s->pipeline, w->num_ipus, s->options.chunks, false);
+        *obstacle = pl_step_obstacle(&order);
     }
     return status;
 }

@@ -5,6 +5,7 @@
 #define PL_SOLVE_STEP_H
 
 #include "costs/costs.h"
+#include "pipeline/order.h"
 #include "popliner/solver.h"
 
 /* Simulates a step of the plan with the micro-batches and the schedule of the pipeline. `costs`
@@ -15,10 +16,9 @@ popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_op
                              const popliner_pipeline *pipeline, const popliner_costs *costs,
                              popliner_pipeline_step *step, popliner_error *error);
 
-/* Returns why no step can be simulated for num_stages that go round num_devices, whatever their
- * cycles; NULL if one can. */
-const char *pl_step_obstacle(const popliner_pipeline *pipeline, size_t num_stages,
-                             size_t num_devices);
+/* Returns why no step of an order can be simulated, whatever the cycles of its stages; NULL if one
+ * can. */
+const char *pl_step_obstacle(const pl_order *order);
 
 /* The passes of a stage, in cycles. */
 typedef struct pl_step_parts {
@@ -32,10 +32,5 @@ typedef struct pl_step_parts {
 pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cycles,
                              const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs);
-
-/* Returns how many forward passes device d runs before forward and backward passes alternate;
- * SIZE_MAX if they never do. */
-size_t pl_step_passes_ahead(const popliner_pipeline *pipeline, size_t d, size_t num_devices,
-                            size_t num_chunks);
 
 #endif

@@ -14,7 +14,8 @@
 uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, size_t k,
                       size_t num_stages) {
     const uint64_t others = pipeline->copies.num_micro_batches - 1;
-    size_t ahead = pl_step_passes_ahead(pipeline, k, num_stages, 1);
+    const pl_order order = pl_order_of(pipeline, num_stages, 1, false);
+    size_t ahead = pl_order_ahead(&order, k);
     if (ahead == SIZE_MAX) /* all forward passes come first, and the last one runs to the end */
         ahead = 0;
     const uint64_t rest =
@@ -25,7 +26,8 @@ uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, s
 
 uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks) {
     const size_t num_micro = pipeline->copies.num_micro_batches;
-    const size_t ahead = pl_step_passes_ahead(pipeline, 0, num_devices, num_chunks);
+    const pl_order order = pl_order_of(pipeline, num_devices, num_chunks, false);
+    const size_t ahead = pl_order_ahead(&order, 0);
     return ahead >= num_micro ? 1 : num_micro / (ahead + 1) + (num_micro % (ahead + 1) > 0);
 }
 

@@ -95,11 +95,11 @@ static part weigh(search *s, size_t k, size_t first, size_t end) {
         .cut_bytes = end < s->num_units ? popliner_costs_cut(costs, end) : 0,
         .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
     };
+    own.before = p.forward + (p.weights > 0 ? 0 : p.backward);
     if (s->num_chunks > 1) { /* the first bound alone, by the IPU */
-        own.before = k < s->num_ipus ? stage.cycles : 0;
+        own.before = k < s->num_ipus ? own.before : 0;
         return own;
     }
-    own.before = p.forward + (p.weights > 0 ? 0 : p.backward);
     own.sum = p.forward + p.backward;
     own.most = pl_step_rest(pipeline, p, k, s->num_stages);
     return own;

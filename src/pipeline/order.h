@@ -1,0 +1,77 @@
+/* The order of passes on each device of a pipeline.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PIPELINE_ORDER_H
+#define PL_PIPELINE_ORDER_H
+
+#include "popliner/pipeline.h"
+
+typedef enum pl_pass_kind {
+    PL_PASS_FORWARD,
+    PL_PASS_BACKWARD, /* all of it, or for the gradients of inputs, if those of weights come apart */
+    PL_PASS_WEIGHTS,
+    PL_NUM_PASS_KINDS,
+} pl_pass_kind;
+
+typedef struct pl_pass {
+    pl_pass_kind kind;
+    size_t stage;
+    size_t micro_batch;
+} pl_pass;
+
+/* The orders of all devices. Stage s runs on device s modulo num_devices; in a V, the stages of a
+ * device are d and 2 * num_devices - 1 - d. */
+typedef struct pl_order {
+    const popliner_pipeline *pipeline; /* its number of micro-batches is at least 1 */
+    size_t num_devices;
+    size_t num_chunks; /* stages of a device; 2 in a V */
+    size_t num_micro_batches;
+    size_t round; /* so many micro-batches run in one chunk of a device, then in its next one */
+    bool is_v;
+} pl_order;
+
+/* Returns the orders of a pipeline; only num_chunks > 1 asks whether it is a V. O(1). */
+pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
+                     bool is_v);
+
+/* Returns why there is no order for these devices and chunks, static text; NULL if there is. O(1).
+ */
+const char *pl_order_obstacle(const pl_order *order);
+
+/* Returns what users call the order, static text. */
+const char *pl_order_name(const pl_order *order);
+
+/* Returns the device of a stage. O(1). */
+size_t pl_order_device(const pl_order *order, size_t stage);
+
+/* Returns how many forward passes a device runs before forward and backward passes alternate;
+ * SIZE_MAX if they never do. Not for a V. O(1). */
+size_t pl_order_ahead(const pl_order *order, size_t device);
+
+enum { PL_MAX_PHRASES = 8 };
+
+/* Passes of a device that are repeated: two letters each, of the kind (F, B, W) and of the chunk
+ * (0 or 1; a dot: the chunks take turns). */
+typedef struct pl_phrase {
+    size_t times;
+    const char *passes;
+} pl_phrase;
+
+/* A walk through the passes of a device. */
+typedef struct pl_order_walk {
+    const pl_order *order;
+    size_t device;
+    pl_phrase phrases[PL_MAX_PHRASES];
+    size_t phrase; /* the current one, how often it has run, and its next letter */
+    size_t time;
+    size_t letter;
+    size_t done[PL_NUM_PASS_KINDS][2]; /* passes so far: of all chunks, or of either in a V */
+} pl_order_walk;
+
+/* Begins with the first pass of a device. The order must stay; it has no obstacle. O(1). */
+pl_order_walk pl_order_begin(const pl_order *order, size_t device);
+
+/* Gets the next pass; false at the end. O(1). */
+bool pl_order_next(pl_order_walk *walk, pl_pass *pass);
+
+#endif
