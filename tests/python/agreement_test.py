@@ -444,7 +444,7 @@ class Frameworks(unittest.TestCase):
             self.assertTrue(answer.emit("optimum", message=lambda *it: told.append(it)))
             # classes place the ends, and PopTorch reserves a power of two
             self.assertEqual([level for level, _ in told], [popliner.Level.WARNING] * 2)
-            self.assertIn("embedding and head", told[0][1])
+            self.assertIn("head on the first IPU", told[0][1])
             self.assertIn("reserves 4 IPUs for 3", told[1][1])
 
             def fails(*_):

@@ -27,7 +27,7 @@ REQUESTS = [
     ("mem_per_tile", 10, "-m", "10"), ("mem_per_tile", {0: 10}, "-m", "0=10"),
     ("mem_per_tile", {0: 10, 1: 12}, "-m", "0=10,1=12"),
     ("mem_per_tile", {70000: 5}, "-m", "70000=5"),
-    ("reserve", (0, 5), "--reserve", "5%"), ("reserve", (20, 0), "--reserve", "20"),
+    *[("reserve", it, "--reserve", it) for it in ("5%", "20", "0.5GiB", "2.5%", "1")],
     *[("objectives", it, "--objective", it) for it in (
         "headroom", "memory,cycles", "cycles", "balance", "balance,cycles", "cycles,balance",
         "ipus", "memory,memory", "traffic,headroom")],

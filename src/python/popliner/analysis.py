@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import itertools
 import json
 import math
@@ -229,7 +230,10 @@ class Analysis(Owner):
         r_ = taken(request, members, defaults)
         chain = self.chain(r_.memory_model)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
-        r_ = taken(r_, {}, {"mem_per_tile": self.profile.info.bytes_per_tile or None})
+        info = self.profile.info
+        r_ = taken(r_, {}, {"mem_per_tile": info.bytes_per_tile or None})
+        if r_.reserve == "gaps":
+            r_ = dataclasses.replace(r_, reserve=info.layout_gap_bytes)
         asked = Asked(r_, Units(chain.labels, counted), self._held().turn, spreads)
         asked.listening = Listening(r_.message, r_.progress, r_.step).or_else(self._listening)
         return asked

@@ -23,6 +23,7 @@ from .errors import UsageError
 from .records import Constraint
 
 MAX_IPU = c.CONSTANTS["POPLINER_MAX_IPU"]
+ALL_EFFECTS = Effect.LAYOUT | Effect.PASSING | Effect.BUFFERS
 
 #: A unit of the chain: its number, or the name of its layer.
 UnitName = Union[int, str]
@@ -75,7 +76,7 @@ class Request:
     memory_model: Union[MemoryModel, str] = MemoryModel.FULL
     schedule: Union[Schedule, str] = Schedule.NONE
     recompute: Union[Recompute, str] = Recompute.NONE
-    effects: Union[Effect, int] = Effect.LAYOUT | Effect.PASSING | Effect.BUFFERS
+    effects: Union[Effect, int] = ALL_EFFECTS
     accumulators: Union[Accumulators, str] = Accumulators.AUTO
     need: Union[Need, str] = Need.EXPECTED  #: what is held against the limits
     calibration: Optional[Calibration] = None
@@ -116,8 +117,9 @@ class Request:
     ipu_speeds: Mapping[int, float] = dataclasses.field(default_factory=dict)  #: 1 is usual
     link_bandwidth: Optional[Bandwidth] = None
     ipu_links: Mapping[Tuple[int, int], Bandwidth] = dataclasses.field(default_factory=dict)
-    #: what the limits are less already: bytes, and a share in percent
-    reserve: Tuple[int, float] = (0, 0.0)
+    #: what to keep free of every limit: bytes, like "1GiB", a share of it, like "5%", or of a
+    #: profile "gaps", the most that the layout wasted on any tile
+    reserve: Union[int, str] = 0
 
     # ---- who listens ----
 
@@ -407,6 +409,9 @@ class Asked:
         q.schedule = member(Schedule, r.schedule, "schedule")
         q.recompute = member(Recompute, r.recompute, "recompute")
         q.effects = number(r.effects, "effects", 2**32 - 1)
+        if self.solver.reserve_bytes > 0 or self.solver.reserve_percent_hundredths > 0:
+            # what is kept free takes the place of what the layout wastes
+            q.effects &= ~int(Effect.LAYOUT if q.effects == ALL_EFFECTS else 0)
         q.accumulators = member(Accumulators, r.accumulators, "accumulators")
         # the command's words are at-least and at-most
         need = r.need[3:] if isinstance(r.need, str) and r.need.startswith("at-") else r.need
@@ -457,18 +462,21 @@ class Asked:
         o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")
         self.set_functions(o, r)
         self.set_links(o, r)
-        (reserve,) = pairs_of([r.reserve], "reserve")
-        o.reserve_bytes = number(reserve[0], "bytes of the reserve")
-        o.reserve_percent_hundredths = _scaled(reserve[1], 100, "percent of the reserve")
         return o
 
     def set_limits(self, o: Any, r: Request) -> None:
+        share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", r.reserve) if isinstance(r.reserve, str) \
+            else None
+        if share is None:
+            o.reserve_bytes = bytes_of(r.reserve, "reserve")
+        else:
+            o.reserve_percent_hundredths = _scaled(float(share[1]), 100, "reserve")
         memory = memory_of(r.mem_per_tile)
         if None in memory:
-            o.mem_per_tile = bytes_of(memory.pop(None), "mem_per_tile")
+            o.mem_per_tile = less_reserve(o, bytes_of(memory.pop(None), "mem_per_tile"))
         for name, what, pairs, number_of in (
                 ("ipu_limits", "mem_per_tile", memory.items(),
-                 lambda limit: bytes_of(limit, "bytes of mem_per_tile")),
+                 lambda limit: less_reserve(o, bytes_of(limit, "bytes of mem_per_tile"))),
                 ("ipu_speeds", "ipu_speeds", pairs_of(r.ipu_speeds, "ipu_speeds"),
                  lambda speed: _scaled(speed, 1000000, "a speed of ipu_speeds"))):
             values = [c.popliner_ipu_value(size(ipu, f"an IPU of {what}"), number_of(value))
@@ -536,6 +544,15 @@ class Asked:
             o.max_ipu_weight = number(r.max_ipu_weight, "max_ipu_weight")
         listener = listener_of(Listening(r.message, r.progress, r.step), turn)
         o.listener = ctypes.pointer(self.keep(listener))
+
+
+def less_reserve(options: Any, memory: int) -> int:
+    """A limit: the memory without what is kept free of it; 0 for no limit."""
+    limit = ctypes.c_uint64()
+    if memory > 0 and not library.popliner_reserve_limit(ctypes.byref(options), memory,
+                                                         ctypes.byref(limit)):
+        raise UsageError(f"reserve: {limit.value} bytes are more than mem_per_tile ({memory})")
+    return limit.value
 
 
 def bytes_of(value: Union[int, str], what: str = "the value") -> int:
