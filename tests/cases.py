@@ -1,17 +1,35 @@
 """Which cases a test takes: ctest passes --cases=quick, --cases=full or --cases=nightly, which is
-taken out of sys.argv here; docs/internals/tests.md says what they are.
+taken out of sys.argv here; docs/internals/tests.md says what they are. In the quick run a test
+takes cases until it and its children have used their budget of processor time, as in cases.c.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import atexit
+import concurrent.futures
+import functools
 import json
+import os
 import random
+import resource
 import sys
 
 _CHOICES = ["--cases=quick", "--cases=full", "--cases=nightly"]
 _chosen = [_CHOICES.index(argument) for argument in sys.argv if argument in _CHOICES]
 sys.argv = [argument for argument in sys.argv if argument not in _CHOICES]
 
+_BUDGET_SECONDS = float(os.environ.get("POPLINER_TEST_SECONDS", "1"))
+_counts = {"taken": 0, "left": 0}
 
+
+def _report():
+    if any(_counts.values()):
+        print(f"[  CASES   ] {_counts['taken']} taken, {_counts['left']} left")
+
+
+atexit.register(_report)
+
+
+@functools.lru_cache(None)
 def takes_all():
     """Whether all cases are to be checked. A quick run says so that it leaves some out."""
     if any(_chosen):
@@ -25,11 +43,34 @@ def is_nightly():
     return 2 in _chosen
 
 
+def within_budget(cases):
+    """Those that the run takes: in the quick run the first, and of the others the fewer the less
+    is left of the budget, by a fixed order that looks random. So kinds that come late have their
+    share."""
+    for index, case in enumerate(cases):
+        used = sum(sum(resource.getrusage(who)[:2])
+                   for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        mixed = (index + 1) * 0x9e3779b97f4a7c15 % 2**64 / 2**64
+        is_taken = index == 0 or any(_chosen) or mixed < 1 - used / _BUDGET_SECONDS
+        _counts["taken" if is_taken else "left"] += 1
+        if is_taken:
+            yield case
+        else:
+            takes_all()
+
+
+def is_enough(condition):
+    """Whether what was met is enough; this means nothing if the budget left cases out."""
+    return condition or _counts["left"] > 0
+
+
 def some(cases, step):
-    """One of so many cases in the quick run, two of them in the full run, or all of up to three,
-    and all in the nightly run, for which the test needs a form unless `step` is below 4."""
+    """One of so many cases in the quick run, within its budget, two of them in the full run, or
+    all of up to three, and all in the nightly run, for which the test needs a form unless `step`
+    is below 4."""
     most = 1 if not takes_all() else 2 if step > 3 else step
-    return [case for i, case in enumerate(cases) if is_nightly() or i % step < most]
+    return within_budget([case for i, case in enumerate(cases)
+                          if is_nightly() or i % step < most])
 
 
 def chosen(quick, full, nightly):
@@ -37,17 +78,35 @@ def chosen(quick, full, nightly):
     return nightly if is_nightly() else full if takes_all() else quick
 
 
-def each_seed(number, draw, check):
-    """Draws so many files of costs and requests, each from its seed, and adds up the two numbers
-    that check(costs, request) counts. A failure ends the test, with the seed and what was drawn."""
-    sums = [0, 0]
-    for seed in range(number):
+def seeds(quick, full, nightly):
+    """Those from 0 to a number that belongs to the run, within the budget."""
+    return within_budget(range(chosen(quick, full, nightly)))
+
+
+def each_seed(numbers, draw, check):
+    """Draws a file of costs and a request from each seed, and adds up the two numbers that
+    check(costs, request) counts, after the number of seeds. A failure ends the test, with the seed
+    and what was drawn."""
+    sums = [0, 0, 0]
+    for seed in numbers:
         costs, request = draw(random.Random(seed))
         try:
-            sums = [a + b for a, b in zip(sums, check(costs, request), strict=True)]
+            sums = [a + b for a, b in zip(sums, (1, *check(costs, request)), strict=True)]
         except AssertionError as error:
             sys.exit(f"seed {seed}: {json.dumps(costs)} {request}: {error}")
     return sums
+
+
+def results(tasks):
+    """What each task returns, which is a function and its arguments: in the quick run those that
+    the budget allows, one after the other; otherwise all, in so many processes as processors."""
+    if not any(_chosen):
+        for function, *arguments in within_budget(tasks):
+            yield function(*arguments)
+        return
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(*task) for task in tasks]:
+            yield done.result()
 
 
 def joined(log):
