@@ -20,6 +20,9 @@ import terminals
 # That of docs/guide.md: its answers are known from several places.
 REPORT = ("--framework poptorch --training --accumulate --layers 8 --tiles 16 --hidden 128 "
           "--sequence 32 --vocabulary 512 --quiet")
+# One that is read quickly.
+SMALL = ("--framework poptorch --training --accumulate --layers 6 --tiles 4 --hidden 64 "
+         "--sequence 16 --vocabulary 128 --quiet")
 SOLVE = ["--solve", "--num-ipus", "4", "--schedule", "popart"]
 EVALUATE = ["--evaluate", "1|3|5", "--schedule", "popart"]
 TOO_FEW = ["--solve", "--num-ipus", "2", "--schedule", "popart"]
@@ -38,6 +41,7 @@ TABLES = [["--output", "layers"], SOLVE + ["--output", "plan"], ["--output", "op
 SPLITS = [RANGE, ["--solve", "--pareto", "memory,cycles", "--schedule", "popart"],
           ["--mem-per-tile", "200K..700K:100K", "--num-ipus", "3"], RANGE + ["--need", "at-most"],
           ["--solve", "--total-ipus", "4", "--batch", "8", "--schedule", "popart"]]
+SCREENS = ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8"))
 ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = " ▏▎▍▌▋▊▉█"
 
@@ -279,19 +283,19 @@ def check_terminals(popliner, report):
 
 def check_numbers(popliner, report):
     # the second may fit: only the least that it needs is within its limit
-    for ipus, limit in ((2, 638976), (2, 740000), (3, 638976), (4, 638976), (5, 638976),
-                        (8, 638976)):
+    for ipus, limit in cases.within_budget(((2, 740000), (3, 638976), (2, 638976), (4, 638976),
+                                            (5, 638976), (8, 638976))):
         question = ["--solve", "--num-ipus", str(ipus), "--schedule", "popart", "--mem-per-tile",
                     str(limit)]
         answer = json.loads(in_pipe([popliner, report, *question, "--format", "json"]))
-        for width, locale in ((100, "C.UTF-8"), (80, "C"), (60, "C.UTF-8")):
+        for width, locale in cases.within_budget(SCREENS):
             text, _, _ = on_terminal([popliner, report, "-q", *question], width, NO_COLOR="1",
                                      LC_ALL=locale)
             check_solve(text, answer, limit, locale == "C", (width, question))
-    for cuts in ("1|3|5", "3", "0|1|2", "4|6"):
+    for cuts in cases.within_budget(("1|3|5", "3", "0|1|2", "4|6")):
         question = ["--evaluate", cuts, "--schedule", "popart"]
         stages = json.loads(in_pipe([popliner, report, *question, "--format", "json"]))
-        for width in (60, 80, 100):
+        for width in cases.within_budget((60, 80, 100)):
             text, _, _ = on_terminal([popliner, report, "-q", *question], width, NO_COLOR="1")
             check_evaluation(text, stages, (width, question))
     found = json.loads(in_pipe([popliner, report, "--diagnose", "--format", "json"]))
@@ -341,7 +345,7 @@ def check_costs(popliner, scratch):
              "first 1,500, last 1,100, third 700 "),
             (["--evaluate", "first", "--device-map", "0,0"], "device 0 with 2 stages: 3,900 bytes, "
              "2,000 above the limit; largest alone: first 1,500 ")):
-        for width, locale in ((60, "C"), (80, "C.UTF-8"), (100, "C.UTF-8")):
+        for width, locale in cases.within_budget(SCREENS):
             text, _, _ = on_terminal([popliner, path, "-q", *question, "-m", "1900"], width,
                                      NO_COLOR="1", LC_ALL=locale)
             check(f"Bottleneck {words}" in " ".join(text.split()) + " ", question, text)
@@ -435,7 +439,8 @@ def check_rankings(popliner, report):
     stages = json.loads(in_pipe([popliner, report, "-q", "--evaluate", cuts, "--effects", "none",
                                  "--format", "json"]))
     page = os.path.join(os.path.dirname(report), "rankings.html")
-    for table, by, name in (("layers", "largest_tile_bytes", "unit"), ("tiles", "live_bytes", "tile")):
+    for table, by, name in cases.within_budget((("layers", "largest_tile_bytes", "unit"),
+                                                ("tiles", "live_bytes", "tile"))):
         command = [popliner, report, "-q", "--output", table]
         rows = json.loads(in_pipe([*command, "--format", "json"]))["rows"]
         most = max(rows, key=lambda row: row[by])
@@ -459,7 +464,7 @@ def check_tables(popliner, report):
         command = [popliner, report, "-q", *question]
         printed = in_pipe([*command, "--format", "tsv"])
         rows = [line.split("\t") for line in printed.splitlines()]
-        for width in (60, 80, 100):
+        for width in cases.within_budget((60, 80, 100)):
             text, _, status = on_terminal(command, width, NO_COLOR="1")
             what = (question, width)
             check(status in (0, 1), what, status)
@@ -645,12 +650,12 @@ def check_originals(popliner, report):
 def check_comparison(popliner, mkprofile, report, scratch):
     """The change of the fullest tile comes first, in the verdict and in the table."""
     other = os.path.join(scratch, "other")
-    subprocess.run([mkprofile, *REPORT.replace("--hidden 128", "--hidden 120").split(), "--output",
+    subprocess.run([mkprofile, *SMALL.replace("--hidden 64", "--hidden 52").split(), "--output",
                     other], check=True)
     command = [popliner, report, "-q", "--compare", other, "--fail-on", "growth=0%"]
     growth = json.loads(in_pipe([*command, "--format", "json"]))["growth"]
     before, now = grouped(growth["before"]), grouped(growth["now"])
-    for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
+    for width, locale in cases.within_budget(SCREENS):
         text, _, status = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
         check(status == 1 and max(map(len, text.splitlines())) <= width, width, text)
         check(locale != "C" or text.isascii(), text)
@@ -685,7 +690,7 @@ def check_replicas(popliner, report):
     command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--schedule", "popart"]
     answer = json.loads(in_pipe([*command, "--format", "json"]))
     best = answer["candidates"][answer["best"]]
-    for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
+    for width, locale in cases.within_budget(SCREENS):
         text, _, _ = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
         ipus = best["stages"]  # each on its own
         check(" ".join(text.split()).startswith(
@@ -719,7 +724,7 @@ def check_replicas(popliner, report):
 def check_compiled(popliner, mkprofile, report, scratch):
     """The stage that was missed most comes first, with the bytes and errors of JSON."""
     compiled = os.path.join(scratch, "compiled")
-    subprocess.run([mkprofile, *REPORT.split(), "--pipeline", "0|2|4", "--output", compiled],
+    subprocess.run([mkprofile, *SMALL.split(), "--pipeline", "0|2|4", "--output", compiled],
                    check=True)
     command = [popliner, report, "-q", "--schedule", "popart", "--evaluate", "0,2,4", "--compiled",
                compiled]
@@ -729,7 +734,7 @@ def check_compiled(popliner, mkprofile, report, scratch):
         own, told = (stage[side]["with_layout"]["max"] for side in ("predicted", "compiled"))
         found.append((number, own, told, 100 * (own / told - 1)))
     found.sort(key=lambda row: -abs(row[3]))
-    for width, locale in ((60, "C"), (80, "C.UTF-8"), (100, "C.UTF-8")):
+    for width, locale in cases.within_budget(SCREENS):
         text, _, status = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
         check(status == 0 and max(map(len, text.splitlines())) <= width, text)
         check(" ".join(text.split()).startswith(
@@ -759,7 +764,7 @@ def check_together(popliner, report, other, scratch):
     needs = [[stage["needs"]["expected_bytes"] for stage in each] for each in stages]
     verdicts = {stage["needs"]["verdict"] for each in stages for stage in each}
     verdict = "Fits" if verdicts == {"fits"} else "Likely fits"
-    for width, locale in ((60, "C.UTF-8"), (80, "C"), (100, "C.UTF-8")):
+    for width, locale in cases.within_budget(SCREENS):
         text, _, status = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
         check(status == 0 and text.startswith(f"{verdict} in each of 2 reports: "
                                               f"{len(needs[0])} stages."), verdicts, text)
@@ -774,10 +779,12 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         report = os.path.join(scratch, "report")
         subprocess.run([mkprofile, *REPORT.split(), "--output", report], check=True)
-        check_design(popliner, report)
-        # the rest asks a stored analysis, which is read in a fraction of the time
+        # what follows asks a stored analysis, which is read in a fraction of the time
         stored = os.path.join(scratch, "stored")
         subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
+        small = os.path.join(scratch, "small_report")
+        subprocess.run([mkprofile, *SMALL.split(), "--output", small], check=True)
+        check_design(popliner, stored)
         check_numbers(popliner, stored)
         check_costs(popliner, scratch)
         check_needs(popliner, stored)
@@ -792,11 +799,11 @@ def main():
         check_log(popliner, stored)
         check_order(popliner, stored)
         check_originals(popliner, stored)
-        check_comparison(popliner, mkprofile, stored, scratch)
+        check_comparison(popliner, mkprofile, small, scratch)
         check_compared_plans(popliner, mkprofile, scratch)
         check_replicas(popliner, stored)
-        check_compiled(popliner, mkprofile, stored, scratch)
-        check_together(popliner, report, os.path.join(scratch, "other"), scratch)
+        check_compiled(popliner, mkprofile, small, scratch)
+        check_together(popliner, small, os.path.join(scratch, "other"), scratch)
 
 
 if __name__ == "__main__":
