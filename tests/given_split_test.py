@@ -174,7 +174,7 @@ def main():
     found, problems = {}, 0
     with tempfile.TemporaryDirectory() as scratch:
         check_graphs(popliner, scratch)
-        for seed in cases.seeds(60, 200, 600):
+        for seed in range(cases.chosen(60, 200, 600)):
             try:
                 status = check(popliner, scratch, seed)
                 found[status] = found.get(status, 0) + 1
@@ -182,7 +182,7 @@ def main():
                 problems += 1
                 print(f"seed {seed}: {error}"[:2000], flush=True)
     print(f"{problems} answers are wrong; {found}")
-    return 1 if problems or not cases.is_enough(len(found) > 1) else 0
+    return 1 if problems or len(found) < 2 else 0
 
 
 if __name__ == "__main__":

@@ -254,13 +254,13 @@ def check_published(popliner, profiles):
 
 def main():
     popliner, profiles = sys.argv[1], sys.argv[2]
+    number = cases.chosen(100, 400, 2000)
     with tempfile.TemporaryDirectory() as directory:
         check_refusals(popliner, os.path.join(directory, "costs.csv"))
         path = os.path.join(directory, "costs.json")
-        number, fitting, replicated = cases.each_seed(
-            cases.seeds(100, 400, 2000), draw,
-            lambda costs, request: check(costs, request, ask(popliner, path, costs, request)))
-    if not cases.is_enough(number / 3 < fitting < number and replicated >= number / 4):
+        fitting, replicated = cases.each_seed(number, draw, lambda costs, request: check(
+            costs, request, ask(popliner, path, costs, request)))
+    if not number / 3 < fitting < number or replicated < number / 4:
         sys.exit(f"{fitting} of {number} fit, {replicated} with replicas")
     print(f"{number} files, {fitting} fit, {replicated} with replicas")
     if os.path.isdir(profiles):

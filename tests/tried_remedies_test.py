@@ -2,7 +2,7 @@
 """What is said to be enough is enough: each change that an answer names is made in the request, and
 the command, which sees the whole request again, finds a split.
 
-    tried_remedies_test.py POPLINER [SEED]...
+    tried_remedies_test.py POPLINER [SEED]
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -17,7 +17,7 @@ import tempfile
 import cases
 
 popliner = sys.argv[1]
-SEEDS = [int(own) for own in sys.argv[2:]] or cases.seeds(200, 2500, 50000)
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
 MAPS = ("0,1,0", "0,1", "0,0", "1,0,2", "interleaved:2", "v", "any", "0,1,0,1", "0")
 OBJECTIVES = ("headroom", "memory,cycles", "cycles", "balance", "traffic", "ipus,memory",
               "headroom,traffic", "memory,headroom", "balance,headroom", "cycles,balance")
@@ -122,9 +122,12 @@ def hinted(options, report):
 
 
 def main():
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
     num_refused = num_tried = 0
-    for seed in SEEDS:
-        options = draw(random.Random(seed))
+    most = cases.chosen(80, 1000, 20000)
+    while num_refused < most:
+        options = draw(rng)
         answer = run(*words_of(options), "--format", "json")
         if answer.returncode != 1:
             continue
@@ -136,10 +139,10 @@ def main():
             num_tried += 1
             if tried.returncode != 0:
                 with open(path, encoding="utf-8") as file:
-                    sys.exit(f"seed {seed}: {file.read()}\n{' '.join(words_of(options))}\nis said to fit with\n"
+                    sys.exit(f"{file.read()}\n{' '.join(words_of(options))}\nis said to fit with\n"
                              f"{' '.join(words_of(other))}\n{tried.stderr}")
     print(f"{num_tried} changes of {num_refused} requests")
-    if not cases.is_enough(num_tried >= num_refused):
+    if num_tried < num_refused:
         sys.exit("too few changes were tried")
 
 
