@@ -376,7 +376,7 @@ static void run_once(const char *rest) {
 /* "NAME TEXT": a file of one line, without an end. */
 static void write_line(const char *rest) {
     char name[LINE_BYTES];
-    expand(take_name(rest, name), words_text, "");
+    expand(take_name(rest, name), words_text, NULL);
     test_write_bytes(name, words_text, strlen(words_text));
 }
 
