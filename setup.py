@@ -1,7 +1,7 @@
 """Builds the wheel: the module, with the shared library and the command inside.
 
 pip install . runs CMake. POPLINER_CMAKE_ARGUMENTS has further arguments, such as
--DPOPLINER_GLPK=OFF, or -DPOPLINER_PROFILES=OFF for the solver of costs alone, without the command;
+-DPOPLINER_GLPK=OFF;
 POPLINER_BUILD names a build folder whose files are taken as they are.
 
 SPDX-License-Identifier: GPL-3.0-or-later
@@ -37,7 +37,6 @@ class Build(build_py):
     def run(self):
         folder = os.environ.get("POPLINER_BUILD")
         arguments = shlex.split(os.environ.get("POPLINER_CMAKE_ARGUMENTS", ""))
-        programs = [] if "-DPOPLINER_PROFILES=OFF" in arguments else ["popliner"]
         if not folder:
             folder = os.path.abspath(os.path.join(self.get_finalized_command("build").build_temp,
                                                   "cmake"))
@@ -45,12 +44,12 @@ class Build(build_py):
                             "-DPOPLINER_TESTS=OFF", "-DPOPLINER_BENCH=OFF",
                             *arguments], check=True)
             subprocess.run(["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1),
-                            "--target", *programs, "popliner_shared", "popliner_python"],
+                            "--target", "popliner", "popliner_shared", "popliner_python"],
                            check=True)
         package = os.path.join(self.build_lib, "popliner")
         shutil.copytree(os.path.join(folder, "python", "popliner"), package, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__"))
-        for name in (LIBRARY, *programs):
+        for name in (LIBRARY, "popliner"):
             shutil.copy(os.path.join(folder, name), os.path.join(package, name))
         with open(os.path.join(package, "_installed.py"), "w", encoding="utf-8") as made:
             made.write('"""The library and the command lie in this folder."""\n\n'

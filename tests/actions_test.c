@@ -202,41 +202,6 @@ static void training_is_evaluated(void **state) {
            "--format", "json", "--output", output_into("page", page));
 }
 
-/* What a comparison printed, whole and in parts. */
-static void calibrations_are_read(void **state) {
-    (void)state;
-    const char *whole = in_scratch("whole");
-    const char *compiled = in_scratch("compiled");
-    const char *file = in_scratch("calibration.json");
-    make_profile(whole, MADE "--framework popart");
-    make_profile(compiled, MADE "--framework popart --pipeline '0|2'");
-    EXPECT(0, "{", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--compiled", compiled,
-           "--format", "json");
-    char *text = strdup(run.out);
-    write_text(file, text);
-    EXPECT(0, "\n", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--calibration",
-           file);
-    size_t num_places = 0;
-    /* whatever is not as it was is read, or refused with a sentence */
-    for (char *at = text; (at = strpbrk(at, "\":,")) != NULL && at[1] != '\0'; at++) {
-        static const char others[] = {'\0', '-', '"', '7', ' '};
-        const char before = at[1];
-        if (!test_takes_case(num_places++, 11))
-            continue;
-        for (size_t i = 0; i < sizeof others; i++) {
-            popliner_request request;
-            popliner_error error = {0};
-            at[1] = others[i];
-            write_text(file, text);
-            popliner_status status = popliner_calibration_read(file, &request, &error);
-            assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
-            assert_int_equal(status == POPLINER_OK, error.message[0] == '\0');
-        }
-        at[1] = before;
-    }
-    free(text);
-}
-
 static void several_reports_are_split_together(void **state) {
     (void)state;
     const char *directory = in_scratch("reports");
@@ -261,11 +226,15 @@ static void several_reports_are_split_together(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(tables_are_printed),       SCRATCH_TEST(what_ran_is_read),
-        SCRATCH_TEST(profiles_are_split),       SCRATCH_TEST(reasons_are_told),
-        SCRATCH_TEST(places_are_chosen),        SCRATCH_TEST(profiles_are_compared),
-        SCRATCH_TEST(files_of_costs_are_split), SCRATCH_TEST(training_is_evaluated),
-        SCRATCH_TEST(calibrations_are_read),    SCRATCH_TEST(several_reports_are_split_together),
+        SCRATCH_TEST(tables_are_printed),
+        SCRATCH_TEST(what_ran_is_read),
+        SCRATCH_TEST(profiles_are_split),
+        SCRATCH_TEST(reasons_are_told),
+        SCRATCH_TEST(places_are_chosen),
+        SCRATCH_TEST(profiles_are_compared),
+        SCRATCH_TEST(files_of_costs_are_split),
+        SCRATCH_TEST(training_is_evaluated),
+        SCRATCH_TEST(several_reports_are_split_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,18 +10,18 @@
 
 #include "test.h"
 
-/* A kept table of units: kind, unit, largest_tile, total_bytes, correction_bytes, cycles. */
+/* A kept table of units: kind, unit, largest_tile, total_bytes, headroom_bytes, cycles. */
 typedef struct row {
     const char *kind;
     const char *unit;
     uint64_t total_bytes;
-    int64_t correction_bytes;
+    int64_t headroom_bytes;
     bool has_cycles;
     uint64_t cycles;
 } row;
 
-static const char *const columns[] = {
-    "kind", "unit", "largest_tile", "total_bytes", "correction_bytes", "cycles"};
+static const char *const columns[] = {"kind",        "unit",           "largest_tile",
+                                      "total_bytes", "headroom_bytes", "cycles"};
 
 static pl_sheet table_of(const row *rows, size_t count) {
     pl_sheet sheet = {0};
@@ -33,7 +33,7 @@ static pl_sheet table_of(const row *rows, size_t count) {
         pl_sheet_text(&sheet, rows[i].unit);
         pl_sheet_number(&sheet, i * 7);
         pl_sheet_number(&sheet, rows[i].total_bytes);
-        pl_sheet_signed(&sheet, rows[i].correction_bytes);
+        pl_sheet_signed(&sheet, rows[i].headroom_bytes);
         if (rows[i].has_cycles)
             pl_sheet_number(&sheet, rows[i].cycles);
         else
@@ -99,15 +99,15 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     size_t i = 0;
     const popliner_presence both = POPLINER_ON_BOTH_SIDES;
     assert_values(expect(c, &i, "layer", "twice", "total_bytes", both), true, 60, true, 61);
-    assert_values(expect(c, &i, "layer", "twice", "correction_bytes", both), true, 0, true, 0);
+    assert_values(expect(c, &i, "layer", "twice", "headroom_bytes", both), true, 0, true, 0);
     assert_values(expect(c, &i, "layer", "twice", "cycles", both), true, 1, true, 1);
     assert_values(expect(c, &i, "layer", "\xfe", "total_bytes", both), true, 40, true, 40);
-    assert_values(expect(c, &i, "layer", "\xfe", "correction_bytes", both), true, 0, true, 0);
+    assert_values(expect(c, &i, "layer", "\xfe", "headroom_bytes", both), true, 0, true, 0);
     assert_values(expect(c, &i, "layer", "\xfe", "cycles", both), true, 8, false, 0);
     assert_values(expect(c, &i, "layer", "", "total_bytes", POPLINER_ONLY_NOW), false, 0, true, 80);
     i += 2;
     assert_values(expect(c, &i, "layer", "Head", "total_bytes", both), true, 20, true, 20);
-    assert_values(expect(c, &i, "layer", "Head", "correction_bytes", both), true, -3, true, 4);
+    assert_values(expect(c, &i, "layer", "Head", "headroom_bytes", both), true, -3, true, 4);
     i++;
     assert_values(expect(c, &i, "head", "Head", "total_bytes", both), true, 10, true, 11);
     i += 2;

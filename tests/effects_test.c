@@ -658,15 +658,11 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
  * simple evaluation. */
 static void assert_shared(const naive_passes *n, pl_stage_meter *meter,
                           const popliner_pipeline *pipeline, uint64_t *random) {
-    static const popliner_calibration calibration = {
-        {{900000, 1100000, 1200000}, {1300000, 800000, 500000}}};
     enum { MOST_STAGES = 3 };
     popliner_stage_memory memory = {0};
     for (int round = 0; round < 8; round++) {
         popliner_interval stages[MOST_STAGES];
-        popliner_pipeline own = *pipeline;
         size_t count = 0;
-        own.calibration = round % 4 == 0 ? calibration : own.calibration;
         for (size_t unit = test_below(random, 3); unit < n->num_units && count < MOST_STAGES;
              unit += 1 + test_below(random, 2)) {
             const size_t last = unit + test_below(random, n->num_units - unit) / 2;
@@ -675,18 +671,18 @@ static void assert_shared(const naive_passes *n, pl_stage_meter *meter,
         }
         if (count < 2)
             continue;
-        assert_int_equal(pl_stage_measure_ipu(meter, &own, stages, count, &memory, NULL),
+        assert_int_equal(pl_stage_measure_ipu(meter, pipeline, stages, count, &memory, NULL),
                          POPLINER_OK);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
             uint64_t peak_bytes;
-            assert_int_equal(pl_stage_measure_peak(meter, &own, (popliner_need)need, stages, count,
-                                                   &peak_bytes, NULL),
+            assert_int_equal(pl_stage_measure_peak(meter, pipeline, (popliner_need)need, stages,
+                                                   count, &peak_bytes, NULL),
                              POPLINER_OK);
             assert_int_equal(
                 peak_bytes, pl_tiles_max(memory.need_bytes[need], n->c->profile->target.num_tiles));
         }
-        if (num_shared++ % 8 == 1 && round % 4 != 0)
-            assert_evaluated(n, meter, &own, stages, count);
+        if (num_shared++ % 8 == 1)
+            assert_evaluated(n, meter, pipeline, stages, count);
         num_buffered +=
             pl_tiles_sum(memory.part_bytes[POPLINER_PART_BUFFERS], memory.num_tiles) > 0;
     }

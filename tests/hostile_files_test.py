@@ -225,13 +225,11 @@ def try_endless_files(folder):
             ("costs", ["/dev/zero", "--solve"], "/dev/zero"),
             ("config", [sample, "--config", "/dev/zero"], "/dev/zero"),
             ("stored", ["/dev/zero", "--load-from-file"], None),
-            ("calibration", [sample, "--solve", "--calibration", "/dev/zero"], "/dev/zero"),
             ("compared", [sample, "--compare", "/dev/zero"], "/dev/zero")):
         run("/dev/zero as " + name, *arguments, statuses={2, 3}, names=names)
     fifo = os.path.join(folder, "fifo")
     os.mkfifo(fifo)
-    for name, arguments in (("costs", [fifo, "--solve"]),
-                            ("calibration", [sample, "--solve", "--calibration", fifo])):
+    for name, arguments in (("costs", [fifo, "--solve"]),):
         # nobody ever writes to it: a limit ends the wait
         run("a pipe as " + name, *arguments, "--time-limit", "1", statuses={1, 3})
     endless = threading.Thread(target=write_without_end, args=(fifo,), daemon=True)

@@ -184,7 +184,6 @@ ITEMS = {
     "--bandwidth replicas": one_of("replica-bandwidth", "3", "0.5",
                                    **{"total-ipus": "4", "micro-batches": "5"}),
     "--compiled": written("compiled", "@pipeline"),
-    "--calibration": written("calibration", "@calibration.json"),
     "--ipu": one_of("ipu", "0"),
     "--layers": one_of("layers", "0..1", "only:all"),
     "--fail-on unexplained": one_of("fail-on", "unexplained=20%"),
@@ -481,7 +480,7 @@ def request_of(world, options, gaps):
 # ---- what stages of a profile need, by the command itself ----
 
 MEASURES = ("memory-model", "schedule", "recompute", "copies", "effects", "accumulators",
-            "calibration", "reserve")
+            "reserve")
 FINDS_LAYERS = ("layer-name-regex", "inputs-regex-layer-0", "layer-order")
 NEEDS = {"at-most": "at_most_bytes", "expected": "expected_bytes", "at-least": "at_least_bytes"}
 LINK_BYTES_PER_SECOND, CLOCK = 64 * 10**9, 1_850_000_000
@@ -1256,10 +1255,6 @@ class Tester:
         self.run(self.popliner, report, "--save-to-file", self.path("@stored"), check=True)
         self.run(self.popliner, self.path("root/use"), "--save-to-file", self.path("use@stored"),
                  check=True)
-        done = self.run(self.popliner, report, "--evaluate=1", "--schedule=popart",
-                        f"--compiled={self.path('pipeline')}", "--format=json", check=True)
-        with open(self.path("calibration.json"), "w", encoding="utf-8") as file:
-            file.write(done.stdout)
         draw_costs(random.Random(0), self.path("other.json"))
 
     def gaps(self, options):

@@ -37,7 +37,6 @@ static const char *sample_value(const option *o) {
         {"total-ipus", "4"},
         {"batch", "64/4"},
         {"reserve", "5%"},
-        {"calibration", "file"},
         {"output", "tiles"},
         {"modules", "a,b.{},c"},
         {"layers", "0..1"},
@@ -130,7 +129,7 @@ static void every_row_has_help_that_fits(void **state) {
             for (int m = 0; m < k && kind_word_at(o->kind, m, &other); m++)
                 assert_string_not_equal(word.help, other.help);
     }
-    assert_int_equal(count, 53);
+    assert_int_equal(count, 52);
 }
 
 static void help_on_every_topic_fits(void **state) {

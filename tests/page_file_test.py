@@ -356,7 +356,7 @@ def check_wishes():
     own = {"placements": [[2, 0]], "mem_per_tile": [[1, 20000], [2, 30000]], "device_map": None,
            "slack_percent": 0.5, "objectives": ["memory", "balance", "cycles"],
            "ipu_speeds": [[0, 333000]],
-           "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "pairs": [],
+           "cut_rules": [0, 0, 0, 1, 0, 0], "pairs": [],
            "unknown": []}
     assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
     summary = json.loads(run(sample, "--output", "summary", "--format", "json"))

@@ -574,18 +574,6 @@ function make(name, ...words) {
     return folder;
 }
 
-// Scales so far apart that other tiles are the largest.
-function calibration() {
-    const file = path.join(scratch, 'calibration.json');
-    const scales = (code, data, layout) =>
-        ({ code_scale: code, data_scale: data, layout_scale: layout });
-    fs.writeFileSync(file, JSON.stringify({ format: 'popliner-calibration', correction: {
-        earlier_stages: scales(4.5, 0.8, 1.7), last_stage: scales(0.5, 2.25, 0),
-        made_with: { schedule: 'popart', recompute: 'none', accumulators: 'auto',
-            effects: ['layout', 'passing', 'buffers'] } } }));
-    return file;
-}
-
 // ---- what the page alone cannot know ----
 
 // A page of stages that share IPUs has the verdicts of its plan from the command, and of other cuts
@@ -698,7 +686,6 @@ const cases = [
     [path.join(scratch, 'linked'), '--ipu-speed', '1=0.5', '--recompute', 'full',
         '--schedule', 'tf-grouped', '--mem-per-tile', '0=400K', '--bandwidth', '0-1=3.5',
         '--objective', 'cycles'],
-    [path.join(scratch, 'training'), '--schedule', 'popart', '--calibration', calibration()],
 ];
 // ---- ten pages, with 200 splits and 200 settings each ----
 

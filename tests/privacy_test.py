@@ -61,7 +61,7 @@ def make_all(command, report, other, place, *common):
             made.write(option, words, report, "--solve", "--num-ipus", "2", "--format", "json")
     made.run("totals", report, "--memory-totals", "--format", "json")
     made.run("diagnosis", report, "--diagnose", "--format", "json")
-    made.run("calibration", report, "--evaluate", "whole", "--compiled", other, "--format", "json")
+    made.run("compiled", report, "--evaluate", "whole", "--compiled", other, "--format", "json")
     for form in (["--format", "json"], ["--format", "csv"], ["--format", "tsv"], []):
         made.run(f"comparison {form}", report, "--compare", other, *form)
     made.write("compared.html", ["--output", "page={}"], report, "--compare", other)

@@ -323,8 +323,6 @@ static void no_split_with_any_choices_is_better(void **state) {
                              ? 1u << POPLINER_RECOMPUTE_STANDARD
                              : 1u << POPLINER_RECOMPUTE_STANDARD | 1u << POPLINER_RECOMPUTE_FULL);
         if (i == 0) {
-            s.request.calibration =
-                (popliner_calibration){{{1100000, 1200000, 900000}, {950000, 1050000, 1000000}}};
             s.request.schedule = POPLINER_SCHEDULE_NONE;
             check(popliner_copies_parse("1f1b+1", &s.request.copies, NULL), NULL);
             measure(&s);

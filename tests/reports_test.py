@@ -327,7 +327,7 @@ def refused(command, tool):
                       ["--solve", "--device-map", "0,1,0"], ["--solve", "--device-map", "v"],
                       ["--solve", "--device-map", "interleaved:2"], ["--solve", "--output", "lp=x"],
                       ["--solve", "--bandwidth", "3"], ["--solve", "--solver", "popliner"],
-                      ["--evaluate", "0", "--compiled", "x"], ["--solve", "--calibration", "x"],
+                      ["--evaluate", "0", "--compiled", "x"],
                       ["--solve", "--recompute", "auto", "--schedule", "popart"],
                       ["--solve", "--ipu", "0"]):
             option = next(word for word in words if word.startswith("--") and

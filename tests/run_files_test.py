@@ -44,7 +44,6 @@ READING = {
     "costs": (["{}/costs.csv"], ("costs.csv",)),
     "standard input": (["-"], ("costs.csv",)),
     "config": (["SAMPLE", "--config", "{}/config.json"], ("config.json",)),
-    "calibration": (["SAMPLE", "--calibration", "{}/calibration.json"], ("calibration.json",)),
     "compiled": (["SAMPLE", "--compiled", "{}"], REPORT),
     "compiled all": (["SAMPLE", "--compiled", "{}"], ("a/profile.pop", "b/debug.cbor",
                                                       "b/app.json")),
@@ -204,7 +203,6 @@ REFUSED_ANYWAY = {
     *itertools.product(("compiled", "compiled all"), ("output trace", "output page",
                                                         *OF_SPLITS)),
     *itertools.product(("compare", "compare stored"), OF_SPLITS - {"output answer"}),
-    *itertools.product(("calibration",), ("save-to-file", "output trace")),
 }
 
 

@@ -29,7 +29,7 @@ popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASE
 popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} CASES quick full)
 popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile}
   CASES quick full nightly)
-popliner_script(calibration calibration_test.py ARGUMENTS ${popliner} ${mkprofile} FROM full)
+popliner_script(compiled compiled_test.py ARGUMENTS ${popliner} ${mkprofile} FROM full)
 popliner_script(compare_pipeline ${PROJECT_SOURCE_DIR}/tools/compare-pipeline
   ARGUMENTS --quick --limit 25 --popliner ${popliner} --mkprofile ${mkprofile} FROM full)
 

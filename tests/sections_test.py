@@ -1030,7 +1030,6 @@ class Comparison:
                    "stash_bytes": mem.get("stash", 0), "buffer_bytes": mem.get("buffers", 0),
                    "accumulator_bytes": mem.get("accumulators", 0),
                    "layout_bytes": mem.get("layout", 0),
-                   "correction_bytes": mem.get("correction", 0),
                    "parameter_bytes": stage["parameter_bytes"], "cycles": stage.get("cycles"),
                    "cut": stage["cut_bytes"]}
             own.update((f"{name}_bytes", mem.get(name, 0)) for name in (*FIVE, "unexplained"))

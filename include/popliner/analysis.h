@@ -96,8 +96,6 @@ typedef struct popliner_request {
     popliner_need need; /* the estimate that must be within the limits */
     /* NULL: POPLINER_SOLVER_OPTIONS_INIT. Without counted_units, layers count. */
     const popliner_solver_options *solver;
-    /* a correction from compiled pipelines, for the full model */
-    popliner_calibration calibration;
     popliner_copies copies; /* instead of the schedule's, see popliner/pipeline.h */
     /* Recomputation of each stage, none of them AUTO; only for popliner_analysis_evaluate, where
      * `recompute` is not AUTO. NULL: `recompute` for all stages. */
@@ -111,7 +109,7 @@ typedef struct popliner_request {
     {                                                                                              \
         sizeof(popliner_request), POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,              \
             POPLINER_RECOMPUTE_NONE, POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO,             \
-            POPLINER_NEED_EXPECTED, NULL, {{{0}}}, POPLINER_COPIES_UNSET, NULL, 0, 0               \
+            POPLINER_NEED_EXPECTED, NULL, POPLINER_COPIES_UNSET, NULL, 0, 0                        \
     }
 
 /* ---- Reading and storing ---- */
@@ -318,7 +316,7 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner
  * *replicas. Errors: those of popliner_analysis_chain and of popliner_replicas_solve; USAGE for the
  * greedy method. Cost: that of popliner_replicas_solve and of popliner_analysis_costs. If copies
  * depend on stages or micro-batches, all details of all stages are also measured, once; with more
- * than some hundred units, or a calibration, the costs of each pipeline are measured instead. */
+ * than some hundred units the costs of each pipeline are measured instead. */
 popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_replicas_options *options,

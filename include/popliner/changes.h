@@ -140,13 +140,10 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
 
 /* ---- Predictions and compiled pipelines ----
  *
- * Compares the predicted memory of the stages of a pipeline with the compiled pipeline, and derives
- * a small correction for later predictions.
+ * Compares the predicted memory of the stages of a pipeline with the compiled pipeline.
  *
  *       popliner_comparison *comparison;
  *       popliner_analysis_compare(model, &request, first_units, 1, compiled, &comparison, &error);
- *       request.calibration = *comparison->correction;
- *       popliner_analysis_solve(model, &request, &answer, &error);
  *
  * Threads: a comparison does not change, and any number of threads may read it at once.
  * popliner_analysis_compare uses its analyses as popliner/analysis.h says. */
@@ -156,17 +153,15 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
  * versions may append members. */
 typedef struct popliner_comparison {
     size_t num_stages;
-    const popliner_calibration *correction; /* NULL if there is none */
+    double data_ratio; /* the compiled data by the predicted data, on the fullest tiles; 1: none */
 } popliner_comparison;
 
 /* Compares the stages of a split, given as for popliner_analysis_evaluate, with compiled ones:
  * compiled[k] is a profile of the IPU of stage k alone. The request must be for the full memory
- * model; its solver options are ignored. If the request has a calibration, it is applied to
- * predictions, and no further correction is derived. The comparison does not need the analysis
- * afterwards. Errors: USAGE for another memory model, units that do not split the chain, an
- * analysis of more or fewer IPUs than one, or IPUs with another number of tiles; INPUT if no
- * correction is within the limits of popliner_calibration; those of popliner_analysis_chain. Cost:
- * that of measuring each stage seven times. */
+ * model; its solver options are ignored. The comparison does not need the analysis afterwards.
+ * Errors: USAGE for another memory model, units that do not split the chain, an analysis of more or
+ * fewer IPUs than one, or IPUs with another number of tiles; those of popliner_analysis_chain.
+ * Cost: that of measuring each stage six times. */
 popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           const popliner_request *request,
                                           const size_t *first_units, size_t num_cuts,
@@ -176,18 +171,10 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
 /* Frees a comparison with compiled stages. NULL is fine. */
 void popliner_comparison_free(popliner_comparison *comparison);
 
-/* Writes the comparison as a JSON object (docs/calibration.schema.json) that
- * popliner_calibration_read accepts; popliner_screen_comparison is for reading. The caller frees
- * *text with free(). Errors: MEMORY. */
+/* Writes the comparison as a JSON object (docs/compiled.schema.json);
+ * popliner_screen_comparison is for reading. The caller frees *text with free(). Errors: MEMORY. */
 popliner_status popliner_report_comparison(const popliner_comparison *comparison, char **text,
                                            popliner_error *error);
-
-/* Reads a correction from such a JSON object into request->calibration, and the schedule,
- * recomputation, effects and accumulators that it was derived for into the request, which must
- * otherwise be complete. Errors: INPUT for a file that cannot be read, is no such object, or holds
- * no correction; MEMORY. */
-popliner_status popliner_calibration_read(const char *path, popliner_request *request,
-                                          popliner_error *error);
 
 #ifdef __cplusplus
 }

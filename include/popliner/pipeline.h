@@ -154,33 +154,13 @@ typedef enum popliner_need {
  * stage varies when only planning and mapping change. */
 #define POPLINER_SPREAD 0.034
 
-/* The parts of a prediction that have factors of their own. */
-typedef enum popliner_scale {
-    POPLINER_SCALE_CODE, /* vertex code, vertex state, exchange and control code */
-    POPLINER_SCALE_DATA, /* all other live data */
-    POPLINER_SCALE_LAYOUT,
-    POPLINER_NUM_SCALES,
-} popliner_scale;
-
-/* Correction factors that were derived from compiled pipelines (popliner/changes.h), in millionths:
- * first those of a stage before the last one, then of one that ends with the last unit. All 0 for
- * none; else all factors except those of layouts are at least 1. Only the full memory model has
- * it. */
-typedef struct popliner_calibration {
-    uint64_t per_million[2][POPLINER_NUM_SCALES];
-} popliner_calibration;
-
-/* The largest factor. */
-#define POPLINER_MAX_PER_MILLION 100000000
-
 typedef struct popliner_pipeline {
     popliner_schedule schedule;
     popliner_recompute recompute;
     size_t max_stages; /* the longest pipeline that costs are needed for; at least 1 */
-    /* popliner_effect; this and the next two are ignored for costs from a file */
+    /* popliner_effect; this and the next one are ignored for costs from a file */
     unsigned effects;
     popliner_accumulators accumulators;
-    popliner_calibration calibration;
     /* Overrides the copies of the schedule, unless OF_SCHEDULE; not for INFERENCE. With the
      * schedule NONE a stage trains, and what it sends leaves before its other pass runs. */
     popliner_copies copies;

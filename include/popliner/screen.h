@@ -58,9 +58,9 @@ popliner_status popliner_screen_changes(const popliner_changes *changes, const c
                                         const popliner_plot_options *screen, char **text,
                                         popliner_error *error);
 
-/* Shows a comparison with a compiled pipeline, the stage with the largest error first. `more` (may
- * be "") is the last line: how to use the correction. Errors: MEMORY. */
-popliner_status popliner_screen_comparison(const popliner_comparison *comparison, const char *more,
+/* Shows a comparison with a compiled pipeline, the stage with the largest error first. Errors:
+ * MEMORY. */
+popliner_status popliner_screen_comparison(const popliner_comparison *comparison,
                                            const popliner_plot_options *screen, char **text,
                                            popliner_error *error);
 

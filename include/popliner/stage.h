@@ -79,10 +79,9 @@ typedef struct popliner_stage_memory {
     size_t num_tiles;
     /* NULL for PARAMETERS, which are only known over all tiles. */
     uint64_t *part_bytes[POPLINER_NUM_PARTS];
-    /* EXPECTED is the sum of the parts that are not within others, and of correction_bytes. */
+    /* EXPECTED is the sum of the parts that are not within others. */
     uint64_t *need_bytes[POPLINER_NUM_NEEDS];
-    uint64_t *peak_step;       /* a step, not bytes: the peak of the variables */
-    int64_t *correction_bytes; /* added by a calibration, without layout; may be negative */
+    uint64_t *peak_step; /* a step, not bytes: the peak of the variables */
     /* the part of VARIABLES that is always-live; 0 in PopLiner's model, which does not tell it
      * apart */
     uint64_t *always_live_bytes;
@@ -107,7 +106,7 @@ typedef struct popliner_stage_detail {
     uint64_t part_bytes[POPLINER_NUM_PARTS];
     size_t tile; /* the fullest one, the first of equals */
     uint64_t tile_bytes;
-    /* The parts of tile_bytes, which add up to it except for a calibration's correction. */
+    /* The parts of tile_bytes, which add up to it. */
     uint64_t tile_always_live_bytes; /* of variables; 0 in PopLiner's model */
     uint64_t tile_live_bytes;        /* of other variables, live at `step` */
     uint64_t tile_code_bytes;        /* the four kinds of code and state */
@@ -122,8 +121,6 @@ typedef struct popliner_stage_detail {
     popliner_stage_variable variables[POPLINER_DETAIL_VARIABLES];
     /* the peak over all tiles; EXPECTED is tile_bytes */
     uint64_t need_bytes[POPLINER_NUM_NEEDS];
-    /* over all tiles: added by a calibration, without layout */
-    int64_t correction_bytes;
     /* The number of IPUs of the profile on which its operations compute. If several, all bytes are
      * those of the tiles there, which is less than one IPU would need. */
     size_t num_ipus;

@@ -174,7 +174,7 @@ bool pl_analysis_can_keep_stages(size_t num_units);
 
 /* Measures the details of all stages for pipelines like this one, optionally with the memory of
  * each tile, unless they were measured, and keeps them in stages[pl_stages_place] of the model's
- * parts. The pipeline has no calibration. `purpose` ends the name of the step. The chain and the
+ * parts. `purpose` ends the name of the step. The chain and the
  * variables must exist. Errors: those of pl_intervals_measure. */
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline, bool with_tile_needs,

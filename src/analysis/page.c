@@ -80,12 +80,9 @@ static bool is_told(const task *t, const popliner_pipeline *p) {
     return found;
 }
 
-/* `details` were measured with the calibration of the request, if it has one. */
 static void tell(task *t, const pl_stage_details *details, const pl_page_pipeline *p) {
-    popliner_pipeline plain = p->pipeline;
-    plain.calibration = (popliner_calibration){{{0}}};
     if (!is_told(t, &p->pipeline) && t->num_told < MAX_PIPELINES &&
-        pl_details_serve(&details->key, &plain))
+        pl_details_serve(&details->key, &p->pipeline))
         t->told[t->num_told++] = *p;
 }
 
@@ -120,7 +117,7 @@ static bool wants_tile_needs(const popliner_profile *profile, size_t num_units) 
 }
 
 /* Finds or measures the stages of a pipeline; known stages without the memory of tiles are measured
- * again if that is wanted. Stages with a calibration are never known. */
+ * again if that is wanted. */
 static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline,
                                       const pl_stage_details **stages, pl_stage_details **measured,
                                       popliner_error *error) {
@@ -128,9 +125,7 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
     const popliner_memory_model model = t->request.memory_model;
     const bool with_tile_needs = wants_tile_needs(a->profile, pl_chain_num_units(t->chain)) &&
                                  t->tile_need_chars < MAX_TILE_NEED_CHARS;
-    popliner_status status = POPLINER_OK;
-    if (!pl_is_calibrated(&pipeline->calibration))
-        status = pl_analysis_find_stages(a, model, pipeline, stages, error);
+    popliner_status status = pl_analysis_find_stages(a, model, pipeline, stages, error);
     if (status == POPLINER_OK && *stages != NULL &&
         (!with_tile_needs || (*stages)->tile_needs != NULL))
         return POPLINER_OK;
@@ -271,14 +266,13 @@ static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
     pl_put_close(json);
 }
 
-/* Adds the memory of each stage of the plan on every tile, unless that would be most of the page,
- * stages share IPUs, or a calibration changes the parts. */
+/* Adds the memory of each stage of the plan on every tile, unless that would be most of the page, or
+ * stages share IPUs. */
 static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
     popliner_analysis *a = t->analysis;
     size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
-    if (pl_is_calibrated(&t->pipeline.calibration) ||
-        num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
+    if (num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
         num_stages = 0;
     popliner_status status = POPLINER_OK;
     pl_put_line(&t->json);
@@ -443,9 +437,8 @@ static void put_head(task *t) {
 }
 
 static void put_wishes(task *t) {
-    const pl_page_wishes wishes = {&t->solver,         t->solver.mem_per_tile,
-                                   t->has_usual_links, pl_is_calibrated(&t->pipeline.calibration),
-                                   t->request.need,    NULL};
+    const pl_page_wishes wishes = {&t->solver, t->solver.mem_per_tile, t->has_usual_links,
+                                   t->request.need, NULL};
     pl_put_line(&t->json);
     pl_page_put_wishes(&t->json, "wishes", &wishes, pl_chain_num_units(t->chain));
 }
@@ -591,8 +584,8 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
     const pl_stage_details *known = NULL;
     options.request = request;
     popliner_status status = take_options(&t, &options, error);
-    if (status != POPLINER_OK || pl_is_calibrated(&t.pipeline.calibration))
-        return status; /* kept stages are without a calibration */
+    if (status != POPLINER_OK)
+        return status;
     const popliner_memory_model model = t.request.memory_model;
     status = pl_analysis_begin(analysis, model, PL_NEED_LAYERS, error);
     if (status == POPLINER_OK)

@@ -79,7 +79,7 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
                           before->copies.rule == now->copies.rule;
     parts->asked[place] = *now;
     parts->was_asked[place] = true;
-    if (!is_again || t->stages != NULL || pl_is_calibrated(&now->calibration) ||
+    if (!is_again || t->stages != NULL ||
         !pl_analysis_can_keep_stages(pl_chain_num_units(t->chain)))
         return POPLINER_OK;
     popliner_status status =
@@ -138,8 +138,7 @@ static popliner_status list_stages(const pl_task *t, const pl_stage_details **of
                                    popliner_error *error) {
     popliner_pipeline pipeline = t->pipeline;
     bool is_needed = (t->given != NULL || pipeline.recompute == POPLINER_RECOMPUTE_AUTO) &&
-                     t->analysis->models[t->model].meter == NULL &&
-                     !pl_is_calibrated(&pipeline.calibration);
+                     t->analysis->models[t->model].meter == NULL;
     popliner_status status = POPLINER_OK;
     for (int way = 0; status == POPLINER_OK && is_needed && way < PL_NUM_RECOMPUTES; way++) {
         pipeline.recompute = (popliner_recompute)way;
@@ -424,8 +423,7 @@ static popliner_status find_replicas_stages(replicas_search *s, popliner_error *
     t->pipeline.copies.num_ipus = longest > 0 ? longest : 1;
     t->pipeline.copies.num_micro_batches =
         (size_t)(s->options.micro_batches > 0 ? s->options.micro_batches : s->options.batch);
-    if (s->stages != NULL || pl_is_calibrated(&t->pipeline.calibration) ||
-        !pl_analysis_can_keep_stages(num_units))
+    if (s->stages != NULL || !pl_analysis_can_keep_stages(num_units))
         return POPLINER_OK;
     popliner_status status = pl_task_keep_stages(t, ", for any pipeline", error);
     if (status == POPLINER_OK && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)

@@ -27,24 +27,6 @@ void pl_task_free(pl_task *t) {
 
 /* ---- Preparing ---- */
 
-static popliner_status check_calibration(const popliner_calibration *c, popliner_error *error) {
-    bool is_none = true;
-    bool is_valid = true;
-    for (size_t i = 0; i < 2; i++)
-        for (int scale = 0; scale < POPLINER_NUM_SCALES; scale++) {
-            const uint64_t factor = c->per_million[i][scale];
-            is_none = is_none && factor == 0;
-            is_valid = is_valid && factor >= (scale != POPLINER_SCALE_LAYOUT) &&
-                       factor <= POPLINER_MAX_PER_MILLION;
-        }
-    if (is_none || is_valid)
-        return POPLINER_OK;
-    return pl_fail(
-        error, POPLINER_ERROR_USAGE,
-        "calibration: expected scales of 1 to %d per million (0 also for a layout), or all 0",
-        POPLINER_MAX_PER_MILLION);
-}
-
 /* Like pl_analysis_take_request, if stages may choose what they recompute. */
 static popliner_status take_request(const popliner_request *request, popliner_request *own,
                                     popliner_error *error) {
@@ -68,8 +50,6 @@ static popliner_status take_request(const popliner_request *request, popliner_re
             pl_fail(error, POPLINER_ERROR_USAGE, "unknown accumulators %d", (int)own->accumulators);
     if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown need %d", (int)own->need);
-    if (status == POPLINER_OK)
-        status = check_calibration(&own->calibration, error);
     /* checks the method before the other options are completed */
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own->solver, NULL, &options, &listener, error);
@@ -102,7 +82,6 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .copies = request->copies,
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
-        .calibration = has_effects ? request->calibration : (popliner_calibration){{{0}}},
     };
     return pl_pipeline_of_any_split(&pipeline);
 }
@@ -129,7 +108,7 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     const popliner_pipeline pipeline = pl_analysis_pipeline(request);
     pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
-    if (is_greedy(request) || pl_is_calibrated(&pipeline.calibration))
+    if (is_greedy(request))
         return POPLINER_OK;
     popliner_status status = find_of_ways(a, request->memory_model, &pipeline, stages, error);
     if (status == POPLINER_OK && *stages == NULL && a->stored != NULL && !parts->told_not_stored) {
@@ -151,8 +130,7 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     status = pl_analysis_load_variables(analysis, error);
     if (status == POPLINER_OK && request != NULL)
         status = take_request(request, &r, error);
-    if (status == POPLINER_OK && request != NULL && analysis->stored != NULL && !is_greedy(&r) &&
-        !pl_is_calibrated(&r.calibration)) {
+    if (status == POPLINER_OK && request != NULL && analysis->stored != NULL && !is_greedy(&r)) {
         const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
         status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_LAYERS, error);
         if (status == POPLINER_OK)
@@ -487,8 +465,7 @@ static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t 
     popliner_status status = POPLINER_OK;
     t->pipeline.recompute = way;
     t->stages = NULL;
-    if (!pl_is_calibrated(&asked.calibration))
-        status = pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error);
+    status = pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error);
     if (status == POPLINER_OK && t->stages == NULL)
         status = pl_analysis_make_meter(t->analysis, t->model, error);
     if (status == POPLINER_OK)

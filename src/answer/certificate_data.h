@@ -213,9 +213,6 @@ const char *pl_certificate_status(const popliner_plan *plan);
 void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                            const popliner_pipeline *pipeline, pl_json *json);
 
-/* The scales of a calibration, 1 for what stays: earlier_stages and last_stage. */
-void pl_report_calibration_json(const popliner_calibration *calibration, pl_json *json);
-
 /* The list `effects`. */
 void pl_report_effects_json(unsigned effects, pl_json *json);
 
@@ -304,23 +301,15 @@ typedef struct pl_stage_comparison {
     double live_error_percent; /* of the largest live bytes */
     /* the error without each part; NAN if it was not requested */
     double without_percent[PL_NUM_COUNTED_PARTS];
-    double corrected_percent; /* the error after the correction */
-    /* the error after a correction that was derived from all other stages */
-    double left_out_percent;
 } pl_stage_comparison;
 
 typedef struct pl_comparison {
     popliner_comparison info; /* first: it is what the caller has */
-    pl_arrays arrays;         /* own the next four */
+    pl_arrays arrays;         /* own the next two */
     pl_stage_comparison *stages;
-    pl_fit_stage *learnt;     /* [num_stages] */
-    char **names;             /* [2 * num_stages]: of the first and the last unit */
-    char *poplar_version;     /* of what was compiled */
-    popliner_request request; /* complete, without a solver; with the given calibration */
+    char **names; /* [2 * num_stages]: of the first and the last unit */
     size_t num_tiles;
     bool counts_layout;
-    bool has_correction;
-    popliner_calibration correction;
 } pl_comparison;
 
 #endif

@@ -34,22 +34,11 @@ void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
     pl_put_number(json, "total_mem", detail->total_bytes);
     pl_put_number(json, "max_tile_mem", detail->tile_bytes);
     for (int place = 0; place < PL_PART_NOWHERE; place++) {
-        if (place == PL_PART_KEPT && pl_is_calibrated(&pipeline->calibration))
-            pl_put_signed(json, "correction", detail->correction_bytes);
         for (int part = 0; is_shown[place] && part < POPLINER_NUM_PARTS; part++)
             if ((int)pl_parts[part].place == place)
                 pl_put_number(json, pl_parts[part].name, detail->part_bytes[part]);
     }
     pl_put_close(json);
-}
-
-void pl_report_calibration_json(const popliner_calibration *calibration, pl_json *json) {
-    for (size_t stages = 0; stages < 2; stages++) {
-        pl_put_open(json, pl_scaled_stages_name(stages), '{');
-        for (size_t i = 0; i < POPLINER_NUM_SCALES; i++)
-            pl_put_real(json, pl_scale_name(i), (double)calibration->per_million[stages][i] / 1e6);
-        pl_put_close(json);
-    }
 }
 
 void pl_report_effects_json(unsigned effects, pl_json *json) {
@@ -496,11 +485,6 @@ static void put_memory_options(const pl_certificate *c, pl_json *json) {
     pl_report_effects_json(pipeline->effects, json);
     pl_put_text(json, "accumulators", pl_accumulators_name(pipeline->accumulators));
     pl_put_text(json, "need", needs[c->input.need]);
-    if (!pl_is_calibrated(&pipeline->calibration))
-        return;
-    pl_put_open(json, "calibration", '{');
-    pl_report_calibration_json(&pipeline->calibration, json);
-    pl_put_close(json);
 }
 
 static void put_options(const pl_certificate *c, pl_json *json) {

@@ -111,8 +111,6 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)
         return solve_costs_and_print(s, error);
-    if (status == POPLINER_OK)
-        status = read_calibration(s, error);
     if (status == POPLINER_OK && options_are_together(o))
         return reports_split_and_print(s, error);
     if (status == POPLINER_OK)

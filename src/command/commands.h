@@ -56,9 +56,6 @@ popliner_status solve_check_choices(const session *s, popliner_error *error);
 popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error);
 
-/* Reads --calibration, if it was given, and warns if it was made for something else. */
-popliner_status read_calibration(session *s, popliner_error *error);
-
 /* ---- The answer of --solve ---- */
 
 /* popliner_certificate_create, which takes the plan over whatever comes of it. */

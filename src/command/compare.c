@@ -19,7 +19,7 @@
 
 /* Copies the options, except for those of input and of files that are written. */
 static void begin_other(session *other, const session *s) {
-    *other = (session){.options = s->options, .calibration = s->calibration, .is_other = true};
+    *other = (session){.options = s->options, .is_other = true};
     options *o = &other->options;
     o->profile = s->options.compare;
     o->debug = NULL;

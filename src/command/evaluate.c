@@ -1,4 +1,4 @@
-/* --evaluate, --compiled and --calibration.
+/* --evaluate and --compiled.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
@@ -346,8 +346,8 @@ static popliner_status find_ipus(const session *s, reports *r, size_t num_stages
     return status;
 }
 
-/* Finds the reports of --compiled without reading them. Errors: as calibrate_and_print. */
-static popliner_status calibrate_check(const session *s, size_t num_stages, popliner_error *error) {
+/* Finds the reports of --compiled without reading them. Errors: as compiled_and_print. */
+static popliner_status compiled_check(const session *s, size_t num_stages, popliner_error *error) {
     reports r = {0};
     popliner_status status = find_ipus(s, &r, num_stages, error);
     free_reports(&r);
@@ -391,37 +391,25 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
 
 /* Warns of data that is so far from what was predicted that it may be of something else. */
 static void doubt(session *s, const popliner_comparison *comparison) {
-    enum { MILLION = 1000000, LEAST = MILLION * 5 / 6, MOST = MILLION * 6 / 5 };
-    const popliner_calibration *correction = comparison->correction;
-    if (correction == NULL)
-        return;
-    for (size_t i = 0; i < 2; i++) {
-        const uint64_t scale = correction->per_million[i][POPLINER_SCALE_DATA];
-        if (scale < LEAST || scale > MOST) {
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--compiled %s: has %.2f times the data that was predicted: is it a "
-                        "pipeline of this model with this split and this --schedule?",
-                        s->options.compiled, (double)scale / (double)MILLION);
-            return;
-        }
-    }
+    if (comparison->data_ratio * 6 < 5 || comparison->data_ratio * 5 > 6)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--compiled %s: has %.2f times the data that was predicted: is it a "
+                    "pipeline of this model with this split and this --schedule?",
+                    s->options.compiled, comparison->data_ratio);
 }
 
 static popliner_status make_comparison(session *s, const void *of, popliner_format format,
                                        char **text, popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
-    return format == POPLINER_FORMAT_JSON
-               ? popliner_report_comparison(of, text, error)
-               : popliner_screen_comparison(
-                     of, "--output calibration=FILE, then --calibration FILE, applies it", &screen,
-                     text, error);
+    return format == POPLINER_FORMAT_JSON ? popliner_report_comparison(of, text, error)
+                                          : popliner_screen_comparison(of, &screen, text, error);
 }
 
 /* Prints the comparison of a split with --compiled. Errors: USAGE for another number of IPUs than
  * stages; those of reading and of popliner_analysis_compare. */
-static popliner_status calibrate_and_print(session *s, const popliner_request *asked,
-                                           const size_t *first_units, size_t num_cuts,
-                                           popliner_error *error) {
+static popliner_status compiled_and_print(session *s, const popliner_request *asked,
+                                          const size_t *first_units, size_t num_cuts,
+                                          popliner_error *error) {
     reports r = {0};
     popliner_comparison *comparison = NULL;
     const char *about = s->log.about;
@@ -438,28 +426,6 @@ static popliner_status calibrate_and_print(session *s, const popliner_request *a
     popliner_comparison_free(comparison);
     free_reports(&r);
     return status;
-}
-
-popliner_status read_calibration(session *s, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_request made_with;
-    if (o->calibration == NULL)
-        return POPLINER_OK;
-    popliner_status status = popliner_calibration_read(o->calibration, &made_with, error);
-    if (status != POPLINER_OK)
-        return status;
-    s->calibration = made_with.calibration;
-    const char *other = made_with.schedule != o->schedule.order             ? "schedule"
-                        : made_with.recompute != o->recompute.way           ? "recompute"
-                        : made_with.effects != o->effects.mask              ? "effects"
-                        : made_with.accumulators != o->effects.accumulators ? "effects"
-                                                                            : NULL;
-    if (other != NULL)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--calibration %s was made with another --%s: its correction may not be right "
-                    "here.",
-                    o->calibration, other);
-    return POPLINER_OK;
 }
 
 /* ---- its answer ---- */
@@ -492,7 +458,7 @@ popliner_status evaluate_check(session *s, popliner_error *error) {
     if (status == POPLINER_OK && can)
         status = split_take(s, NULL, &split, error);
     if (status == POPLINER_OK && can && s->options.compiled != NULL && !s->is_other)
-        status = calibrate_check(s, split.num_cuts + 1, error);
+        status = compiled_check(s, split.num_cuts + 1, error);
     split_free(&split);
     return status;
 }
@@ -536,7 +502,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     status = split_take(s, NULL, &split, error);
     if (status == POPLINER_OK && s->options.compiled != NULL) {
         status =
-            calibrate_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
+            compiled_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
         goto done;
     }
     if (status == POPLINER_OK)

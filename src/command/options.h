@@ -215,9 +215,8 @@ typedef struct options {
     bool interlayer_communication;
     bool solve;
     bool diagnose;
-    const char *evaluate;    /* names of layers to cut after, separated by ',' or '|' */
-    const char *compiled;    /* the reports of the compiled pipeline */
-    const char *calibration; /* what was learnt from one before */
+    const char *evaluate; /* names of layers to cut after, separated by ',' or '|' */
+    const char *compiled; /* the reports of the compiled pipeline */
     const char *save_to_file;
     bool load_from_file;
     repeated reports; /* names of sub-directories of the profile, or "all" */

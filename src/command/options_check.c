@@ -148,8 +148,6 @@ static popliner_status check_output(const options *o, const output *what, poplin
         return fail_usage(error, "--output %s: is of --solve, not of --evaluate", what->name);
     if (strcmp(what->name, "comparison") == 0 && o->compare == NULL)
         return fail_usage(error, "--output comparison: with what? Give --compare OLD");
-    if (strcmp(what->name, "calibration") == 0 && o->compiled == NULL)
-        return fail_usage(error, "--output calibration: of which pipeline? Give --compiled DIR");
     if (strcmp(what->name, "answer") == 0 && (acting & COMPARE) == 0 &&
         (acting & (acting - 1)) != 0)
         return fail_usage(error, "--output answer: of what? Give one of --solve, --evaluate and "
@@ -434,10 +432,9 @@ static popliner_status check_format(const options *o, popliner_error *error) {
 /* Whether the run has what an output is of. */
 static bool has_use(const options *o, const output *what) {
     const bool is_comparison = what->kind == OUTPUT_REPORT && what->number == COMPARE;
-    const bool is_calibration = what->kind == OUTPUT_REPORT && what->number == EVALUATE;
     return !(what->is_of_profiles && o->costs != NULL) &&
            !(what->is_of_one_report && options_are_together(o)) &&
-           !(is_comparison && o->compare == NULL) && !(is_calibration && o->compiled == NULL);
+           !(is_comparison && o->compare == NULL);
 }
 
 /* Adds the outputs that other options stand for. */

@@ -117,11 +117,11 @@ const option_relation option_relations[] = {
     {"solver=popliner", NOT,
      "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
      "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "
-     "micro-batches effects calibration total-ipus report=several",
+     "micro-batches effects total-ipus report=several",
      "which cannot take it into account"},
     {"solver=popliner", NOT, "need", "whose memory model has no bounds"},
     {"memory-model=popliner", NOT, "need", "which has no bounds"},
-    {"memory-model=popliner", NOT, "effects compiled calibration bandwidth=replicas",
+    {"memory-model=popliner", NOT, "effects compiled bandwidth=replicas",
      "which cannot take it into account"},
     {"pareto", NOT, "objective slack", "which says that itself"},
     {"pareto", NOT, RANGES, "which already solves more than once"},
@@ -161,7 +161,7 @@ const option_relation option_relations[] = {
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
     {"costs", NOT_OWN,
-     "report memory-model effects need compiled calibration ipu layers "
+     "report memory-model effects need compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
      "no-notes threads",
      "as it is for profiles"},
@@ -170,7 +170,7 @@ const option_relation option_relations[] = {
     {"fail-on=growth.stages", NEEDS_OWN, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
      "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
-     "compiled calibration ipu layers fail-on=unexplained recompute=auto "
+     "compiled ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which share one split; give one --report"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},

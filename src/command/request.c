@@ -220,7 +220,6 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.effects = o->effects.mask;
     r->asked.accumulators = o->effects.accumulators;
     r->asked.need = o->need;
-    r->asked.calibration = s->calibration;
     r->asked.solver = &r->solver;
     return status == POPLINER_OK ? copies_take(r, o, error) : status;
 }

@@ -59,7 +59,6 @@ typedef struct session {
     popliner_analysis *analysis; /* NULL of a file of costs */
     /* what the page of a file of costs is made of; NULL: no such page is wanted */
     const popliner_certificate_input *page_costs;
-    popliner_calibration calibration; /* of --calibration */
     popliner_option_names names;
     char *report;        /* what --report chose; options.profile then */
     bool has_page;       /* it was written */

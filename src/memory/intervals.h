@@ -33,15 +33,8 @@ typedef struct pl_interval_options {
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        {POPLINER_SCHEDULE_NONE,                                                                   \
-         POPLINER_RECOMPUTE_NONE,                                                                  \
-         1,                                                                                        \
-         0,                                                                                        \
-         POPLINER_ACCUMULATORS_NONE,                                                               \
-         {{{0}}},                                                                                  \
-         POPLINER_COPIES_UNSET,                                                                    \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
+        {POPLINER_SCHEDULE_NONE,     POPLINER_RECOMPUTE_NONE, 1,    0,                             \
+         POPLINER_ACCUMULATORS_NONE, POPLINER_COPIES_UNSET,   NULL, NULL},                         \
             POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, false,   \
             NULL, NULL                                                                             \
     }

@@ -130,33 +130,11 @@ uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes) {
                : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
 }
 
-static uint64_t at_most_one(uint64_t per_million) {
-    return per_million < MILLION ? per_million : MILLION;
-}
-
-/* Returns the factors for a need; for NEED_LEAST only those that reduce it. */
-static pl_scales scales_of(const pl_need_rule *rule, popliner_need need) {
-    pl_scales s = rule->scales;
-    if (s.data_per_million == 0)
-        return (pl_scales){MILLION, MILLION, MILLION};
-    if (need == POPLINER_NEED_LEAST) {
-        s.code_per_million = at_most_one(s.code_per_million);
-        s.data_per_million = at_most_one(s.data_per_million);
-    }
-    return s;
-}
-
-static void lay_out(const pl_overhead *layout, uint64_t per_million, pl_need_line *line) {
+static void lay_out(const pl_overhead *layout, pl_need_line *line) {
     if (layout->live_bytes == 0)
         return;
-    line->bytes += share_of(layout->unused_bytes + pl_overhead_fragments(layout, line->bytes),
-                            per_million, MILLION);
-    line->copy_bytes +=
-        share_of(pl_overhead_fragments(layout, line->copy_bytes), per_million, MILLION);
-}
-
-bool pl_need_may_shrink(const pl_need_rule *rule) {
-    return rule->scales.layout_per_million > MILLION;
+    line->bytes += layout->unused_bytes + pl_overhead_fragments(layout, line->bytes);
+    line->copy_bytes += pl_overhead_fragments(layout, line->copy_bytes);
 }
 
 /* Returns the executable bytes of a stage with this code. */
@@ -171,13 +149,11 @@ static uint64_t executable_of(const pl_overhead *layout, pl_placed_bytes placed)
 static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
                           uint64_t executable_bytes, uint64_t more_bytes, pl_placed_bytes placed,
                           pl_need_line *line) {
-    const uint64_t per_million =
-        rule->scales.data_per_million == 0 ? MILLION : rule->scales.layout_per_million;
-    lay_out(layout, per_million, line);
+    lay_out(layout, line);
     if (layout->live_bytes == 0 || rule->profile == NULL || executable_bytes == 0)
         return;
     const uint64_t begin = pl_placer_data_begin(rule->profile, executable_bytes);
-    line->bytes += share_of(begin + more_bytes - executable_bytes, per_million, MILLION);
+    line->bytes += begin + more_bytes - executable_bytes;
     if (placed.apart == 0)
         return;
     const uint64_t apart = pl_placer_element_from(rule->profile, begin + placed.always);
@@ -189,16 +165,8 @@ static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
 static pl_need_line need_of_all(const pl_need_rule *rule, popliner_need need,
                                 const pl_overhead *layout, uint64_t bytes, pl_placed_bytes placed,
                                 uint64_t copy_bytes) {
-    pl_scales s = scales_of(rule, need);
-    const uint64_t code_bytes = placed.code < bytes ? placed.code : bytes;
-    const uint64_t executable_bytes =
-        share_of(executable_of(layout, placed), s.code_per_million, MILLION);
-    placed.always = share_of(placed.always, s.data_per_million, MILLION);
-    pl_need_line line = {
-        .bytes = share_of(code_bytes, s.code_per_million, MILLION) +
-                 share_of(bytes - code_bytes, s.data_per_million, MILLION),
-        .copy_bytes = share_of(copy_bytes, s.data_per_million, MILLION),
-    };
+    const uint64_t executable_bytes = executable_of(layout, placed);
+    pl_need_line line = {.bytes = bytes, .copy_bytes = copy_bytes};
     if (need == POPLINER_NEED_LEAST) {
         const uint64_t factor = pl_need_least_per_thousand(rule->tiles_per_ipu);
         line.bytes = thousandths_of(line.bytes, factor);

@@ -37,7 +37,6 @@ typedef struct pl_need_rule {
     bool has_needs;  /* false: all three are what was measured, in a memory model without effects */
     bool has_layout; /* the expected estimate includes layout overhead */
     size_t tiles_per_ipu;            /* decide how much is needed at least */
-    pl_scales scales;                /* of a calibration, or all 0 */
     const popliner_profile *profile; /* its memory elements count; NULL: none */
 } pl_need_rule;
 
@@ -56,7 +55,7 @@ typedef struct pl_need_line {
     uint64_t level_bytes; /* without copies */
     uint64_t bytes;       /* at most that: without what is freed */
     uint64_t copy_bytes;  /* for each copy */
-    /* without layout: what was measured, calibrated */
+    /* without layout: what was measured */
     uint64_t level_live_bytes;
     uint64_t live_bytes;
     uint64_t live_copy_bytes;
@@ -68,10 +67,6 @@ static inline uint64_t pl_need_line_at(const pl_need_line *line, uint64_t copies
     const uint64_t bytes = line->bytes + copies * line->copy_bytes;
     return copies == 0 || line->level_bytes > bytes ? line->level_bytes : bytes;
 }
-
-/* True if an estimate may become less when there is more code, as it leaves less of an element:
- * with a calibration that scales this up. */
-bool pl_need_may_shrink(const pl_need_rule *rule);
 
 /* Returns an estimate for a tile with this layout, where `bytes` were measured, `placed` among
  * them, and copy_bytes for one copy of what it stores; see pl_pipeline_copies_for. NEED_MOST is

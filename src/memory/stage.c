@@ -21,7 +21,6 @@ void pl_stage_memory_clear(popliner_stage_memory *memory) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         free(memory->need_bytes[need]);
     free(memory->peak_step);
-    free(memory->correction_bytes);
     free(memory->always_live_bytes);
     *memory = (popliner_stage_memory){0};
 }
@@ -33,10 +32,8 @@ static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
     pl_stage_memory_clear(memory);
     memory->num_tiles = num_tiles;
     memory->peak_step = pl_new_array(num_tiles, sizeof(uint64_t));
-    memory->correction_bytes = pl_new_array(num_tiles, sizeof(int64_t));
     memory->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    bool made = memory->peak_step != NULL && memory->correction_bytes != NULL &&
-                memory->always_live_bytes != NULL;
+    bool made = memory->peak_step != NULL && memory->always_live_bytes != NULL;
     for (int part = 0; made && part < POPLINER_NUM_PARTS; part++)
         if (part != POPLINER_PART_PARAMETERS)
             made = (memory->part_bytes[part] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
@@ -177,14 +174,8 @@ bool pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
                  .tiles_per_ipu = p->target.tiles_per_ipu,
                  .profile = p},
     };
-    if (pipeline != NULL) {
+    if (pipeline != NULL)
         e->pipeline = *pipeline;
-        e->rule.scales = pl_calibration_scales(&pipeline->calibration, true, false);
-        e->last_rule = e->rule;
-        e->last_rule.scales = pl_calibration_scales(&pipeline->calibration, false, true);
-    } else {
-        e->last_rule = e->rule;
-    }
     max_stages = max_stages < num_units ? max_stages : num_units;
     if (pipeline != NULL && e->is_training) {
         e->evaluation.has_stash =
@@ -266,19 +257,6 @@ static void free_ipu(ipu *own) {
     pl_arrays_free(&own->arrays);
 }
 
-/* Returns the calibration of stages on one IPU. */
-static pl_scales scales_of(const pl_chain *chain, const popliner_pipeline *pipeline,
-                           const popliner_interval *stages, size_t num_stages) {
-    bool has_earlier = false;
-    bool has_last = false;
-    for (size_t i = 0; i < num_stages; i++) {
-        const bool is_last = stages[i].last_unit + 1 == chain->num_units;
-        has_last = has_last || is_last;
-        has_earlier = has_earlier || !is_last;
-    }
-    return pl_calibration_scales(&pipeline->calibration, has_earlier, has_last);
-}
-
 static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
                       const popliner_interval *stage) {
     const size_t first = chain->unit_operations_start[stage->first_unit];
@@ -307,8 +285,6 @@ static bool begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
         !pl_estimation_complete(meter, &own->estimation))
         return false;
     own->rule = own->estimation.rule;
-    if (pipeline != NULL)
-        own->rule.scales = scales_of(meter->chain, pipeline, stages, num_stages);
     if (pl_estimation_has_tiles(meter, &own->estimation) &&
         !pl_question_begin(&own->question, &own->estimation.evaluation, stages, num_stages))
         return false;
@@ -344,9 +320,8 @@ static tile_need need_of(const ipu *own, popliner_need need, size_t tile,
         all.freed_bytes += copies[i] > 0 ? own->stash[i].freed_bytes : 0;
     if (own->num_stages == 1)
         all.bytes = own->stash[0].bytes;
-    tile_need result = {
-        pl_stage_tile_need(&own->estimation, &own->rule, need, &layout, measured, &all),
-        own->num_stages == 1 ? copies[0] : 1};
+    tile_need result = {pl_stage_tile_need(&own->estimation, need, &layout, measured, &all),
+                        own->num_stages == 1 ? copies[0] : 1};
     for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++) {
         if (copies[i] == 0 || own->stash[i].bytes == 0)
             continue;
@@ -384,13 +359,12 @@ static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured
     uint64_t stash_bytes = 0;
     for (size_t i = 0; i < own->num_stages; i++)
         stash_bytes += own->copies[POPLINER_NEED_EXPECTED][i] * own->stash[i].bytes;
-    const uint64_t measured_bytes = peak->bytes + peak->buffer_bytes +
-                                    pl_steady_sum(steady, POPLINER_NEED_EXPECTED) -
-                                    line->freed_bytes + stash_bytes;
     const uint64_t live_bytes = line->live_bytes + expected->copies * line->live_copy_bytes;
     memory->always_live_bytes[tile] = steady->data_bytes;
     memory->peak_step[tile] = peak->step;
-    memory->correction_bytes[tile] = (int64_t)live_bytes - (int64_t)measured_bytes;
+    assert(live_bytes == peak->bytes + peak->buffer_bytes +
+                             pl_steady_sum(steady, POPLINER_NEED_EXPECTED) - line->freed_bytes +
+                             stash_bytes);
     set_part(memory, POPLINER_PART_VARIABLES, tile,
              steady->data_bytes + peak->bytes - peak->unexplained_bytes);
     set_part(memory, POPLINER_PART_UNEXPLAINED, tile,
@@ -576,7 +550,6 @@ popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipelin
             d.part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], n);
     d.part_bytes[POPLINER_PART_PARAMETERS] = pl_stage_parameter_bytes(meter, stages, num_stages);
     for (size_t tile = 0; tile < n; tile++) {
-        d.correction_bytes += memory->correction_bytes[tile];
         if (need_bytes[tile] > d.tile_bytes) {
             d.tile_bytes = need_bytes[tile];
             d.tile = tile;

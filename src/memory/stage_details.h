@@ -177,8 +177,7 @@ pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larg
 
 /* True if details that were measured for a pipeline also hold for another one: equal effects and,
  * if the profile trains, also equal accumulators and kind of schedule, and, unless nothing is
- * stored, equal recomputation and freed memory. Ignores max_stages. False with a calibration, whose
- * changes depend on the tile. */
+ * stored, equal recomputation and freed memory. Ignores max_stages. */
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted);
 
 /* Adds the sums of other tiles to sums[count]. */

@@ -7,16 +7,16 @@
 #include "costs/triangle.h"
 #include "pipeline/pipeline.h"
 
-pl_need_line pl_stage_tile_need(const pl_estimation *estimation, const pl_need_rule *rule,
-                                popliner_need need, const pl_overhead *layout,
-                                const pl_stage_tile *tile, const pl_tile_stash *stash) {
+pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
+                                const pl_overhead *layout, const pl_stage_tile *tile,
+                                const pl_tile_stash *stash) {
     const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
     pl_placed_bytes placed = tile->steady.placed;
     placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
     uint64_t bytes = peak->bytes + peak->buffer_bytes + pl_steady_sum(&tile->steady, need);
     if (need == POPLINER_NEED_LEAST)
         bytes -= peak->unexplained_bytes;
-    return pl_need_of(rule, need, layout, bytes, placed, stash->bytes);
+    return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
 }
 
 /* Returns the largest number of copies; with details, that of every schedule. */
@@ -62,7 +62,6 @@ void pl_stage_table_free(pl_stage_table *table) {
 typedef struct entry {
     size_t interval;
     size_t tile;
-    const pl_need_rule *rule;
     const pl_overhead *layout;
     const pl_stage_tile *measured;
     const pl_tile_stash *stash;
@@ -121,23 +120,21 @@ static void add_sums(pl_stage_table *table, const entry *e, const pl_need_line *
 }
 
 /* True if the stage and every longer one exceed the limit on the tile, by parts that never decrease
- * when a stage grows: the longest may have smaller factors. */
+ * when a stage grows. */
 static bool is_too_much(const pl_stage_table *table, const entry *e) {
     const pl_estimation *estimation = table->estimation;
     const popliner_need need = table->wishes.need;
     const uint32_t *unexplained;
     if (table->wishes.max_bytes == UINT64_MAX ||
         (need == POPLINER_NEED_LEAST &&
-         pl_account_unexplained(estimation->evaluation.digest->account, e->tile, &unexplained) >
-             0) ||
-        pl_need_may_shrink(&estimation->rule) || pl_need_may_shrink(&estimation->last_rule))
+         pl_account_unexplained(estimation->evaluation.digest->account, e->tile, &unexplained) > 0))
         return false;
     const pl_stage_tile plain = {e->measured->steady, e->measured->plain, e->measured->plain};
     const pl_tile_stash kept = {e->stash->bytes, 0};
-    return pl_stage_tile_need(estimation, e->rule, need, e->layout, &plain, e->stash).bytes >
+    return pl_stage_tile_need(estimation, need, e->layout, &plain, e->stash).bytes >
                table->wishes.max_bytes &&
-           pl_stage_tile_need(estimation, &estimation->last_rule, need, e->layout, &plain, &kept)
-                   .bytes > table->wishes.max_bytes;
+           pl_stage_tile_need(estimation, need, e->layout, &plain, &kept).bytes >
+               table->wishes.max_bytes;
 }
 
 bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
@@ -145,9 +142,7 @@ bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
                         const pl_tile_stash *stash) {
     const pl_estimation *estimation = table->estimation;
     const size_t interval = pl_triangle_place(table->num_units, first_unit, last_unit);
-    const bool is_last = last_unit + 1 == table->num_units;
-    const entry e = {interval, tile,     is_last ? &estimation->last_rule : &estimation->rule,
-                     layout,   measured, stash};
+    const entry e = {interval, tile, layout, measured, stash};
     if (is_too_much(table, &e)) {
         table->allowed_end[first_unit] = last_unit;
         return true;
@@ -158,8 +153,7 @@ bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
         if (!table->wishes.needs[need] &&
             (!is_expected || (table->sums == NULL && table->tile_needs == NULL)))
             continue;
-        const pl_need_line line =
-            pl_stage_tile_need(estimation, e.rule, need, layout, measured, stash);
+        const pl_need_line line = pl_stage_tile_need(estimation, need, layout, measured, stash);
         if (is_expected && table->sums != NULL)
             add_sums(table, &e, &line);
         if (is_expected && table->tile_needs != NULL)
@@ -201,7 +195,6 @@ bool pl_stage_table_finish(pl_stage_table *table, size_t num_tiles) {
     bool memory = true;
     for (size_t i = 0; table->spreads != NULL && memory && i < pl_triangle_size(table->num_units);
          i++) {
-        /* the rules of the last stages have the same widths */
         const pl_need_line any =
             pl_need_spread_line(&table->spreads[i], &table->estimation->rule, num_tiles);
         const pl_peak_piece level = {.bytes = any.level_bytes};

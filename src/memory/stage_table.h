@@ -16,14 +16,13 @@ typedef struct pl_estimation {
     size_t max_stages;              /* of the pipeline: 1 if it stores nothing */
     bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
     bool expects_buffers;           /* the expected estimate includes them */
-    pl_need_rule rule;              /* of stages before the last unit */
-    pl_need_rule last_rule;         /* of stages that end with the last unit */
+    pl_need_rule rule;
 } pl_estimation;
 
 /* Returns an estimate of a tile with this layout; of what is stored, that of one copy. */
-pl_need_line pl_stage_tile_need(const pl_estimation *estimation, const pl_need_rule *rule,
-                                popliner_need need, const pl_overhead *layout,
-                                const pl_stage_tile *tile, const pl_tile_stash *stash);
+pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
+                                const pl_overhead *layout, const pl_stage_tile *tile,
+                                const pl_tile_stash *stash);
 
 /* Returns the live peak that an estimate includes. */
 static inline const pl_live_peak *

@@ -261,8 +261,7 @@ const Model = (() => {
         const onLinks = linkBefore(model, number, first) + linkBefore(model, number + 1, last + 1);
         const result = {
             first, last, ipu, needs, mem,
-            // what a calibration adds is only known of the tile that counts
-            total_bytes: model.wishes.is_calibrated || model.costs ? null : total,
+            total_bytes: model.costs ? null : total,
             parts_bytes: total, parameter_bytes: model.costs ? null : sums.parameter_bytes[i],
             need_bytes: need, limit_bytes: limit,
             // of one of several on an IPU no more can be known than that it does not
@@ -279,8 +278,8 @@ const Model = (() => {
         if (piece >= 0 && !model.costs)
             Object.assign(result, {
                 tile: tiles.tile[piece], step: tiles.step[piece],
-                tile_parts: model.wishes.is_calibrated ? null
-                    : tileParts(Object.keys(model.tileParts), tiles, piece, copies, needs.expected),
+                tile_parts:
+                    tileParts(Object.keys(model.tileParts), tiles, piece, copies, needs.expected),
                 variables: variablesOf(model, pipeline.stages, piece) });
         return result;
     }

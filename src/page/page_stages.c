@@ -397,7 +397,6 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     put_objective_words(json);
     pl_put_text(json, "leading_objective", pl_objective_name(leading[0]));
     pl_put_text(json, "need", need_names[wishes->need]);
-    pl_put_flag(json, "is_calibrated", wishes->is_calibrated);
     pl_put_open(json, "objectives", '[');
     for (size_t i = 0; i < num_objectives; i++)
         pl_put_text(json, NULL, pl_objective_name(objectives[i]));

@@ -94,8 +94,7 @@ class PlanView {
     constraints() {
         const words = this.page.data.words === null ? ''
             : Model.constraintWords(this.page.data, this.model, this.settings);
-        return [...words === '' ? [] : words.split(/ (?=--)/),
-            ...this.model.wishes.is_calibrated ? ['Needs are corrected by a calibration.'] : []];
+        return words === '' ? [] : words.split(/ (?=--)/);
     }
 
     // "IPU 2", or what stands for it on a map.
@@ -461,8 +460,7 @@ class PlanView {
                     atStep === null ? null : ['operation', shorten(atStep)],
                     ['parameters', bytes(s.parameter_bytes)]]]),
             costs ? null : el('div', { class: 'pair' },
-                smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}` +
-                    (model.wishes.is_calibrated ? ', without the correction' : ''),
+                smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}`,
                 ['part', '#bytes', '#share'], parts.map(({ name, text }) => [text,
                     grouped(s.mem[name]), share(s.mem[name], s.parts_bytes)])),
                 s.tile_parts === null ? null : smallTable(`On the fullest tile, ${s.tile}`,

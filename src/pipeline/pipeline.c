@@ -148,22 +148,7 @@ bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need 
     bool has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES &&
                        (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0;
     return pipeline->recompute == POPLINER_RECOMPUTE_NONE && !has_buffers &&
-           !pl_is_calibrated(&pipeline->calibration) && need == POPLINER_NEED_EXPECTED;
-}
-
-bool pl_is_calibrated(const popliner_calibration *calibration) {
-    return calibration->per_million[0][POPLINER_SCALE_DATA] != 0;
-}
-
-pl_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
-                                bool has_last) {
-    const uint64_t *own = calibration->per_million[has_last];
-    const uint64_t *other = calibration->per_million[has_last && !has_earlier];
-    return (pl_scales){
-        pl_larger(own[POPLINER_SCALE_CODE], other[POPLINER_SCALE_CODE]),
-        pl_larger(own[POPLINER_SCALE_DATA], other[POPLINER_SCALE_DATA]),
-        pl_larger(own[POPLINER_SCALE_LAYOUT], other[POPLINER_SCALE_LAYOUT]),
-    };
+           need == POPLINER_NEED_EXPECTED;
 }
 
 const char *pl_schedule_name(size_t number) {
@@ -194,57 +179,4 @@ const char *pl_accumulators_name(size_t accumulators) {
 const char *pl_effect_name(size_t i) {
     static const char *const names[] = {"layout", "passing", "buffers"};
     return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
-
-const char *pl_scaled_stages_name(size_t stages) {
-    return stages == 0 ? "earlier_stages" : "last_stage";
-}
-
-const char *pl_scale_name(size_t scale) {
-    static const char *const names[] = {"code_scale", "data_scale", "layout_scale"};
-    return names[scale];
-}
-
-/* ---- Fitting a calibration ---- */
-
-enum { MILLION = 1000000 };
-
-/* Computes compiled / predicted in millionths; false if it is out of range. */
-static bool find_scale(double compiled_bytes, double predicted_bytes, uint64_t *per_million) {
-    double scale = predicted_bytes > 0 ? round((double)MILLION * compiled_bytes / predicted_bytes)
-                                       : (double)MILLION;
-    if (scale < 1 || scale > POPLINER_MAX_PER_MILLION)
-        return false;
-    *per_million = (uint64_t)scale;
-    return true;
-}
-
-/* Computes the factors of stages[first ... end - 1]. */
-static bool fit_scales(const pl_fit_stage *stages, size_t first, size_t end, size_t left_out,
-                       uint64_t per_million[POPLINER_NUM_SCALES]) {
-    double predicted[2] = {0};
-    double compiled[2] = {0};
-    for (size_t i = first; i < end; i++) {
-        const pl_fit_stage *s = &stages[i];
-        if (i == left_out)
-            continue;
-        predicted[0] += (double)s->predicted.code_bytes;
-        predicted[1] += (double)s->predicted.data_bytes;
-        compiled[0] += (double)s->compiled.code_bytes;
-        compiled[1] += (double)s->compiled.data_bytes;
-    }
-    /* steps of memory elements are no share of anything */
-    per_million[POPLINER_SCALE_LAYOUT] = MILLION;
-    return find_scale(compiled[0], predicted[0], &per_million[POPLINER_SCALE_CODE]) &&
-           find_scale(compiled[1], predicted[1], &per_million[POPLINER_SCALE_DATA]);
-}
-
-bool pl_calibration_fit(const pl_fit_stage *stages, size_t num_stages, size_t left_out,
-                        popliner_calibration *calibration) {
-    size_t num_earlier = num_stages > 0 ? num_stages - 1 : 0;
-    if (fit_scales(stages, 0, num_earlier, left_out, calibration->per_million[0]) &&
-        fit_scales(stages, num_earlier, num_stages, left_out, calibration->per_million[1]))
-        return true;
-    *calibration = (popliner_calibration){{{0}}};
-    return false;
 }

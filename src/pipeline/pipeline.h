@@ -61,29 +61,13 @@ typedef enum pl_schedule_kind {
 /* Returns the kind of a pipeline: with own copies it trains, whatever the schedule. */
 pl_schedule_kind pl_pipeline_kind(const popliner_pipeline *pipeline);
 
-/* Checks a pipeline, except for the calibration. Errors: USAGE. */
+/* Checks a pipeline. Errors: USAGE. */
 popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_error *error);
 
 /* True if a stage never needs less when it grows. Sent or recomputed data, and attributed memory at
- * the step of the peak, can decrease, and the last stage may have smaller factors than those before
- * it. What a stage needs at most is of all its tiles, and what is added may make these more even.
- */
+ * the step of the peak, can decrease. What a stage needs at most is of all its tiles, and what is
+ * added may make these more even. */
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need);
-
-/* The factors of one stage, in millionths. */
-typedef struct pl_scales {
-    uint64_t code_per_million;
-    uint64_t data_per_million;
-    uint64_t layout_per_million;
-} pl_scales;
-
-/* True if the calibration is set. */
-bool pl_is_calibrated(const popliner_calibration *calibration);
-
-/* Returns the factors of an IPU with stages before the last one, with the last one, or with both:
- * then the larger of each, so that stages on one IPU never need less than one of them. */
-pl_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
-                                bool has_last);
 
 /* Returns "1f1b", "gpipe", "zero-bubble", "interleaved"; "schedule" and "list" for the first two.
  * NULL if there is no such rule. Static text. */
@@ -98,30 +82,5 @@ const char *pl_accumulators_name(size_t accumulators);
 
 /* Like pl_schedule_name, for effect i, the bit 1 << i; NULL if i is out of range. */
 const char *pl_effect_name(size_t i);
-
-/* Returns "earlier_stages" or "last_stage"; "code_scale", "data_scale" or "layout_scale". */
-const char *pl_scaled_stages_name(size_t stages);
-const char *pl_scale_name(size_t scale);
-
-/* ---- Deriving a calibration from predicted and compiled stages ---- */
-
-/* Bytes of a tile. */
-typedef struct pl_fit_bytes {
-    uint64_t code_bytes;
-    uint64_t data_bytes;
-} pl_fit_bytes;
-
-/* A stage to learn from. */
-typedef struct pl_fit_stage {
-    pl_fit_bytes predicted;
-    pl_fit_bytes compiled;
-} pl_fit_stage;
-
-/* Derives a calibration from all stages except left_out (SIZE_MAX: from all); the last one is the
- * last stage of its pipeline. The factors of code and data are the sum of compiled bytes divided by
- * the sum of predicted bytes, rounded to millionths; 1 if nothing was predicted, or no stage
- * remains; that of the layout is 1. False if a factor is out of range. O(stages). */
-bool pl_calibration_fit(const pl_fit_stage *stages, size_t num_stages, size_t left_out,
-                        popliner_calibration *calibration);
 
 #endif

@@ -252,7 +252,6 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
         if (!pl_part_is_within(part))
             add_part(d, (popliner_part)part, sheet);
     add_part(d, POPLINER_PART_PARAMETERS, sheet);
-    PL_COLUMN(sheet, signed, "correction_bytes", d->correction_bytes);
     if (is_compared)
         add_work(c, stage, "cut_bytes", sheet);
 }

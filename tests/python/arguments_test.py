@@ -51,7 +51,7 @@ WRONG = [
     lambda: 1, lambda *_: Unlike(), iter([1]), set(), {1, 2}, frozenset("a"), bytearray(b"x"),
     memoryview(b"xy"), Ellipsis, object(), itertools.count(), 10**5000, type, DEEP, popliner.Request(),
     popliner.Schedule.POPART, popliner.Copies("x"), popliner.Copies(5), popliner.Interval(5, 1),
-    popliner.Calibration(1, 2), popliner.Scales(1, 2, 3), Broken(),
+    Broken(),
 ]
 
 
@@ -94,7 +94,7 @@ class Arguments(unittest.TestCase):
             (popliner.locate, {"path": SAMPLE}), (popliner.reports, {"directory": SAMPLE}),
             (popliner.check_options, {}), (popliner.check_emit, {"format": "poptorch"}),
             (popliner.compare, {"before": analysis, "now": analysis}),
-            (popliner.read_calibration, {"path": "none"}), (popliner.bytes_of, {"value": 5}),
+            (popliner.bytes_of, {"value": 5}),
             (popliner.printable, {"name": "a"}), (popliner.has_glpk, {}),
             (popliner.write_file, {"path": "out", "content": "a"}),
             (popliner.copies_at, {"copies": "1f1b", "stages_to_end": 2}),

@@ -580,7 +580,6 @@ class Requests(unittest.TestCase):
             memory_model="popliner", schedule="popart", recompute="full", effects=2,
             accumulators="fp16", need="most", copies="0,1", recompute_ways=["full"],
             stage_recomputes=["full"],
-            calibration=popliner.Calibration(popliner.Scales(1, 2, 3), popliner.Scales(4, 5, 6)),
             method="ilp", objectives="cycles", slack_percent=3, num_ipus=4,
             mem_per_tile={None: 5, 1: 6}, counted_units=[1, 1, 0],
             require={"layers": "7..8", "cut": ["a"], "together": ["a", 2], "place": {"b": 3}},

@@ -595,7 +595,6 @@ class WrongUsage(unittest.TestCase):
                          lambda: popliner.solve([1, 2, 3]),
                          lambda: popliner.solve_ways([popliner.Costs(3)]),
                          lambda: popliner.Costs.of_table([5]),
-                         lambda: self.analysis.solve(calibration=(1, 2)),
                          lambda: popliner.Costs(3).set_peaks(5),
                          lambda: popliner.Costs(3).fill_peaks(None),
                          lambda: popliner.Costs(3).set_shared_peak(7),

@@ -96,31 +96,6 @@ class Wheel(unittest.TestCase):
             library, = [name for name in names if ".so" in name]
             return programs, names, archive.read(library)
 
-    def test_of_costs_alone(self):
-        """A wheel of the solver: without GLPK, what reads profiles, and the command."""
-        programs, names, library = self.built("costs", "-DPOPLINER_GLPK=OFF",
-                                              "-DPOPLINER_PROFILES=OFF")
-        for other in (b"libglpk", b"libsqlite3", b"libcbor", b"libpcre2"):
-            self.assertNotIn(other, library)
-        self.assertNotIn("popliner/popliner", names)
-        with open(os.path.join(common.scratch(), "abc.csv"), "w", encoding="utf-8") as file:
-            file.write("name,memory,stash,cycles\n0,3,1,3\n1,4,1,4\n2,5,1,5\n")
-        show = ("import popliner; costs = popliner.Costs.read('abc.csv', schedule='popart'); "
-                "answer = costs.solve(num_ipus=2); print(answer.split, answer.peak_bytes, "
-                "answer.is_optimal, answer.emit('vllm').strip(), answer.report().split('.')[0]); "
-                "print(costs.evaluate('0').json()['totals']['memory'], "
-                "len(costs.sweep('num_ipus', [1, 2]).csv().splitlines()), "
-                "len(costs.pareto('memory,ipus')), "
-                "costs.solve_replicas(4, micro_batches=2).best.num_ipus)")
-        # [ 0 | 1 2 ]: 3 + 3 copies of 1, and 9; [ 0 1 | 2 ]: 7 + 3 * 2, and 5
-        self.assertEqual(self.run_in(os.path.join(programs, "python"), "-c", show),
-                         "[ 0 | 1 2 ] 9 True VLLM_PP_LAYER_PARTITION=1,2 Fits on 2 devices\n"
-                         "9 3 3 1\n")
-        refuse = ("import popliner\ntry:\n    popliner.read('abc.pop')\n"
-                  "except popliner.UsageError as error:\n    print(error)")
-        self.assertIn("for costs alone",
-                      self.run_in(os.path.join(programs, "python"), "-c", refuse))
-
     def test_without_glpk(self):
         """3 + 4 | 5 is the smallest largest part."""
         programs, _, library = self.built("without", "-DPOPLINER_GLPK=OFF")

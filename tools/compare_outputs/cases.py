@@ -887,19 +887,12 @@ def add_others(command, m, inputs):
     group = "compiled pipelines"
     for text in lines("""
         --compiled in/pipeline
-        --compiled in/pipeline --output calibration
         --compiled in/pipeline/0/profile.pop
         --compiled in/sample
         --compiled no-such
         """):
         question = "--evaluate 1|3 --schedule popart " + text
         m.add(group, "in/reports/training", *question.split())
-    calibrate = ["--evaluate", "1,3", "--compiled", "in/pipeline", "--output", "calibration", "-q"]
-    _, out, _ = execute_among_inputs(command, inputs.parent, ["in/reports/training", *calibrate])
-    (inputs / "calibration.json").write_bytes(out)
-    for name in ["calibration.json", "costs/additive.json"]:
-        for text in ["--solve --num-ipus 3 --format json", "--evaluate 1|3 --schedule popart"]:
-            m.add(group, "in/reports/training", "--calibration", f"in/{name}", *text.split())
     for text in lines("""
         --solve --num-ipus 3
         --diagnose

@@ -10,7 +10,7 @@ VALUED = set("""evaluate section output emit html plot trace compare max-growth 
     num-ipus objective slack mem-per-tile ipu-mem-per-tile ipu-speed link-bandwidth sweep pareto costs
     write-lp write-mps solver memory-model reserve min-layers max-layers cut-after no-cut-after
     together place device-map interleave schedule recompute copies micro-batches effects accumulators
-    risk total-ipus batch micro-batch-size replica-bandwidth calibrate calibration ipu layers tolerance
+    risk total-ipus batch micro-batch-size replica-bandwidth calibrate ipu layers tolerance
     layer-name-regex inputs-regex-layer-0 layer-order layer-path head-modules tail-modules format
     config threads time-limit max-memory""".split())
 LETTERS = {"-q": "quiet", "-v": "verbose", "-h": "help"}

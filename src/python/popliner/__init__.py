@@ -20,7 +20,7 @@ from ._installed import VERSION as __version__
 from ._library import path
 from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
                        compare, load, locate, read, reports)
-from .changes import Changes, Comparison, read_calibration
+from .changes import Changes, Comparison
 from .chains import FORBIDDEN, MAX_CYCLES, Costs, has_glpk, solve, solve_ways
 from .diagnosis import Diagnosis
 from .enums import *  # noqa: F401,F403
@@ -31,20 +31,20 @@ from .files import printable, write_file
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile
 from .records import Interval
-from .request import (Calibration, Copies, Request, Scales, bytes_of, copies_at,
+from .request import (Copies, Request, bytes_of, copies_at,
                       copies_max_stages)
 from .together import Together, evaluate_together, solve_together
 
 # Explicit, as type checkers want it.
 __all__ = [
-    "Analysis", "Answer", "Calibration", "Candidate", "Chain", "Changes", "Comparison", "Copies",
+    "Analysis", "Answer", "Candidate", "Chain", "Changes", "Comparison", "Copies",
     "Costs", "Diagnosis", "Error", "FIRST_LAYER_REGEX", "FORBIDDEN", "InputError",
     "InternalError", "Interval", "LAYER_NAME_REGEX", "MAX_CYCLES", "OutOfMemoryError",
-    "OutputError", "Pareto", "Plan", "Profile", "Replicas", "Request", "Scales", "StoppedError",
+    "OutputError", "Pareto", "Plan", "Profile", "Replicas", "Request", "StoppedError",
     "Sweep", "Together", "UsageError", "Words", "__version__", "bytes_of", "check_emit",
     "check_options", "compare", "copies_at", "copies_max_stages", "costs", "enums",
     "evaluate_together", "has_glpk", "load", "locate", "path", "printable", "read",
-    "read_calibration", "records", "reports", "solve", "solve_together", "solve_ways",
+    "records", "reports", "solve", "solve_together", "solve_ways",
     "write_file",
 ]
 __all__ += enums.__all__

@@ -51,25 +51,12 @@ def load() -> Tuple[ctypes.CDLL, str]:
                       + " to the path of the shared library.")
 
 
-def absent(name: str) -> Callable[..., Any]:
-    """What stands for a function of a library that was built without profiles."""
-    def fail(*_: Any) -> Any:
-        raise UsageError(f"{name}: this libpopliner is for costs alone, as it was built without "
-                         "profiles (POPLINER_PROFILES=OFF)")
-    return fail
-
-
 def declare(library: ctypes.CDLL, path: str) -> None:
     """Tells ctypes of all functions."""
-    is_of_costs = hasattr(library, "popliner_solve") and \
-        not hasattr(library, "popliner_analysis_read")
     for name, (result, parameters) in FUNCTIONS.items():
         try:
             function = getattr(library, name)
         except AttributeError:
-            if is_of_costs:
-                setattr(library, name, absent(name))
-                continue
             raise ImportError(
                 f"{path} has no function {name}: it is another version of libpopliner than "
                 f"{VERSION}, which this module is of. Set {VARIABLE} to the path of that one."

@@ -264,7 +264,7 @@ class Analysis(Owner):
                          listening=asked.listening, then=lambda: r.detail_of(detail))
             memory = structure_at(result, c.popliner_stage_memory)
             columns = {**r.parts_of(memory.part_bytes), "total_bytes": memory.need_bytes[0],
-                       "peak_step": memory.peak_step, "correction_bytes": memory.correction_bytes,
+                       "peak_step": memory.peak_step,
                        "always_live_bytes": memory.always_live_bytes,
                        "least_bytes": memory.need_bytes[1], "most_bytes": memory.need_bytes[2]}
             by_tile = {"kept_bytes" if name == "stash_bytes" else name:

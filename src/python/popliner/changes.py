@@ -5,19 +5,15 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import ctypes
 import json
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import (Handle, Owner, Path, call, file_name, instance, make_text, real, screen,
-                       text)
-from ._library import begin, library
-from .enums import Format, Growth, Recompute, Schedule, Accumulators
-from .request import Calibration, Request, calibration_of, taken
+from ._calling import Handle, Owner, instance, make_text, real, screen, text
+from ._library import library
+from .enums import Format, Growth
 
 
 class Changes(Owner, Sequence[r.Change]):
@@ -103,14 +99,13 @@ class Changes(Owner, Sequence[r.Change]):
 
 class Comparison(Owner, Sequence[Dict[str, Any]]):
     """What was predicted for the stages of a pipeline against the pipeline as it was compiled: each
-    stage as in docs/calibration.schema.json. Needs no analysis any more."""
+    stage as in docs/compiled.schema.json. Needs no analysis any more."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = instance(handle, Handle, "the handle")
         info = handle.read(c.popliner_comparison)
-        #: what later predictions take: `calibration` of a request; None if there is none
-        self.calibration: Optional[Calibration] = (calibration_of(info.correction.contents)
-                                                   if info.correction else None)
+        #: the compiled data by the predicted data, on the fullest tiles
+        self.data_ratio: float = info.data_ratio
         self._stages: List[Dict[str, Any]] = self.json()["stages"]
 
     def __len__(self) -> int:
@@ -122,11 +117,11 @@ class Comparison(Owner, Sequence[Dict[str, Any]]):
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it."""
         handle = self._held()
-        return make_text(library.popliner_screen_comparison, handle, b"",
+        return make_text(library.popliner_screen_comparison, handle,
                          screen(width, is_ascii, has_colour))
 
     def json_text(self) -> str:
-        """What read_calibration takes: docs/calibration.schema.json."""
+        """docs/compiled.schema.json."""
         handle = self._held()
         return make_text(library.popliner_report_comparison, handle)
 
@@ -139,28 +134,11 @@ class Comparison(Owner, Sequence[Dict[str, Any]]):
 
     def _repr_html_(self) -> str:
         return _html.table("Predicted and compiled", ("stage", "predicted bytes", "compiled bytes",
-                                                      "error, %", "corrected, %"),
+                                                      "error, %"),
                            [(i, *(it[side]["with_layout"]["max"]
                                   for side in ("predicted", "compiled")),
-                             *("" if it[which] is None else round(it[which], 2)
-                               for which in ("error_percent", "corrected_percent")))
+                             round(it["error_percent"], 2))
                             for i, it in enumerate(self)])
 
 
-def read_calibration(path: Path, request: Optional[Request] = None,
-                     **members: Unpack[Members]) -> Request:
-    """A request with the correction that Comparison.json_text (or --compiled) wrote, and with
-    what it was made for: the schedule, the way of recomputing, effects and accumulators."""
-    q = begin(c.popliner_request)
-    call(library.popliner_calibration_read, file_name(path), ctypes.byref(q))
-    return taken(request, {
-        "calibration": calibration_of(q.calibration),
-        "schedule": Schedule(q.schedule),
-        "recompute": Recompute(q.recompute),
-        "effects": q.effects,
-        "accumulators": Accumulators(q.accumulators),
-        **members,
-    })
-
-
-__all__ = ["Changes", "Comparison", "read_calibration"]
+__all__ = ["Changes", "Comparison"]

@@ -326,7 +326,6 @@ class StageDetail(NamedTuple):
     step: int  #: of its peak
     variables: Tuple[StageVariable, ...]  #: the largest there and then
     need_bytes: Needs
-    correction_bytes: int
     num_ipus: int  #: of the profile, on which it computes; of several no need says whether it fits
 
     def _repr_html_(self) -> str:

@@ -38,21 +38,6 @@ WeightFunction = Callable[[List[Tuple[int, int]]], int]
 Bandwidth = Tuple[int, int]
 
 
-class Scales(NamedTuple):
-    """What is predicted times these, in millionths."""
-
-    code_per_million: int
-    data_per_million: int
-    layout_per_million: int
-
-
-class Calibration(NamedTuple):
-    """Correction factors that were derived from compiled pipelines."""
-
-    earlier: Scales  #: for a stage before the last one
-    last: Scales  #: for one that ends with the last unit
-
-
 class Copies(NamedTuple):
     """How many copies of its activations a stage keeps: a rule by name, "1f1b", "gpipe",
     "zero-bubble", "interleaved", or a list of numbers, "0,1,2" or "0,1,...". Some rules also need
@@ -79,7 +64,6 @@ class Request:
     effects: Union[Effect, int] = ALL_EFFECTS
     accumulators: Union[Accumulators, str] = Accumulators.AUTO
     need: Union[Need, str] = Need.EXPECTED  #: what is held against the limits
-    calibration: Optional[Calibration] = None
     copies: Union[Copies, str, Sequence[int], None] = None  #: instead of the schedule's
     stage_recomputes: Sequence[Union[Recompute, str]] = ()  #: of each stage; to evaluate alone
     recompute_ways: Sequence[Union[Recompute, str]] = ()  #: what "auto" chooses from; none: all
@@ -178,10 +162,6 @@ def is_usual(request: Request, name: str) -> bool:
     """Whether a member has its default; arrays, which are none, compare item by item."""
     given, usual = getattr(request, name), getattr(Request(), name)
     return type(given) in (type(usual), int, str, tuple) and bool(given == usual)
-
-
-def calibration_of(scales: Any) -> Calibration:
-    return Calibration(*(Scales(*stages) for stages in scales.per_million))
 
 
 def copies_of(copies: Any) -> Any:
@@ -417,12 +397,6 @@ class Asked:
         need = r.need[3:] if isinstance(r.need, str) and r.need.startswith("at-") else r.need
         q.need = member(Need, need, "need")
         q.copies = copies_of(r.copies)
-        if r.calibration is not None:
-            for stages, given in enumerate(instance(r.calibration, Calibration, "calibration")):
-                instance(given, Scales, "stages of the calibration")
-                q.calibration.per_million[stages] = tuple(
-                    number(value, f"{name} of the calibration")
-                    for name, value in zip(Scales._fields, given))
         ways = [member(Recompute, way, "stage_recomputes")
                 for way in listed(r.stage_recomputes, "stage_recomputes")]
         q.stage_recomputes = _array(ctypes.c_int, ways)
@@ -581,5 +555,5 @@ def copies_max_stages(copies: Any) -> Optional[int]:
     return None if result == SIZE_MAX else result
 
 
-__all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Rules", "Scales", "UnitName",
+__all__ = ["Bandwidth", "Copies", "Request", "Rules", "UnitName",
            "WeightFunction", "bytes_of", "copies_at", "copies_max_stages"]

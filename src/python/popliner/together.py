@@ -22,7 +22,7 @@ from .request import Request, is_usual, memory_of, objectives_of, taken
 
 #: of a request: what says how stages are measured, and how much they may need
 MEASURING = ("memory_model", "schedule", "recompute", "effects", "accumulators", "need", "copies",
-             "calibration", "num_ipus", "mem_per_tile", "reserve")
+             "num_ipus", "mem_per_tile", "reserve")
 #: stages keep something for their backward pass
 KEEPING = (Schedule.POPART, Schedule.TF_GROUPED, Schedule.TF_INTERLEAVED)
 #: what one table of all their costs cannot tell

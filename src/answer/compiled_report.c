@@ -1,4 +1,4 @@
-/* Predictions against a compiled pipeline, and the correction.
+/* Predictions against a compiled pipeline.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -67,38 +67,16 @@ static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
         if (!isnan(s->without_percent[part]))
             pl_put_real(json, part_name(part), s->without_percent[part]);
     pl_put_close(json);
-    pl_put_real(json, "corrected_percent", s->corrected_percent);
-    pl_put_real(json, "left_out_percent", s->left_out_percent);
-    pl_put_close(json);
-}
-
-static void put_correction(const pl_comparison *c, pl_json *json) {
-    const popliner_request *r = &c->request;
-    pl_put_open(json, "correction", '{');
-    pl_report_calibration_json(&c->correction, json);
-    pl_put_open(json, "made_with", '{');
-    pl_put_text(json, "schedule", pl_schedule_name(r->schedule));
-    pl_put_text(json, "recompute", pl_recompute_name(r->recompute));
-    pl_report_effects_json(r->effects, json);
-    pl_put_text(json, "accumulators", pl_accumulators_name(r->accumulators));
-    pl_put_text(json, "poplar_version", c->poplar_version);
-    pl_put_number(json, "num_ipus", c->info.num_stages);
-    pl_put_number(json, "tiles_per_ipu", c->num_tiles);
-    pl_put_close(json);
     pl_put_close(json);
 }
 
 static void put_comparison(const pl_comparison *c, pl_json *json) {
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "format", "popliner-calibration");
+    pl_put_text(json, "format", "popliner-compiled");
     pl_put_open(json, "stages", '[');
     for (size_t i = 0; i < c->info.num_stages; i++)
         put_stage(c, i, json);
     pl_put_close(json);
-    if (c->has_correction)
-        put_correction(c, json);
-    else
-        pl_put_null(json, "correction");
     pl_put_close(json);
 }
 
@@ -159,50 +137,15 @@ static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
     pl_grid_number(grid,
                    c->counts_layout ? s->compiled.whole.max_bytes : s->compiled.live.max_bytes);
     pl_grid_made(grid, percent_text(s->error_percent));
-    pl_grid_made(grid, percent_text(c->has_correction ? s->corrected_percent : (double)NAN));
-    pl_grid_made(grid, percent_text(c->has_correction ? s->left_out_percent : (double)NAN));
 }
 
-/* True if a correction made from the other stages lowers the errors, all in all. */
-static bool is_worth_using(const pl_comparison *c) {
-    double gain = 0;
-    for (size_t i = 0; i < c->info.num_stages; i++)
-        if (!isnan(c->stages[i].error_percent) && !isnan(c->stages[i].left_out_percent))
-            gain += fabs(c->stages[i].error_percent) - fabs(c->stages[i].left_out_percent);
-    return gain > 0;
-}
-
-static void show_correction(const pl_comparison *c, const char *more, pl_layout *layout) {
-    pl_layout_empty_line(layout);
-    if (!c->has_correction) {
-        pl_layout_entry(layout, "Correction", "", 0,
-                        "predictions have a calibration already, so no other is made");
-        return;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const uint64_t *scales = c->correction.per_million[i];
-        pl_text text = {0};
-        pl_text_format(
-            &text, "%s: code times %.4f, data times %.4f, layout times %.4f",
-            i == 0 ? "earlier stages" : "last stage", (double)scales[POPLINER_SCALE_CODE] / 1e6,
-            (double)scales[POPLINER_SCALE_DATA] / 1e6, (double)scales[POPLINER_SCALE_LAYOUT] / 1e6);
-        pl_layout_made_entry(layout, i == 0 ? "Correction" : "", &text);
-    }
-    pl_layout_entry(layout, "", "", 0, "left out: corrected by the other stages alone");
-    if (!is_worth_using(c))
-        pl_layout_entry(layout, "", "", 0, "not worth using: errors left out are as large");
-    else if (*more != '\0')
-        pl_layout_entry(layout, "Try", "", 0, more);
-}
-
-popliner_status popliner_screen_comparison(const popliner_comparison *callers, const char *more,
+popliner_status popliner_screen_comparison(const popliner_comparison *callers,
                                            const popliner_plot_options *screen, char **text,
                                            popliner_error *error) {
     static const pl_grid_column columns[] = {
         {"stage", PL_GRID_RIGHT, 0, 0, 0},     {"layers", PL_GRID_NAME, 2, 24, 0},
         {"predicted", PL_GRID_RIGHT, 3, 0, 0}, {"compiled", PL_GRID_RIGHT, 3, 0, 0},
-        {"error", PL_GRID_RIGHT, 3, 0, 0},     {"corrected", PL_GRID_RIGHT, 3, 0, 60},
-        {"left out", PL_GRID_RIGHT, 3, 0, 60},
+        {"error", PL_GRID_RIGHT, 3, 0, 0},
     };
     enum { MOST_ROWS = 40 };
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
@@ -222,7 +165,6 @@ popliner_status popliner_screen_comparison(const popliner_comparison *callers, c
     for (size_t i = 0; stages != NULL && i < c->info.num_stages; i++)
         add_row(c, stages[i].stage, &grid);
     pl_grid_write(&grid, MOST_ROWS, "", &layout);
-    show_correction(c, more, &layout);
     free(stages);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

@@ -1,4 +1,4 @@
-/* Compares predictions with compiled pipelines, derives a correction, and reads one from a file.
+/* Compares predictions with compiled pipelines.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
@@ -9,9 +9,6 @@
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/json_reader.h"
-#include "base/new_file.h"
-#include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/stage.h"
@@ -143,12 +140,15 @@ static popliner_status sum_up(const tiles *t, pl_ipu_memory *memory, popliner_er
     return status;
 }
 
-static pl_fit_bytes learn_from(const pl_ipu_memory *memory) {
-    const uint64_t *bytes = memory->tile_bytes;
-    pl_fit_bytes fit = {.data_bytes = bytes[PL_GROUP_DATA]};
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        fit.code_bytes += bytes[group];
-    return fit;
+/* Returns how many times the predicted data the compiled stages have, on their fullest tiles. */
+static double data_ratio_of(const pl_comparison *c) {
+    double predicted_bytes = 0;
+    double compiled_bytes = 0;
+    for (size_t i = 0; i < c->info.num_stages; i++) {
+        predicted_bytes += (double)c->stages[i].predicted.tile_bytes[PL_GROUP_DATA];
+        compiled_bytes += (double)c->stages[i].compiled.tile_bytes[PL_GROUP_DATA];
+    }
+    return predicted_bytes > 0 ? compiled_bytes / predicted_bytes : 1;
 }
 
 /* ---- The stages ---- */
@@ -216,37 +216,7 @@ static popliner_status compare_stage(const subject *s, size_t stage,
         return status;
     it->live_error_percent =
         pl_report_percent(it->predicted.live.max_bytes, it->compiled.live.max_bytes);
-    it->corrected_percent = it->left_out_percent = NAN;
-    s->comparison->learnt[stage] =
-        (pl_fit_stage){learn_from(&it->predicted), learn_from(&it->compiled)};
     return POPLINER_OK;
-}
-
-/* Computes the error of a stage with the correction from all stages but one. */
-static popliner_status correct_stage(const subject *s, size_t stage, size_t left_out,
-                                     double *percent, popliner_error *error) {
-    const pl_comparison *c = s->comparison;
-    popliner_pipeline corrected = s->pipeline;
-    *percent = NAN;
-    if (!pl_calibration_fit(c->learnt, c->info.num_stages, left_out, &corrected.calibration))
-        return POPLINER_OK;
-    return find_error(s, &corrected, stage, percent, error);
-}
-
-static popliner_status correct(const subject *s, popliner_error *error) {
-    pl_comparison *c = s->comparison;
-    popliner_status status = POPLINER_OK;
-    c->has_correction = pl_calibration_fit(c->learnt, c->info.num_stages, SIZE_MAX, &c->correction);
-    if (!c->has_correction)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "the compiled profiles differ too much from the prediction for a "
-                       "correction; pass the profiles of this split");
-    for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++) {
-        status = correct_stage(s, i, SIZE_MAX, &c->stages[i].corrected_percent, error);
-        if (status == POPLINER_OK)
-            status = correct_stage(s, i, i, &c->stages[i].left_out_percent, error);
-    }
-    return status;
 }
 
 /* ---- The split ---- */
@@ -278,7 +248,6 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
     size_t num_units = pl_chain_num_units(chain);
     c->info.num_stages = num_cuts + 1;
     c->stages = pl_arrays_new(&c->arrays, c->info.num_stages, sizeof *c->stages);
-    c->learnt = pl_arrays_new(&c->arrays, c->info.num_stages, sizeof *c->learnt);
     c->names = pl_arrays_new(&c->arrays, 2 * c->info.num_stages, sizeof *c->names);
     if (c->arrays.failed)
         return pl_fail_memory(error, "the comparison");
@@ -306,37 +275,26 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
     pl_comparison *c = calloc(1, sizeof *c);
     if (c == NULL)
         return pl_fail_memory(error, "the comparison");
-    popliner_status status = pl_analysis_take_request(request, &c->request, error);
-    if (status == POPLINER_OK && c->request.memory_model != POPLINER_MEMORY_MODEL_FULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "a calibration needs the full memory model");
-    c->request.solver = NULL;
+    popliner_request own;
+    popliner_status status = pl_analysis_take_request(request, &own, error);
+    if (status == POPLINER_OK && own.memory_model != POPLINER_MEMORY_MODEL_FULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "compiled stages need the full memory model");
     if (status == POPLINER_OK)
-        status = pl_analysis_begin(a, c->request.memory_model, PL_NEED_METER, error);
+        status = pl_analysis_begin(a, own.memory_model, PL_NEED_METER, error);
     if (status == POPLINER_OK)
-        status =
-            place_stages(c, a->models[c->request.memory_model].chain, first_units, num_cuts, error);
+        status = place_stages(c, a->models[own.memory_model].chain, first_units, num_cuts, error);
     if (status == POPLINER_OK)
         status = check_compiled(a->profile, compiled, c->info.num_stages, error);
-    if (status == POPLINER_OK) {
-        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-        popliner_profile_get_info(compiled[0]->profile, &info, NULL);
-        c->poplar_version = pl_arrays_text(&c->arrays, info.poplar_version);
-        c->num_tiles = info.num_tiles;
-        c->counts_layout = (c->request.effects & POPLINER_EFFECT_LAYOUT) != 0;
-        if (c->poplar_version == NULL)
-            status = pl_fail_memory(error, "the comparison");
-    }
-    const subject s = {a->models[POPLINER_MEMORY_MODEL_FULL].meter,
-                       pl_analysis_pipeline(&c->request), c};
+    c->num_tiles = a->profile->target.num_tiles;
+    c->counts_layout = (own.effects & POPLINER_EFFECT_LAYOUT) != 0;
+    const subject s = {a->models[POPLINER_MEMORY_MODEL_FULL].meter, pl_analysis_pipeline(&own), c};
     for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++)
         status = compare_stage(&s, i, compiled[i]->profile, error);
-    if (status == POPLINER_OK && !pl_is_calibrated(&c->request.calibration))
-        status = correct(&s, error);
     if (status != POPLINER_OK) {
         popliner_comparison_free(&c->info);
         return status;
     }
-    c->info.correction = c->has_correction ? &c->correction : NULL;
+    c->info.data_ratio = data_ratio_of(c);
     *comparison = &c->info;
     return POPLINER_OK;
 }
@@ -352,90 +310,4 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
         return status;
     status = compare_in_turn(analysis, request, first_units, num_cuts, compiled, comparison, error);
     return pl_analysis_leave(analysis, status);
-}
-
-/* ---- The correction in a file ---------------------------------------------------------------- */
-
-enum { MILLION = 1000000 };
-
-/* Returns the index of a name in the names; SIZE_MAX, with INPUT, for another text. */
-static size_t take_name(pl_json_reader *json, const pl_json_value *value,
-                        const char *(*name_at)(size_t number)) {
-    const char *text = pl_json_text(json, value);
-    const size_t number = pl_find_name(name_at, text);
-    if (number == SIZE_MAX)
-        pl_json_refuse(json, value, "unknown name '%s'", text);
-    return number;
-}
-
-static size_t take_setting(pl_json_reader *json, const pl_json_value *settings, const char *key,
-                           const char *(*name_at)(size_t number)) {
-    const pl_json_value value = pl_json_in(settings, key);
-    return take_name(json, &value, name_at);
-}
-
-static void take_settings(pl_json_reader *json, const pl_json_value *settings,
-                          popliner_request *request) {
-    const pl_json_value effects = pl_json_in(settings, "effects");
-    pl_json_object(json, settings);
-    request->schedule =
-        (popliner_schedule)take_setting(json, settings, "schedule", pl_schedule_name);
-    request->recompute =
-        (popliner_recompute)take_setting(json, settings, "recompute", pl_recompute_name);
-    request->accumulators =
-        (popliner_accumulators)take_setting(json, settings, "accumulators", pl_accumulators_name);
-    pl_json_array(json, &effects);
-    request->effects = 0;
-    for (size_t i = 0; i < json_array_size(effects.json); i++) {
-        pl_json_value name = effects;
-        name.json = json_array_get(effects.json, i);
-        const size_t bit = take_name(json, &name, pl_effect_name);
-        request->effects |= bit != SIZE_MAX ? 1u << bit : 0;
-    }
-}
-
-/* Reads the factors of some stages, and converts them to millionths. */
-static void take_scales(pl_json_reader *json, const pl_json_value *correction, size_t stages,
-                        uint64_t per_million[POPLINER_NUM_SCALES]) {
-    const pl_json_value own = pl_json_in(correction, pl_scaled_stages_name(stages));
-    pl_json_object(json, &own);
-    for (size_t i = 0; i < POPLINER_NUM_SCALES; i++) {
-        const pl_json_value value = pl_json_in(&own, pl_scale_name(i));
-        per_million[i] = pl_json_scaled(json, &value, MILLION, POPLINER_MAX_PER_MILLION);
-        if (per_million[i] == 0 && i != POPLINER_SCALE_LAYOUT)
-            pl_json_refuse(json, &value, "expected a number above 0");
-    }
-}
-
-static void take_correction(pl_json_reader *json, const pl_json_value *root,
-                            popliner_request *request) {
-    const pl_json_value correction = pl_json_in(root, "correction");
-    const pl_json_value settings = pl_json_in(&correction, "made_with");
-    const char *format = json_string_value(json_object_get(root->json, "format"));
-    if (format == NULL || strcmp(format, "popliner-calibration") != 0)
-        pl_json_refuse(json, root,
-                       "is not a calibration (expected \"format\": \"popliner-calibration\")");
-    if (!json_is_object(correction.json))
-        pl_json_refuse(
-            json, root,
-            "has no correction, because it was made with a calibration; repeat it without one");
-    for (size_t i = 0; i < 2; i++)
-        take_scales(json, &correction, i, request->calibration.per_million[i]);
-    take_settings(json, &settings, request);
-}
-
-popliner_status popliner_calibration_read(const char *path, popliner_request *request,
-                                          popliner_error *error) {
-    pl_text text = {0};
-    json_t *root = NULL;
-    pl_json_reader json = {path, {POPLINER_OK, error}};
-    *request = (popliner_request)POPLINER_REQUEST_INIT;
-    popliner_status status = pl_file_read(path, "the calibration", &text, error);
-    if (status == POPLINER_OK)
-        status = pl_json_parse(text.data == NULL ? "" : text.data, text.length, path, &root, error);
-    if (status == POPLINER_OK)
-        take_correction(&json, &(pl_json_value){.json = root}, request);
-    json_decref(root);
-    free(text.data);
-    return status == POPLINER_OK ? json.outcome.status : status;
 }
