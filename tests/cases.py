@@ -1,6 +1,7 @@
 """Which cases a test takes: ctest passes --cases=quick, --cases=full or --cases=nightly, which is
 taken out of sys.argv here; docs/internals/tests.md says what they are. In the quick run a test
-takes cases until it and its children have used their budget of processor time, as in cases.c.
+takes cases until it and its children have used their budget of processor time, as in cases.c;
+each list of cases has its first one taken.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -43,15 +44,13 @@ def is_nightly():
     return 2 in _chosen
 
 
-def within_budget(cases):
-    """Those that the run takes: in the quick run the first, and of the others the fewer the less
-    is left of the budget, by a fixed order that looks random. So kinds that come late have their
-    share."""
+def within_budget(cases, seconds=1):
+    """Those that the run takes: in the quick run the first, and further ones while the budget
+    lasts, which is this many times that of other tests."""
     for index, case in enumerate(cases):
         used = sum(sum(resource.getrusage(who)[:2])
                    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        mixed = (index + 1) * 0x9e3779b97f4a7c15 % 2**64 / 2**64
-        is_taken = index == 0 or any(_chosen) or mixed < 1 - used / _BUDGET_SECONDS
+        is_taken = index == 0 or any(_chosen) or used < seconds * _BUDGET_SECONDS
         _counts["taken" if is_taken else "left"] += 1
         if is_taken:
             yield case
@@ -69,8 +68,10 @@ def some(cases, step):
     all of up to three, and all in the nightly run, for which the test needs a form unless `step`
     is below 4."""
     most = 1 if not takes_all() else 2 if step > 3 else step
-    return within_budget([case for i, case in enumerate(cases)
-                          if is_nightly() or i % step < most])
+    own = [case for i, case in enumerate(cases) if is_nightly() or i % step < most]
+    if not takes_all():  # cases that are alike are far from each other
+        own = [own[i] for i in sorted(range(len(own)), key=lambda i: i * 0.618034 % 1)]
+    return within_budget(own)
 
 
 def chosen(quick, full, nightly):
@@ -96,11 +97,11 @@ def each_seed(number, draw, check):
     return sums
 
 
-def results(tasks):
+def results(tasks, seconds=1):
     """What each task returns, which is a function and its arguments: in the quick run those that
     the budget allows, one after the other; otherwise all, in so many processes as processors."""
     if not any(_chosen):
-        for function, *arguments in within_budget(tasks):
+        for function, *arguments in within_budget(tasks, seconds):
             yield function(*arguments)
         return
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:

@@ -5,7 +5,6 @@ what cannot be compared.
 
     changes_test.py POPLINER MKPROFILE SAMPLE
 """
-import concurrent.futures
 import csv
 import functools
 import io
@@ -550,7 +549,7 @@ def main():
         stored = os.path.join(work, "stored")
         run([popliner, made[1], "-q", "--save-to-file", stored])
         three = ["--solve", "--num-ipus", "3"]
-        tasks = cases.some([
+        pairs = [
             (check_pair, [sample], [sample], (), three),
             (check_pair, [made[1]], [made[2]]),
             (check_pair, [made[1]], [made[0]], (), ["--solve"]),  # a stage less
@@ -560,14 +559,14 @@ def main():
             (check_pair, [os.path.join(made[0], "profile.pop")], [made[3]]),
             (check_pair, [made[0]], [stored, "--load-from-file"], (), three),
             (check_pair_and_growth, made[0], made[1], ["--evaluate", "0,1"]),
-        ], 2)
-        tasks += [
+        ]
+        tasks = pairs[:1] + [
             (check_refusals, sample, made[0], stored, work, mkprofile),
             (check_hostile, sample, work),
             (check_outputs, sample, work),
             (check_settings, made[0], work),
             (check_pair_and_growth, made[0], made[1]),
-        ]
+        ] + (pairs[1:] if TAKES_ALL else pairs[2::2])
         if TAKES_ALL:
             tasks += [(check_pair, [before], [now], options, solving)
                       for options in ([], ["--memory-model", "popliner"],
@@ -575,9 +574,8 @@ def main():
                                       ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"])
                       for solving in ((), three if options else ("--solve", "--need", "at-most"))
                       for before in made[:2] for now in made[1:4]]
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for done in [pool.submit(task[0], popliner, *task[1:]) for task in tasks]:
-                done.result()
+        for _ in cases.results([(task[0], popliner, *task[1:]) for task in tasks], 2):
+            pass
 
 
 main()

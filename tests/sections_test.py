@@ -13,7 +13,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import bisect
 import codecs
 import collections
-import concurrent.futures
 import csv
 import io
 import itertools
@@ -1074,7 +1073,8 @@ class Comparison:
 
 def look(command, schema, place, solves, own_of=None, how=(), sections=SECTIONS):
     """Sections of the profile in a directory; its second implementation is that of `own_of`, which
-    may be another file with the same numbers."""
+    may be another file with the same numbers. Beside all sections, or if solved for: what is in
+    other tables as well."""
     c = Comparison(command, Schema(schema), place, place, *how)
     truth = Truth(own_of or place)
     for section in sections:
@@ -1095,9 +1095,12 @@ def look(command, schema, place, solves, own_of=None, how=(), sections=SECTIONS)
         rows = c.compare(section, own)
         if section == "tiles" and rows:
             c.equal("columns", section, list(rows[0]), list(own[0]))
+    if len(sections) < len(SECTIONS) and not solves:
+        return c.counts, c.problems
     c.breakdowns("full")
     c.breakdowns("popliner")
-    for section in ("liveness", "variables", "programs", "execution", "exchanges", "advice"):
+    others = ("liveness", "variables", "programs", "execution", "exchanges", "advice")
+    for section in others if len(sections) == len(SECTIONS) else others[:2]:
         c.section(section, "--memory-model", "popliner")
     for options in solves:
         c.plan(*options)
@@ -1131,7 +1134,7 @@ HOSTILE = (',"\r\n\t;', "\\t \\\\ \\n", "\x1b[31mred\x07\x7f\x9b", "\u202eabc\u2
            "x" * (1 << 20), "\U0001f600 =1+1", "'", '""', " ", "\r", "\n")
 
 
-def hostile(command, schema, folder):
+def hostile(command, schema, folder, sections):
     """Names of all kinds that no one would give."""
     with tempfile.TemporaryDirectory() as place:
         for name in ("profile.pop", "debug.cbor"):
@@ -1154,11 +1157,13 @@ def hostile(command, schema, folder):
         sql.close()
         c = Comparison(command, Schema(schema), "hostile names", place)
         truth = Truth(place)
-        for section in SECTIONS:
-            if section not in ("pairs", "diagnosis", "missing"):
+        for section in sections:
+            if section == "pairs":
+                c.section("pairs")
+            elif section == "diagnosis":
+                c.diagnosis()
+            elif section != "missing":
                 c.compare(section, truth.rows(section))
-        c.section("pairs")
-        c.diagnosis()
         return c.counts, [text.replace(place, "hostile names") for text in c.problems]
 
 
@@ -1283,27 +1288,19 @@ def sharpen(place, seed):
     sql.close()
 
 
-def shuffled(command, schema, folder, seeds):
-    """Rules of advice by chance; nearly all of them tell something of some, and not of others."""
-    counts, problems, told = collections.Counter(), [], collections.Counter()
-    for seed in seeds:
-        with tempfile.TemporaryDirectory() as place:
-            for name in ("profile.pop", "debug.cbor"):
-                shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
-            shuffle(place, seed)
-            c = Comparison(command, Schema(schema), f"shuffle {seed}", place)
-            rows = c.compare_json("advice", Truth(place).advice())
-            told.update({row["rule"] for row in rows})
-            sharpen(place, seed)
-            c.texts.clear()
-            c.compare_json("advice", Truth(place).advice())
-            counts += c.counts
-            problems += [text.replace(place, f"shuffle {seed}") for text in c.problems]
-    often = {rule for rule in RULES_OF_ADVICE if 0 < told[rule] < len(seeds)}
-    wanted = RULES_OF_ADVICE - {"next_tile", "repeated_code"}
-    if not wanted <= often:
-        problems.append(f"shuffles: {sorted(wanted - often)}: in all or none: {dict(told)}")
-    return counts, problems
+def shuffled(command, schema, folder, seed):
+    """Rules of advice by chance."""
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("profile.pop", "debug.cbor"):
+            shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
+        shuffle(place, seed)
+        c = Comparison(command, Schema(schema), f"shuffle {seed}", place)
+        rows = c.compare_json("advice", Truth(place).advice())
+        c.counts.update({f"shuffles with {rule}" for rule in {row["rule"] for row in rows}})
+        sharpen(place, seed)
+        c.texts.clear()
+        c.compare_json("advice", Truth(place).advice())
+        return c.counts, [text.replace(place, f"shuffle {seed}") for text in c.problems]
 
 
 def advised(command, schema, folder):
@@ -1349,25 +1346,28 @@ def main():
                          [SECTIONS, SECTIONS[::2], SECTIONS[1::2]], [SECTIONS] * 3)
     # in the full run every sixth, the real one at the end among them
     folders = folders[:1] + cases.chosen([], folders[:0:-6], folders[1:])
+    seeds = range(cases.chosen(6, 12, 40))
+    tasks = [(look, command, schema, folder, SOLVES if every else SOLVES[2:3], None, (), parts[0])
+             for folder in folders]
+    tasks += [(make_and_look, command, tool, schema, framework, solves if every else (), parts[1])
+              for framework, solves in cases.chosen(MADE[:1], MADE[1:3], MADE)]
+    tasks += [(advised, command, schema, sample)]
+    tasks += [(one_ipu, command, tool, schema, *kind, parts[2])
+              for kind in cases.chosen(PIPELINES[:1], PIPELINES[3:], PIPELINES)]
+    tasks += [(hostile, command, schema, sample, SECTIONS if every else SECTIONS[1::6])]
+    tasks += [(shuffled, command, schema, sample, seed) for seed in seeds]
     counts, problems = collections.Counter(), []
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = [pool.submit(look, command, schema, folder, SOLVES if every else SOLVES[2:3],
-                               sections=parts[0])
-                   for folder in folders]
-        results += [pool.submit(make_and_look, command, tool, schema, *kind, parts[1])
-                    for kind in cases.chosen(MADE[:1], MADE[1:3], MADE)]
-        results += [pool.submit(one_ipu, command, tool, schema, *kind, parts[2])
-                    for kind in cases.chosen(PIPELINES[:1], PIPELINES[3:], PIPELINES)]
-        results.append(pool.submit(hostile, command, schema, sample))
-        results.append(pool.submit(advised, command, schema, sample))
-        results.append(pool.submit(shuffled, command, schema, sample, range(cases.chosen(6, 12, 40))))
-        for result in results:
-            found, wrong = result.result()
-            counts += found
-            problems += wrong
+    for found, wrong in cases.results(tasks, 3):
+        counts += found
+        problems += wrong
+    # nearly all rules tell something of some shuffles, and not of others
+    rules = sorted(rule for rule in RULES_OF_ADVICE - {"next_tile", "repeated_code"}
+                   if not 0 < counts[f"shuffles with {rule}"] < len(seeds))
+    if not cases.is_enough(not rules):
+        problems.append(f"in all shuffles or in none: {rules}")
     for what, count in sorted(counts.items()):
         print(f"{count:8} {what}")
-    print(f"{len(results)} profiles, {sum(counts.values())} comparisons, {len(problems)} problems")
+    print(f"{len(tasks)} profiles, {sum(counts.values())} comparisons, {len(problems)} problems")
     print(*problems[:100], sep="\n")
     return 1 if problems else 0
 
