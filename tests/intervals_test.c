@@ -1,5 +1,4 @@
-/* The costs of all intervals at once: the same as measuring stage by stage, and cuts as counted
- * from the variables.
+/* The costs of all intervals at once: the same as measuring stage by stage.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
@@ -11,7 +10,6 @@
 #include "memory/stage_details.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "naive_passes.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
@@ -118,15 +116,6 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
     popliner_costs_free(costs);
 }
 
-/* Compares the bytes over each cut with the simple evaluation. */
-static void assert_cuts(const golden_case *c, const pl_chain *chain, const popliner_costs *costs) {
-    naive_passes n;
-    naive_begin(&n, c, chain);
-    for (size_t unit = 1; unit < n.num_units; unit++)
-        assert_int_equal(popliner_costs_cut(costs, unit), naive_cut(&n, unit));
-    naive_end(&n);
-}
-
 /* Checks the chains of both memory models, and frees the layers. */
 static void check_layers(const golden_case *c, pl_layers *layers) {
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
@@ -134,7 +123,6 @@ static void check_layers(const golden_case *c, pl_layers *layers) {
         pl_chain *chain = make_chain(c, layers, model);
         popliner_costs *costs = measure(c, chain);
         assert_peaks(c, chain, costs);
-        assert_cuts(c, chain, costs);
         assert_details(
             c, chain,
             (popliner_recompute)(pl_chain_num_units(chain) % (POPLINER_RECOMPUTE_FULL + 1)));

@@ -1,5 +1,6 @@
-/* The passes of a training in the costs of intervals: pipelines, cycles, stages on one IPU; and
- * what the costs leave out when a limit is given. Against the simple evaluation.
+/* The passes of a training in the costs of intervals: what trains, cycles against the simple
+ * evaluation, and what the costs leave out when a limit is given. tests/memory_model.py has the
+ * memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
@@ -62,95 +63,11 @@ static void for_each_chain(const golden_case *c,
     }
 }
 
-/* Like for_each_chain, for `count` chains over the model made by hand, with random layers. */
-static void for_made_chains(size_t count, uint64_t random,
-                            void (*check)(const golden_case *c, const pl_chain *chain)) {
-    golden_case made = made_case();
-    for (size_t i = 0; i < count; i++) {
-        pl_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
-        pl_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
-        check(&made, chain);
-        pl_chain_free(chain);
-        pl_layers_free(layers);
-    }
-}
-
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
 /* The golden cases that train, as their names tell. */
 static bool is_training(const golden_case *c) {
     return strstr(c->name, "train") != NULL;
-}
-
-static void check_pipeline(const golden_case *c, const pl_chain *chain) {
-    enum { MOST_STAGES = 4 };
-    naive_passes n;
-    naive_begin(&n, c, chain);
-    bool train = !n.trains;
-    assert_int_equal(pl_intervals_are_training(chain, &train, NULL), POPLINER_OK);
-    assert_int_equal(train, n.trains);
-    pl_stage_meter *meter;
-    popliner_stage_memory memory = {0};
-    size_t num_tiles = c->profile->target.num_tiles;
-    uint64_t *stash = calloc(num_tiles, sizeof *stash);
-    uint64_t *expected = calloc(num_tiles, sizeof *expected);
-    assert_true(stash != NULL && expected != NULL);
-    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    popliner_costs *plain = measure(c, chain, NULL);
-    options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
-    options.pipeline.max_stages = MOST_STAGES;
-    uint64_t random = 71;
-    for (int recompute = 0; recompute <= POPLINER_RECOMPUTE_FULL; recompute++) {
-        options.pipeline.recompute = (popliner_recompute)recompute;
-        popliner_costs *costs = measure(c, chain, &options);
-        size_t most = n.trains ? MOST_STAGES : 1;
-        most = most < n.num_units ? most : n.num_units;
-        assert_int_equal(costs->max_stages_to_end, most);
-        for (size_t first = 0; first < n.num_units; first++) {
-            for (size_t last = first; last < n.num_units; last++) {
-                uint64_t peak = popliner_costs_peak(costs, first, last, 1);
-                assert_int_equal(peak, popliner_costs_peak(plain, first, last, 1));
-                random = test_random(random);
-                if (n.num_units > 8 && random >> 60 != 0)
-                    continue; /* a sixteenth of the many will do */
-                naive_stash(&n, options.pipeline.recompute, first, last, expected);
-                measure_stash(meter, options.pipeline.recompute, first, last, stash);
-                assert_memory_equal(stash, expected, num_tiles * sizeof *stash);
-                assert_int_equal(pl_stage_measure_units(meter, first, last, &memory, NULL),
-                                 POPLINER_OK);
-                for (size_t stages = 2; stages <= most; stages++) {
-                    uint64_t copies = 2 * stages - 1;
-                    uint64_t largest = 0;
-                    for (size_t tile = 0; tile < num_tiles; tile++) {
-                        uint64_t bytes = memory.need_bytes[POPLINER_NEED_EXPECTED][tile] +
-                                         copies * expected[tile];
-                        largest = bytes > largest ? bytes : largest;
-                    }
-                    if (peak == POPLINER_PEAK_FORBIDDEN)
-                        largest = peak;
-                    assert_int_equal(popliner_costs_peak(costs, first, last, stages), largest);
-                }
-            }
-        }
-        popliner_costs_free(costs);
-    }
-    popliner_costs_free(plain);
-    pl_stage_memory_clear(&memory);
-    pl_stage_meter_free(meter);
-    free(stash);
-    free(expected);
-    naive_end(&n);
-}
-
-static void check_pipelines(const golden_case *c) {
-    for_each_chain(c, check_pipeline);
-}
-
-static void knows_what_a_pipeline_keeps(void **state) {
-    (void)state;
-    golden_for_each(check_pipelines);
-    for_made_chains(test_takes_all() ? 50 : 20, 59, check_pipeline);
 }
 
 /* A model that is one stage gets nothing from outside except for the data that the file lists
@@ -433,179 +350,15 @@ static void longer_intervals_never_need_less(void **state) {
     golden_for_each(check_all_growth);
 }
 
-/* ---- Stages on one IPU ---------------------------------------------------------------------- */
-
-/* Room for [first][last][first][last] of pairs in few units. */
-enum { SHARED_UNITS = 6 };
-
-/* What measures them, and in which pipeline. */
-typedef struct shared_stages {
-    pl_stage_meter *meter;
-    popliner_pipeline pipeline;
-} shared_stages;
-
-static popliner_status measure_shared(void *user, const popliner_interval *stages, size_t count,
-                                      uint64_t *peak_bytes, popliner_error *error) {
-    const shared_stages *shared = user;
-    return pl_stage_measure_peak(shared->meter, &shared->pipeline, POPLINER_NEED_EXPECTED, stages,
-                                 count, peak_bytes, error);
-}
-
-static uint64_t shared_peak(shared_stages *shared, const popliner_interval *stages, size_t count) {
-    uint64_t peak_bytes = 0;
-    assert_int_equal(measure_shared(shared, stages, count, &peak_bytes, NULL), POPLINER_OK);
-    return peak_bytes;
-}
-
-/* The fullest tile of the union of two intervals with what they keep, by operations. */
-static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
-                                  const popliner_pipeline *pipeline,
-                                  const popliner_interval *stages) {
-    size_t num_tiles = n->c->profile->target.num_tiles;
-    size_t num_operations = pl_operations_count(n->c->operations);
-    size_t *operations = calloc(num_operations + 1, sizeof *operations);
-    uint64_t *stash = calloc(num_tiles, sizeof *stash);
-    assert_true(operations != NULL && stash != NULL);
-    size_t count = 0;
-    for (size_t i = 0; i < num_operations; i++) {
-        size_t unit = pl_chain_unit_of(n->chain, i);
-        if ((unit >= stages[0].first_unit && unit <= stages[0].last_unit) ||
-            (unit >= stages[1].first_unit && unit <= stages[1].last_unit))
-            operations[count++] = i;
-    }
-    popliner_stage_memory memory = {0};
-    if (n->chain->model->id == POPLINER_MEMORY_MODEL_FULL)
-        assert_int_equal(pl_stage_measure_ipu(meter, NULL, stages, 2, &memory, NULL), POPLINER_OK);
-    else
-        assert_int_equal(pl_stage_measure_operations(meter, operations, count, &memory, NULL),
-                         POPLINER_OK);
-    for (size_t k = 0; k < 2; k++) {
-        naive_stash(n, pipeline->recompute, stages[k].first_unit, stages[k].last_unit, stash);
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            memory.need_bytes[POPLINER_NEED_EXPECTED][tile] +=
-                pl_pipeline_copies(pipeline, stages[k].stages_to_end) * stash[tile];
-    }
-    uint64_t peak_bytes = pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles);
-    pl_stage_memory_clear(&memory);
-    free(operations);
-    free(stash);
-    return peak_bytes;
-}
-
-static void check_shared(const golden_case *c, const pl_chain *chain) {
-    size_t n = pl_chain_num_units(chain);
-    bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
-    uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
-    shared_stages shared = {.pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
-                                         .recompute = POPLINER_RECOMPUTE_NONE,
-                                         .max_stages = SHARED_UNITS}};
-    if (n > SHARED_UNITS)
-        return;
-    naive_passes naive;
-    naive_begin(&naive, c, chain);
-    assert_int_equal(pl_stage_meter_create(chain, 0, &shared.meter, NULL), POPLINER_OK);
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.pipeline = shared.pipeline;
-    popliner_costs *costs = measure(c, chain, &options);
-    popliner_costs_set_shared_peak(costs, measure_shared, &shared, false);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = i; j < n; j++) {
-            for (size_t at = 1; at <= n; at++) {
-                const popliner_interval one = {i, j, at};
-                uint64_t peak = popliner_costs_peak(costs, i, j, naive.trains ? at : 1);
-                assert_true(peak == POPLINER_PEAK_FORBIDDEN ||
-                            shared_peak(&shared, &one, 1) == peak);
-            }
-            for (size_t k = j + 1; k < n; k++) {
-                for (size_t l = k; l < n; l++) {
-                    const popliner_interval two[2] = {{i, j, 3}, {k, l, 2}};
-                    uint64_t peak = 0;
-                    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &peak, NULL), POPLINER_OK);
-                    uint64_t simple =
-                        naive_shared_peak(&naive, shared.meter, &shared.pipeline, two);
-                    if (is_full)
-                        assert_int_equal(peak, simple);
-                    else
-                        assert_true(peak >= simple);
-                    assert_true(peak >= shared_peak(&shared, &two[0], 1));
-                    assert_true(peak >= shared_peak(&shared, &two[1], 1));
-                    peaks[i][j][k][l] = peak;
-                }
-            }
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++)
-            for (size_t k = j + 1; k < n; k++)
-                for (size_t l = k; l < n; l++) {
-                    assert_true(i == 0 || peaks[i - 1][j][k][l] >= peaks[i][j][k][l]);
-                    assert_true(j + 1 >= k || peaks[i][j + 1][k][l] >= peaks[i][j][k][l]);
-                    assert_true(k <= j + 1 || peaks[i][j][k - 1][l] >= peaks[i][j][k][l]);
-                    assert_true(l + 1 >= n || peaks[i][j][k][l + 1] >= peaks[i][j][k][l]);
-                }
-    popliner_costs_free(costs);
-    pl_stage_meter_free(shared.meter);
-    naive_end(&naive);
-}
-
-static void check_golden_shared(const golden_case *c) {
-    for_each_chain(c, check_shared);
-}
-
-static void measures_stages_on_one_ipu(void **state) {
-    (void)state;
-    golden_for_each(check_golden_shared);
-    for_made_chains(test_takes_all() ? 40 : 15, 67, check_shared);
-}
-
-/* ---- Parameters ----------------------------------------------------------------------------- */
-
-static void check_parameters(const golden_case *c) {
-    const popliner_profile *p = c->profile;
-    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    naive_passes n;
-    naive_begin(&n, c, chain);
-    pl_stage_meter *meter;
-    popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    for (size_t unit = 0; unit < n.num_units; unit++) {
-        uint64_t expected = 0;
-        for (size_t v = 0; v < p->num_variables; v++) {
-            const char *category = pl_profile_string(p, p->category_name[p->variable_category[v]]);
-            if (p->class_always_live[p->variable_class[v]] && n.touches[v * n.num_units + unit] &&
-                strcmp(category, "variable") == 0)
-                expected += p->variable_size_bytes[v];
-        }
-        pl_stage_measure_units(meter, unit, unit, &memory, NULL);
-        const popliner_interval stage = {unit, unit, 1};
-        assert_int_equal(pl_stage_parameter_bytes(meter, &stage, 1), expected);
-        assert_true(expected > 0 || chain->kind[unit] != POPLINER_UNIT_LAYER);
-    }
-    pl_stage_memory_clear(&memory);
-    pl_stage_meter_free(meter);
-    naive_end(&n);
-    pl_chain_free(chain);
-    pl_layers_free(layers);
-}
-
-static void sums_up_parameters(void **state) {
-    (void)state;
-    golden_for_each(check_parameters);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_training_from_inference),
-        cmocka_unit_test(knows_what_a_pipeline_keeps),
         IN_DIRECTORY(keeps_what_the_host_feeds),
         IN_DIRECTORY(outlining_changes_no_cut),
         cmocka_unit_test(counts_cycles),
         IN_DIRECTORY(layers_alike_take_alike),
         cmocka_unit_test(leaves_out_what_is_above_a_limit),
         cmocka_unit_test(longer_intervals_never_need_less),
-        cmocka_unit_test(measures_stages_on_one_ipu),
-        cmocka_unit_test(sums_up_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
