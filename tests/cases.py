@@ -8,9 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import atexit
 import concurrent.futures
 import functools
-import json
 import os
-import random
 import resource
 import sys
 
@@ -82,19 +80,6 @@ def chosen(quick, full, nightly):
 def seeds(quick, full, nightly):
     """Those from 0 to a number that belongs to the run, within the budget."""
     return within_budget(range(chosen(quick, full, nightly)))
-
-
-def each_seed(number, draw, check):
-    """Draws so many files of costs and requests, each from its seed, and adds up the two numbers
-    that check(costs, request) counts. A failure ends the test, with the seed and what was drawn."""
-    sums = [0, 0]
-    for seed in range(number):
-        costs, request = draw(random.Random(seed))
-        try:
-            sums = [a + b for a, b in zip(sums, check(costs, request), strict=True)]
-        except AssertionError as error:
-            sys.exit(f"seed {seed}: {json.dumps(costs)} {request}: {error}")
-    return sums
 
 
 def results(tasks, seconds=1):

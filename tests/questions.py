@@ -177,6 +177,8 @@ class Question:
                 ("mem-per-tile", "memory", "memories"), ("ipu-speed", "", "speeds"),
                 ("bandwidth", "bandwidth", "links")):
             texts = [written(o[usual])] if usual in o else []
+            if usual == "bandwidth" and "replica_bandwidth" in o:
+                texts.append("replicas=" + written(o["replica_bandwidth"]))
             texts += [f"{key}={written(value)}" for key, value in o.get(single, {}).items()]
             words += [f"--{name}={','.join(texts)}"] if texts else []
         schedule, copies = o.get("schedule"), o.get("copies")
@@ -290,8 +292,11 @@ class Question:
                 return load(owner.evaluate(split, **members).json_text())
             if shape == "any":
                 members["device_map"] = owner.order_devices(**members)
-            solve = owner.solve_stage_replicas if shape == "replicas" else owner.solve
-            return load(solve(**members).json_text())
+            if shape == "replicas":
+                usual = self.options.get("replica_bandwidth")
+                return load(owner.solve_stage_replicas(
+                    bandwidth=usual and as_pair(usual), **members).json_text())
+            return load(owner.solve(**members).json_text())
         except popliner.UsageError as error:
             raise Refused(str(error)) from error
 
@@ -373,7 +378,8 @@ class Question:
             objectives=tuple(self.objectives()), slack=decimal(o.get("slack", 0)),
             schedule=o.get("schedule", "none"), copies=copies, more_copies=more,
             micro_batches=o.get("micro_batches"), recompute=o.get("recompute", "none"),
-            has_replicas=o.get("map") == "replicas")
+            has_replicas=o.get("map") == "replicas",
+            replica_bandwidth=o.get("replica_bandwidth") and decimal(o["replica_bandwidth"]))
 
     # -- smaller ones --
 
@@ -636,6 +642,8 @@ def draw_options(rng, question, limit):
                        for ipu in rng.some(question.devices(), 3)}
     if rng.has(.2) and shape != "any" and has_times:
         o["bandwidth"] = rng.bandwidth()
+    if rng.has(.5) and shape == "replicas":
+        o["replica_bandwidth"] = rng.bandwidth()
     places = question.device_map() or question.devices()
     neighbours = [pair for pair in zip(places, places[1:]) if pair[0] != pair[1]]
     if rng.has(.2) and shape not in ("any", "replicas") and neighbours and has_times:

@@ -11,6 +11,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import argparse
 import collections
+import itertools
 import json
 import logging
 import os
@@ -21,8 +22,8 @@ import time
 
 import cases
 import plain_solver
-from questions import (SCRATCH, Draw, Question, Refused, Unsayable, draw_costs, draw_limit,
-                       draw_options)
+from questions import (COMMAND, SCRATCH, Draw, Question, Refused, Unsayable, draw_costs, draw_limit,
+                       draw_options, run)
 
 RELATIONS = {}
 logging.disable()  # warnings of the module
@@ -409,6 +410,28 @@ def enough_is_enough(rng, q):
             fits(q.but(map=None, num_ipus=count), True, str(remedy))
             if count > q.least_ipus():
                 fits(q.but(map=None, num_ipus=count - 1), False, f"{remedy} less 1")
+        elif change == "every_limit":
+            more = {ipu: own + remedy["more_bytes"] for ipu, own in q.limits().items()}
+            fits(q.but(memory=more.pop(None, None), memories={
+                str(ipu): own for ipu, own in more.items()} or None), True, str(remedy))
+    if rng.through_command:
+        for other, line in hinted(q):
+            fits(other, True, line)
+
+
+def hinted(q):
+    """The questions of lines such as "Enough      --num-ipus 3"."""
+    report = run(COMMAND, "-q", q.path(), "--solve", "--format=text", *q.words())
+    for found in re.finditer(r"^Enough +--(\S+) (\S+)(.*)", report, re.M):
+        name, value, rest = found.groups()
+        changes = {} if "and no --device-map" not in rest else {"map": None}
+        if name == "num-ipus":
+            changes["num_ipus"] = int(value)
+        elif name == "mem-per-tile":
+            ipu, _, bytes_ = value.rpartition("=")
+            changes.update({"memory": int(bytes_)} if not ipu else {
+                "memories": {**q.options.get("memories", {}), ipu: int(bytes_)}})
+        yield q.but(**changes), found[0]
 
 
 @holds(6, 4)
@@ -498,35 +521,99 @@ def solvers_agree(rng, q):
 def every_split_is_looked_at(rng, q):
     """The answer is that of plain_solver.py."""
     costs, request = q.plain()
-    if q.options.get("map") == "any":
-        raise Unsayable("device_order_test.py tries all orders")
     if request.recompute == "auto" and len(costs.names) > 5:
         raise Unsayable("too many choices")
-    does_fit, best = plain_solver.solve(costs, request)
     answer = case_ask(rng, q)
+    if q.options.get("map") == "any":
+        every_order_is_looked_at(costs, request, answer)
+        return
+    does_fit, best = plain_solver.solve(costs, request)
+    if best is not None and best[0].shares():  # of equally good ones any
+        cuts = tuple(first_units(q, answer))
+        best = plain_solver.solve(costs, request, cuts)[1]
     expect(answer["status"], "optimal" if does_fit else "infeasible", "status")
     if best is None:
         expect(answer["stages"], [], "best effort")
         return
     split, worth, bounds = best
-    devices = request.device_map or []
-    is_unique = len(set(devices)) == len(devices)  # else ties are not searched for
-    ends = [(s.device, costs.names[s.first], costs.names[s.end - 1]) for s in split.stages]
-    if is_unique:
-        expect([tuple(own) for own in stages(answer, "ipu", "layer_from", "layer_to")], ends,
-               "stages")
-    if is_unique and request.recompute != "auto":
-        expect([[s["mem"]["max_tile_mem"], (s["cycles"] or 0) * costs.scale, s["cut_bytes"]]
-                for s in answer["stages"]], [[s.memory, s.cycles, s.cut] for s in split.stages],
-               "numbers of stages")
+    ends = [[s.device, costs.names[s.first], costs.names[s.end - 1], s.replicas]
+            for s in split.stages]
+    expect(stages(answer, "ipu", "layer_from", "layer_to", "replicas"), ends, "stages")
+    if request.recompute != "auto":
+        expect([[s["mem"]["max_tile_mem"], (s["cycles"] or 0) * costs.scale, s["cut_bytes"],
+                 s.get("link_cycles", 0) * costs.scale] for s in answer["stages"]],
+               [[s.memory, s.cycles, s.cut, s.link] for s in split.stages], "numbers of stages")
+        check_step(q, costs, request, split, answer["totals"])
     if does_fit:
         names = request.objectives
         scales = [costs.scale if name == "cycles" or name == "balance" and "cycles" in names[:i]
                   else 1 for i, name in enumerate(names)]
         for key, own in (("value", worth), ("bound", bounds)):
-            if key == "value" and request.slack and not is_unique:
-                continue  # which is that of the cuts
             expect([value * scale for value, scale in zip(values(answer, key), scales)], own, key)
+
+
+def every_order_is_looked_at(costs, request, answer):
+    """Of all orders of the devices the best split is the answer."""
+    orders = [plain_solver.solve(costs, plain_solver.Request(
+        **{**vars(request), "device_map": list(order)})) for count in range(1, request.num_ipus + 1)
+              for order in itertools.permutations(range(request.num_ipus), count)]
+    found = [best[1] for does_fit, best in orders if does_fit]
+    expect(answer["status"], "optimal" if found else "infeasible", "status of any order")
+    if found:
+        expect([own * (costs.scale if name == "cycles" else 1) for name, own in
+                zip(request.objectives, values(answer))], min(found), "values of any order")
+
+
+def check_step(q, costs, request, split, totals):
+    """A step is the longest path through its passes."""
+    step = totals.get("step")
+    if step is None or step["cycles"] is None or request.has_replicas:
+        return
+    devices = request.device_map or range(len(split.stages))
+    expect(step["cycles"] * costs.scale,
+           plain_solver.step_of(request, split, len(set(devices))), "step")
+
+
+@holds(4)
+def front_is_all(rng, q):
+    """--pareto has all best compromises that plain_solver.py finds."""
+    if q.options.get("map") in ("any", "replicas"):
+        raise Unsayable("no fronts")
+    objectives = [name for name in q.objectives() if name != "balance"][:3]
+    if len(objectives) < 2:
+        raise Unsayable("a front has two objectives")
+    q = q.but(objectives=None, slack=None, pareto=",".join(objectives))
+    costs, request = q.but(pareto=None, objectives=",".join(objectives)).plain()
+    if request.recompute == "auto" and len(costs.names) > 5:
+        raise Unsayable("too many choices")
+    told_ = q.command("--solve")
+    points = plain_solver.front_of(costs, request)
+    scales = [costs.scale if name == "cycles" else 1 for name in objectives]
+    expect([[signed(own["name"], own["value"]) * scale for own, scale in
+             zip(row["objectives"], scales)] for row in told_["results"]] if points else [],
+           [own for _, own, _ in points], "front")
+
+
+@holds(4)
+def given_split_is_solved(rng, q):
+    """--evaluate of any split is the answer where every cut is given."""
+    names = q.names
+    if q.options.get("map") in ("any", "replicas") or "solver" in q.options or \
+            q.options.get("recompute") == "auto":
+        raise Unsayable("something is chosen")
+    cuts = sorted(rng.sample(range(1, len(names)), rng.randrange(len(names))))
+    devices = q.device_map()
+    q = q.but(slack=None, require=None, num_ipus=len(cuts) + 1 if devices is None else None,
+              map=devices and [rng.choice(devices) for _ in range(len(cuts) + 1)],
+              objectives=",".join(q.objectives()))
+    rules = [f"{'cut' if unit in cuts else 'no-cut'}:{names[unit - 1]}"
+             for unit in range(1, len(names))]
+    own = q.python(split=cuts)
+    other = case_ask(rng, q.but(require=[*rules, "layers:0.."]))
+    for key in ("status", "time_unit", "totals", "bottleneck"):
+        expect(own[key], other[key], f"{key} of a given split")
+    expect(stages(own), stages(other), "stages of a given split")
+    expect(values(own), values(other), "values of a given split")
 
 
 @holds(0, 5)

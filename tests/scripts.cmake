@@ -111,14 +111,6 @@ popliner_script(changes_of_profiles changes_test.py ARGUMENTS ${popliner} ${mkpr
 popliner_script(reports reports_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/reports.schema.json CASES quick full nightly)
 
-# What stages of profiles recompute against every split with every choice.
-popliner_script(recompute_choices recompute_choices_test.py ARGUMENTS ${popliner} ${mkprofile}
-  CASES quick full)
-
-# The solver's split of profiles against every split, by the memory that is shown.
-popliner_script(best_split best_split_test.py
-  ARGUMENTS ${popliner} ${mkprofile} CASES quick full nightly)
-
 # Pages: their file, without a browser and in one; their own evaluating and solving against the
 # command's.
 popliner_script(page_file page_file_test.py CASES quick full
@@ -159,23 +151,16 @@ popliner_script(operator_graphs operator_graphs_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${operators}/bert_l-3_training.json ${operators}/bert_l-6_training.json
     ${operators}/bert_L-12_training.json ${operators}/resnet50_training.json)
 
-# All pairs of options of --solve, devices that differ, and replicas, against plain_solver.py;
-# tables of layers against popliner's own format.
+# All pairs of options of --solve, and several of them, against plain_solver.py; tables of layers
+# against popliner's own format.
 popliner_script(option_pairs option_pairs_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick nightly)
-popliner_script(given_split given_split_test.py ARGUMENTS ${popliner} CASES quick full nightly)
-popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES quick full nightly)
-popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${popliner}
-  CASES quick full nightly)
 popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full nightly)
-popliner_script(tried_remedies tried_remedies_test.py ARGUMENTS ${popliner} CASES quick full nightly)
-popliner_script(device_order device_order_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(stage_replicas stage_replicas_test.py
-  ARGUMENTS ${popliner} ${shared}/pipedream/profiler CASES quick full nightly)
-popliner_script(shared_choices shared_choices_test.py
+  ARGUMENTS ${popliner} ${shared}/pipedream/profiler)
+popliner_script(several_options several_options_test.py
   ARGUMENTS ${popliner} ${mkprofile} CASES quick full nightly)
-popliner_script(map_ranges map_ranges_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 
 # The command on published instances, against published splits.
 popliner_register(published FROM full

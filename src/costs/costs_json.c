@@ -360,15 +360,11 @@ static void read_cuts(pl_costs_json *r) {
     }
 }
 
-/* Gives the table what of the units' cycles is forward, if the file has it, or if a stage may take
- * other cycles than those of its units. */
+/* Gives the table what of the units' cycles is forward: a third where the file does not say it. */
 static void add_passes(pl_costs_json *r) {
     const pl_passes_source source = {r->num_samples, r->cycles, r->has_passes ? r->forward : NULL,
                                      r->cut_cycles, !r->has_passes};
-    const bool has_others = r->pipeline.recompute != POPLINER_RECOMPUTE_NONE ||
-                            json_object_get(r->root.json, "cut_cycles") != NULL;
-    if (!r->has_passes &&
-        (!r->has_cycles || !has_others || r->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE))
+    if (!r->has_passes && (!r->has_cycles || r->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE))
         return;
     pl_costs_json_has(r, pl_costs_add_passes(r->file->costs, &source));
 }
