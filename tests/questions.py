@@ -259,13 +259,11 @@ class Question:
         devices = self.device_map()
         if devices is not None:
             found["device_map"] = devices
-        found["mem_per_tile"] = {ipu: self.kept(own) for ipu, own in self.limits().items()} or None
-        if found["mem_per_tile"] and min(found["mem_per_tile"].values()) < 0:
+        found["mem_per_tile"] = self.limits() or None
+        if min(map(self.kept, self.limits().values()), default=0) < 0:
             raise Unsayable("a reserve of more than all")
         reserve = str(o.get("reserve", 0))
-        found["reserve"] = (0, float(reserve[:-1])) if reserve.endswith("%") else (int(reserve), 0)
-        if "reserve" in o and self.is_profile:  # docs/options.md: all but layout
-            found["effects"] = popliner.Effect.PASSING | popliner.Effect.BUFFERS
+        found["reserve"] = reserve if reserve.endswith("%") else int(reserve)
         found["ipu_speeds"] = {int(ipu): float(own)
                                for ipu, own in self.of_devices("speeds").items()}
         usual = o.get("bandwidth", self.told("bandwidth"))
@@ -321,19 +319,22 @@ class Question:
                   ] if "method" in members else []
         if "copies" in pipeline:
             words.append("copies=" + ":".join(map(str, pipeline["copies"])))
-        words += [f"effects={int(members['effects'])}"] if "effects" in members else []
+        if "reserve" in o and self.is_profile:  # docs/options.md: all but layout
+            words.append(f"effects={int(popliner.Effect.PASSING | popliner.Effect.BUFFERS)}")
         words += [f"slack={o['slack']}"] if "slack" in o else []
         if "num_ipus" in o or self.told("count"):
             words.append(f"num_ipus={self.num_ipus()}")
         for ipu, own in (members["mem_per_tile"] or {}).items():
+            own = self.kept(own)
             words.append(f"memory={own}" if ipu is None else f"limit={ipu}:{own}")
         words += [f"speed={ipu}:{round(own * 10**6)}" for ipu, own in members["ipu_speeds"].items()]
         if "link_bandwidth" in members:
             words.append("link=%d:%d" % members["link_bandwidth"])
         words += ["links=%d:%d:%d:%d" % (*ends, *own) for ends, own in members["ipu_links"].items()]
         words += ["map=" + ",".join(map(str, self.device_map() or []))]
-        bytes_, percent = members["reserve"]
-        words += [f"reserve={bytes_}", f"percent={round(percent * 100)}"]
+        reserve = str(members["reserve"])
+        words.append(f"percent={round(float(reserve[:-1]) * 100)}" if reserve.endswith("%") else
+                     f"reserve={reserve}")
         for word, own in self.rules():
             told = [":".join([str(names.index(name)), *ipu]) for name, *ipu in
                     (one.split("=") for one in own.split(",") if word != "layers")]
