@@ -444,7 +444,9 @@ def step_of(request, split, num_ipus):
         if copies_of(plain, 0, count, num_ipus) is None:
             return None
         ahead = lambda d: copies_of(plain, count - 1 - d, count, num_ipus)
-    lists = plain_step.lists_of(rule, len(split.stages), num_ipus, request.micro_batches, ahead)
+    devices = [stage.device for stage in split.stages]
+    lists = plain_step.lists_of(rule, len(devices), num_ipus, request.micro_batches, ahead,
+                                devices == devices[::-1] and len(devices) == 2 * num_ipus > 2)
     if lists is None:
         return None
     cost = []

@@ -132,9 +132,14 @@ def lists_of(rule, num_stages, num_devices, num_micro, ahead=None, is_v=False):
     """The list of each device's passes; `ahead(d)` forward passes come first with d devices after
     this one, by default those of the rule. None where no paper has the order."""
     chunks = num_stages // num_devices
+    if is_v and rule == "zero-bubble":
+        return [list_zero_bubble_v(d, num_devices, num_micro) for d in range(num_devices)]
     if is_v:
-        return [list_zero_bubble_v(d, num_devices, num_micro) for d in range(num_devices)] \
-            if rule == "zero-bubble" else None
+        own = [(d, 2 * num_devices - 1 - d) for d in range(num_devices)]
+        back = "B" if rule == "gpipe" else ""
+        return None if rule not in ("gpipe", "inference") else [
+            [(kind, m, stage) for kind in "F" + back for stage in stages[::1 if kind == "F" else -1]
+             for m in range(num_micro)] for stages in own]
     if rule == "inference":
         if chunks == 1:
             return [[("F", m, s) for m in range(num_micro)] for s in range(num_stages)]
