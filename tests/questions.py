@@ -125,6 +125,17 @@ class Question:
     def has_limit_of_all(self):
         return self.is_profile or None in self.limits() or set(self.devices()) <= set(self.limits())
 
+    def bytes_of_one_stage(self):
+        """The keys of a unit that count where all units are one stage, the last one."""
+        rule, _, more = self.options.get("copies", "").partition("+")
+        copies = int(more or 0)
+        if rule == "gpipe":
+            copies += self.options["micro_batches"] - 1
+        elif rule and rule not in plain_solver.RULES:
+            copies = int(rule.split(",")[0])
+        stored = {"full": ["stash", "inputs"] if more else ["inputs"]}
+        return ["memory", *(stored.get(self.options.get("recompute"), ["stash"]) if copies else [])]
+
     def objectives(self):
         """Those that count (docs/options.md)."""
         given = self.options.get("objectives")
@@ -135,8 +146,9 @@ class Question:
             given = "ipus,memory,traffic" if self.has_limit() and not is_counted else \
                 "memory,traffic"
         is_of_time = not self.is_profile and self.has_times() and not any(
-            any(own.get("memory")) if isinstance(own.get("memory"), list) else own.get("memory")
-            for own in [*self.document["units"], *self.document.get("shared", [])])
+            any(own.get(key)) if isinstance(own.get(key), list) else own.get(key)
+            for own in [*self.document["units"], *self.document.get("shared", [])]
+            for key in self.bytes_of_one_stage())
         return plain_solver.completed(given.split(","), self.device_map() is not None,
                                       "cycles" if is_of_time else "memory")
 

@@ -43,7 +43,8 @@ typedef enum popliner_objective {
 /* Completes a list of objectives that begins with BALANCE, so that the work is spread over the
  * given IPUs, as the command, the Python module and pages do unless a device map sets the number of
  * stages. Inserts a first objective and removes its later occurrence: CYCLES for costs of a graph
- * and those without memory; MEMORY for other costs and for NULL. Leaves any other list unchanged.
+ * and those whose units, as one stage, need no memory; MEMORY for other costs and for NULL. Leaves
+ * any other list unchanged.
  * `objectives` has space for POPLINER_NUM_OBJECTIVES, each at most once. Returns the new number of
  * objectives. O(1). */
 size_t popliner_objectives_complete(popliner_objective *objectives, size_t num_objectives,
