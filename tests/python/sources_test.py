@@ -377,14 +377,14 @@ class Checkpoints(unittest.TestCase):
         + 512 (llama4), 4,096 + 512 (smallthinker)."""
         cells = {"f": 40960, "w": 768, "c": 8704, "a": 4608, "-": 0}
 
-        def kept(base, **more):
+        def kept(base, options=None, **more):
             pairs = {"general.architecture": base, f"{base}.block_count": 10,
                      f"{base}.embedding_length": 64, f"{base}.attention.head_count": 2,
                      f"{base}.attention.sliding_window": 128,
                      **{f"{base}.{key}": value for key, value in more.items()}}
             tensors = [(f"blk.{i}.attn_k.weight", [64], 0, 256) for i in range(10)]
-            table = read_source(write("w.gguf", gguf(pairs, tensors)), sequence=40960,
-                                kv_dtype="q8_0")
+            table = read_source(write("w.gguf", gguf(pairs, tensors)),
+                                **{"sequence": 40960, "kv_dtype": "q8_0", **(options or {})})
             return [(unit.memory - 256) / (2 * 64 * 34 / 32) for unit in table.units[1:-1]]
 
         for base, right in self.WINDOWS.items():
@@ -400,6 +400,9 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(kept("gemma3", **{"attention.sliding_window_pattern": 2}),
                          [768, 40960] * 5)
         self.assertEqual(kept("gemma4", **{"attention.shared_kv_layers": 3})[6:], [768, 0, 0, 0])
+        # four slots of 2,500 tokens, rounded up to 256, and of micro-batches of 1,024
+        self.assertEqual(kept("gemma4", {"sequence": 2500, "batch": 4, "ubatch": 1024},
+                              **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])
 
     def test_states_of_llama_cpp(self):
         """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid

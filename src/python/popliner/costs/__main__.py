@@ -16,7 +16,7 @@ from typing import Dict, List, NoReturn, Optional
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from . import read_source
-from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed
+from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, ceil_div
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -47,10 +47,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
     p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
                    "(default: config.json in its folder)")
-    p.add_argument("--batch", type=int, default=1, metavar="N",
+    p.add_argument("--batch", "-np", type=int, default=1, metavar="N",
                    help="sequences of a micro-batch (default: 1)")
     p.add_argument("--sequence", type=int, default=2048, metavar="N",
                    help="tokens of a sequence (default: 2048)")
+    p.add_argument("--context", "-c", type=int, metavar="N",
+                   help="tokens of all sequences, instead of --sequence")
+    p.add_argument("--ubatch", "-ub", type=int, default=512, metavar="N",
+                   help="tokens that llama.cpp computes at once (default: 512)")
     p.add_argument("--train", choices=list(OPTIMIZERS), metavar="OPTIMIZER",
                    help="for training with " + ", ".join(OPTIMIZERS) + " (default: inference)")
     p.add_argument("--gradient", choices=list(DTYPE_BYTES), metavar="DTYPE",
@@ -103,9 +107,11 @@ def _write(output: Optional[str], text: str) -> None:
 
 def _run(a: argparse.Namespace) -> None:
     READ.set(set())
+    if a.context is not None:
+        a.sequence = ceil_div(a.context, max(a.batch, 1))
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
-                      a.logits, a.embedding, a.mtp)
+                      a.logits, a.embedding, a.mtp, a.ubatch)
     table = read_source(a.source, assumed, config=a.config)
     _write(a.output, table.json() if a.format == "json" else table.csv())
 

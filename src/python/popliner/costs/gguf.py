@@ -282,7 +282,8 @@ def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:
     in a window, and of 4 or 128 tokens; with 4 also an indexer's."""
     ratio = keys.each("attention.compress_ratios", keys.whole("block_count"))[i]
     indexer = keys.whole("attention.indexer.key_length")
-    layer.caches = [Cache(elements, window=keys.whole("attention.sliding_window") or None)]
+    layer.caches = [Cache(elements, window=keys.whole("attention.sliding_window") or None,
+                          is_own=True)]
     if ratio in (4, 128):
         layer.caches.append(Cache(elements, ratio=ratio))
         layer.state = 8 * 128 * elements

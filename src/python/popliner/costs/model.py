@@ -26,6 +26,7 @@ class Cache:
     heads: int = 1  #: parts that devices share out; each is whole on some
     window: Optional[int] = None  #: the most tokens that it attends to
     ratio: int = 1  #: tokens that an entry stands for
+    is_own: bool = False  #: each sequence has one, also in llama.cpp
 
 
 @dataclass
@@ -226,8 +227,8 @@ def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     return tokens * (2 * layer.active + 2 * reach * layer.score_width)
 
 
-#: llama.cpp stores a micro-batch of this many tokens next to a window, in units of this many.
-LLAMA_BATCH, LLAMA_UNIT = 512, 256
+#: llama.cpp's caches have a multiple of so many tokens.
+LLAMA_UNIT = 256
 
 
 def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, bool]:
@@ -238,9 +239,10 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, bool]:
     if cache.ratio > 1:
         return assumed.batch * LLAMA_UNIT * ceil_div(
             ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), True
-    tokens = assumed.batch * assumed.sequence
-    most = tokens if cache.window is None else LLAMA_UNIT * ceil_div(
-        cache.window * assumed.batch + LLAMA_BATCH, LLAMA_UNIT)
+    tokens = LLAMA_UNIT * ceil_div(assumed.batch * assumed.sequence, LLAMA_UNIT)
+    count = assumed.batch if cache.is_own else 1
+    most = tokens if cache.window is None else count * LLAMA_UNIT * ceil_div(
+        cache.window * (assumed.batch // count) + assumed.ubatch, LLAMA_UNIT)
     return min(tokens, most), cache.window is None or tokens < most
 
 
@@ -402,7 +404,7 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
                       if cache.window})
     if windows:
         say(f"Windows of {', '.join(map(str, windows))} tokens"
-            + (f", in llama.cpp with {LLAMA_BATCH} more for a micro-batch." if shape.is_llama else
+            + (f", in llama.cpp with {assumed.ubatch} more for a micro-batch." if shape.is_llama else
                "."))
     if any(layer.state for layer in shape.layers) and assumed.train is None:
         say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")

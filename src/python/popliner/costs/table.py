@@ -81,6 +81,7 @@ class Assumed:
     embedding: Optional[str] = None
     #: layers that predict further tokens: "keep", or "drop"; None: drop for GGUF in inference
     mtp: Optional[str] = None
+    ubatch: int = 512  #: tokens that llama.cpp computes at once, which it stores next to a window
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
@@ -94,7 +95,7 @@ class Assumed:
         for name, value in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(value, "a size of dims", (1 << 60) - 1, 0)
-        for name in ("batch", "sequence", "tensor", "experts"):
+        for name in ("batch", "sequence", "tensor", "experts", "ubatch"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
