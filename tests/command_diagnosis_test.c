@@ -1,4 +1,4 @@
-/* Diagnoses, evaluations and totals against SQL and each other; and faults that were planted into
+/* Diagnoses and totals against SQL and each other; and faults that were planted into
  * profiles, which a diagnosis has to name. tests/cli/diagnosis.cli has what they say.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -176,114 +176,6 @@ static void suggests_a_regex_that_finds_layers(void **state) {
         for (const char *c = run.out; *c != '\0'; c++)
             lines += *c == '\n';
         assert_int_equal(lines, 1 + 1 + suggested + 1); /* header, None, layers, an empty line */
-    }
-}
-
-/* ---- Evaluation ----------------------------------------------------------------------------- */
-
-static void evaluation_counts_against_the_limit(void **state) {
-    (void)state;
-    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--format", "json", "--mem-per-tile", "250000");
-    assert_int_equal(run.status, 0);
-    json_t *json = printed_json();
-    assert_int_equal(json_array_size(json), 3);
-    static const char *const to[] = {"0", "2"};
-    uint64_t most = 0;
-    for (size_t i = 0; i < 3; i++) {
-        const json_t *stage = json_array_get(json, i);
-        uint64_t worst = number(stage, "tile_bytes");
-        most = worst > most ? worst : most;
-        assert_int_equal(number(stage, "headroom_bytes"), 250000 - worst);
-        assert_true(json_is_true(member(stage, "fits")));
-        assert_true(number(stage, "total_bytes") <= 16 * worst);
-        assert_true(number(stage, "tile") < 16);
-        text(stage, "unit_from");
-        text(stage, "unit_to");
-        number(stage, "step");
-        member(stage, "layer_from");
-        if (i < 2)
-            assert_string_equal(text(stage, "layer_to"), to[i]);
-        const json_t *variables = member(stage, "largest_variables");
-        assert_int_equal(json_array_size(variables), 5);
-        for (size_t k = 0; k < 5; k++) {
-            const json_t *v = json_array_get(variables, k);
-            assert_true(number(v, "size_bytes") > 0);
-            assert_true(k == 0 || number(v, "size_bytes") <=
-                                      number(json_array_get(variables, k - 1), "size_bytes"));
-            text(v, "name");
-            text(v, "category");
-        }
-    }
-    json_decref(json);
-    /* one byte less than the largest needs: status 1, and a negative headroom */
-    char limit[30];
-    snprintf(limit, sizeof limit, "%llu", (unsigned long long)most - 1);
-    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--format=json", "--mem-per-tile", limit);
-    assert_int_equal(run.status, 1);
-    json = printed_json();
-    size_t num_over = 0;
-    for (size_t i = 0; i < 3; i++) {
-        const json_t *stage = json_array_get(json, i);
-        bool is_over = number(stage, "tile_bytes") == most;
-        num_over += is_over;
-        assert_int_equal(json_is_false(member(stage, "fits")), is_over);
-        assert_int_equal(json_integer_value(member(stage, "headroom_bytes")),
-                         (json_int_t)most - 1 - (json_int_t)number(stage, "tile_bytes"));
-    }
-    assert_true(num_over > 0);
-    json_decref(json);
-    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--mem-per-tile", limit);
-    assert_int_equal(run.status, 1);
-    assert_contains(run.out, "1 ABOVE the limit of ");
-    assert_contains(run.out, "Stage 2: ");
-    assert_contains(run.out, "Memory model: full\n");
-    snprintf(limit, sizeof limit, "%llu", (unsigned long long)most);
-    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--mem-per-tile", limit);
-    assert_int_equal(run.status, 0);
-    assert_contains(run.out, " 0 below the limit of ");
-}
-
-/* What stages need on the IPU that they share is what the solver says, and all stages together what
- * one stage of everything needs. */
-static void evaluation_follows_the_device_map(void **state) {
-    (void)state;
-    RUN(&run, CASE_PROFILE, "--solve", "--device-map=0,1,0", "--require=cut:0,2", "--format=json",
-        "-q");
-    assert_int_equal(run.status, 0);
-    json_t *answer = printed_json();
-    RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=0,1,0", "--format=json", "-q");
-    assert_int_equal(run.status, 0);
-    json_t *json = printed_json();
-    assert_int_equal(json_array_size(json), 3);
-    for (size_t i = 0; i < 3; i++) {
-        const json_t *stage = json_array_get(json, i);
-        const json_t *solved = json_array_get(member(answer, "stages"), i);
-        assert_int_equal(number(stage, "ipu"), i == 1);
-        assert_int_equal(number(stage, "tile_bytes"),
-                         number(member(solved, "mem"), "max_tile_mem"));
-    }
-    json_decref(json);
-    json_decref(answer);
-}
-
-static void evaluation_counts_against_the_limit_of_each_ipu(void **state) {
-    (void)state;
-    static const char *const maps[] = {"--device-map=1,0", "--device-map=0,1"};
-    for (size_t i = 0; i < 2; i++) {
-        RUN(&run, CASE_PROFILE, "--evaluate=0", maps[i], "--mem-per-tile=1M,0=1000",
-            "--reserve=10%", "--format=json", "-q");
-        assert_int_equal(run.status, 1);
-        json_t *json = printed_json();
-        for (size_t k = 0; k < 2; k++) {
-            const json_t *stage = json_array_get(json, k);
-            bool is_small = number(stage, "ipu") == 0;
-            json_int_t limit = is_small ? 900 : 900000;
-            assert_int_equal(number(stage, "ipu"), i == 0 ? 1 - k : k);
-            assert_int_equal(json_integer_value(member(stage, "headroom_bytes")),
-                             limit - (json_int_t)number(stage, "tile_bytes"));
-            assert_int_equal(json_is_false(member(stage, "fits")), is_small);
-        }
-        json_decref(json);
     }
 }
 
@@ -728,9 +620,6 @@ int main(void) {
         cmocka_unit_test(diagnosis_as_json_has_all_its_keys),
         cmocka_unit_test(layers_restrict_the_search),
         cmocka_unit_test(suggests_a_regex_that_finds_layers),
-        cmocka_unit_test(evaluation_counts_against_the_limit),
-        cmocka_unit_test(evaluation_follows_the_device_map),
-        cmocka_unit_test(evaluation_counts_against_the_limit_of_each_ipu),
         SCRATCH_TEST(totals_cope_with_odd_categories),
         SCRATCH_TEST(a_variable_has_the_reasons_of_all_its_programs),
         SCRATCH_TEST(missing_code_is_listed_by_program),

@@ -490,6 +490,7 @@ def row_is_the_answer(rng, q):
         answer = case_ask(rng, q.but(**{key: value}))
         expect(row["value"], value, "value")
         expect(row["status"], answer["status"], f"status of {name} {value}")
+        expect(row.get("step"), answer["totals"].get("step"), f"step of {name} {value}")
         told_ = [[own[k] for k in ("name", "value", "bound")] for own in row["objectives"]]
         expect(told_, [[own[k] for k in ("name", "value", "bound")]
                        for own in answer["objectives"]], f"objectives of {name} {value}")
@@ -543,7 +544,7 @@ def every_split_is_looked_at(rng, q):
         expect([[s["mem"]["max_tile_mem"], (s["cycles"] or 0) * costs.scale, s["cut_bytes"],
                  s.get("link_cycles", 0) * costs.scale] for s in answer["stages"]],
                [[s.memory, s.cycles, s.cut, s.link] for s in split.stages], "numbers of stages")
-        check_step(q, costs, request, split, answer["totals"])
+        check_step(costs, request, split, answer["totals"])
     if does_fit:
         names = request.objectives
         scales = [costs.scale if name == "cycles" or name == "balance" and "cycles" in names[:i]
@@ -564,14 +565,40 @@ def every_order_is_looked_at(costs, request, answer):
                 zip(request.objectives, values(answer))], min(found), "values of any order")
 
 
-def check_step(q, costs, request, split, totals):
+def check_step(costs, request, split, totals):
     """A step is the longest path through its passes."""
     step = totals.get("step")
     if step is None or step["cycles"] is None or request.has_replicas:
-        return
+        return False
     devices = request.device_map or range(len(split.stages))
-    expect(step["cycles"] * costs.scale,
-           plain_solver.step_of(request, split, len(set(devices))), "step")
+    count, time_ = len(set(devices)), plain_solver.step_of(request, split, len(set(devices)))
+    expect(step["cycles"] * costs.scale, time_, "step")
+    expect(step["micro_batches"], request.micro_batches, "micro-batches of the step")
+    idle = 1 - request.micro_batches * sum(s.cycles for s in split.stages) / (time_ * count)
+    expect(abs(step["idle_share"] - idle) < 1e-9, True, f"idle share {step['idle_share']}, {idle}")
+    return True
+
+
+@holds(8)
+def step_is_the_longest_path(rng, q):
+    """Of any schedule; with those that are no rule the command alone has micro-batches."""
+    shape = q.options.get("map")
+    if shape in ("any", "replicas") or not q.has_times():
+        raise Unsayable("no step")
+    rule = rng.choice(["none", "popart", "tf-grouped", "tf-interleaved", "sequential", "inference",
+                       "1f1b", "1f1b+1", "gpipe", "zero-bubble", "zero-bubble", "0,1,...", "3"] +
+                      ["interleaved"] * 2 * str(shape).startswith("interleaved"))
+    is_rule = rule.startswith(plain_solver.RULES) or rule[0].isdigit()
+    q = q.but(schedule=None if is_rule else rule, copies=rule if is_rule else None,
+              micro_batches=rng.randrange(1, 10), slack=None,
+              recompute="full" if is_rule and rng.has(.3) else None)
+    costs, request = q.plain()
+    answer = q.command("--solve")
+    split = next(costs.split(request, first_units(q, answer)), None) if answer["stages"] else None
+    if split is None or not check_step(costs, request, split, answer["totals"]):
+        raise Unsayable("no order is known, or nothing fits")
+    expect(answer["totals"]["step"]["third_assumed"],
+           not costs.has_passes and rule != "inference", "third_assumed")
 
 
 @holds(4)

@@ -156,7 +156,7 @@ popliner_script(operator_graphs operator_graphs_test.py CASES quick full nightly
 popliner_script(option_pairs option_pairs_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick nightly)
 popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full nightly)
-popliner_script(step step_test.py ARGUMENTS ${popliner} CASES quick full nightly)
+popliner_script(step step_test.py ARGUMENTS ${popliner})
 popliner_script(stage_replicas stage_replicas_test.py
   ARGUMENTS ${popliner} ${shared}/pipedream/profiler)
 popliner_script(several_options several_options_test.py
