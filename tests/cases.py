@@ -61,7 +61,7 @@ def is_enough(condition):
     return condition or _counts["left"] > 0
 
 
-def some(cases, step):
+def some(cases, step, seconds=1):
     """One of so many cases in the quick run, within its budget, two of them in the full run, or
     all of up to three, and all in the nightly run, for which the test needs a form unless `step`
     is below 4."""
@@ -69,7 +69,7 @@ def some(cases, step):
     own = [case for i, case in enumerate(cases) if is_nightly() or i % step < most]
     if not takes_all():  # cases that are alike are far from each other
         own = [own[i] for i in sorted(range(len(own)), key=lambda i: i * 0.618034 % 1)]
-    return within_budget(own)
+    return within_budget(own, seconds)
 
 
 def chosen(quick, full, nightly):

@@ -1357,7 +1357,10 @@ def main():
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as directory:
         asked = Asked(popliner, schema, directory)
-        for profile in directories[:1] + directories[1::cases.chosen(3, 3, 1)]:
+        check_document(asked, directories[0],
+                       os.path.join(os.path.dirname(schema), "emit.md"))
+        for profile in cases.within_budget(directories[:1] +
+                                           directories[1::cases.chosen(3, 3, 1)]):
             if not os.path.isdir(profile):
                 continue
             try:
@@ -1365,9 +1368,7 @@ def main():
             except Failure as failure:
                 sys.exit(f"{profile}: {failure}")
         check_stored(asked, directories[0])
-        check_document(asked, directories[0],
-                       os.path.join(os.path.dirname(schema), "emit.md"))
-        for i in range(cases.chosen(12, 30, 150)):
+        for i in cases.within_budget(range(cases.chosen(12, 30, 150)), 3):
             try:
                 check_costs(asked, rng)
                 asked.path, asked.head, asked.tail = PATH, HEAD_MODULES, TAIL_MODULES

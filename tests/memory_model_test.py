@@ -10,7 +10,6 @@ generator makes.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import collections
-import concurrent.futures
 import itertools
 import json
 import os
@@ -339,27 +338,26 @@ def main():
         folders = folders[4::3]
     number = cases.chosen(2, 3, 5)
     counts, problems = collections.Counter(), []
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = [pool.submit(look, command, folder, seed, number, features)
-                   for seed, folder in enumerate(folders)]
-        results += [pool.submit(make_and_look, command, tool, kind, seed, number, features)
-                    for seed, kind in enumerate(cases.chosen(QUICK, KINDS[::2], KINDS), 100)]
-        results += [pool.submit(shake_and_look, command, folder, seed, number, features)
-                    for seed, folder in enumerate(cases.chosen(folders[:1], folders, 3 * folders), 300)]
-        results += [pool.submit(straddle_and_look, command, folder, 500, number, features)
-                    for folder in trained[:None if every else 1]]
-        if every:
-            results += [pool.submit(look_without_debug, command, folder, seed, number, features)
-                        for seed, folder in enumerate(folders, 200)]
-        for result in results:
-            found, wrong = result.result()
-            counts += found
-            problems += wrong
+    own = number, features
+    looks = [(look, command, folder, seed, *own) for seed, folder in enumerate(folders)]
+    shaken = [(shake_and_look, command, folder, seed, *own)
+              for seed, folder in enumerate(cases.chosen(folders[:1], folders, 3 * folders), 300)]
+    tasks = shaken[:1] + [(make_and_look, command, tool, kind, seed, *own)
+                          for seed, kind in enumerate(cases.chosen(QUICK, KINDS[::2], KINDS), 100)]
+    tasks += [(straddle_and_look, command, folder, 500, *own)
+              for folder in trained[:None if every else 1]]
+    tasks += looks + shaken[1:]
+    if every:
+        tasks += [(look_without_debug, command, folder, seed, *own)
+                  for seed, folder in enumerate(folders, 200)]
+    for found, wrong in cases.results(tasks, 4):
+        counts += found
+        problems += wrong
     for what, count in sorted(counts.items()):
         print(f"{count:8} {what}")
     compared = sum(counts.values()) - counts[SHORTENED]
-    print(f"{len(results)} profiles, {compared} comparisons, {len(problems)} problems")
-    if "accumulators" in features and not counts[SHORTENED]:
+    print(f"{len(tasks)} profiles, {compared} comparisons, {len(problems)} problems")
+    if "accumulators" in features and not cases.is_enough(counts[SHORTENED]):
         problems.append("no gradient was complete before its range ended")
     print(*problems[:50], sep="\n")
     return 1 if problems else 0

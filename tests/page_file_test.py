@@ -460,30 +460,26 @@ def check_beginnings():
         assert loaded[part] == plain[part], part
 
 
-check_page(sample, "--solve")
-for other in cases.some(others, 3):
-    check_page(other)
-check_execution()
-check_hostile()
-check_messages()
-check_refusals()
-check_comparisons()
-check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
-if others:
-    check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
-check_measurements(sample, "--solve", "--num-ipus", "3")
-check_measurements(sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", exit_status=1)
-check_measurements(sample, "--solve", "--num-ipus", "1..2")
-for other in cases.some(others, 3):
-    check_measurements(other, "--solve", "--num-ipus", "2")
-    check_measurements(other, "--solve", "--num-ipus", "2", "--schedule", "popart",
-                       "--recompute", "full", "--need", "at-most")
-check_answer(sample, "--solve", "--num-ipus", "3")
-check_answer(sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", status=1)
-check_answer(sample, "--evaluate", "0|1")
-check_answer(write_hostile(os.path.join(scratch, "hostile</script>")), "--solve")
-if others:
-    check_answer(others[0], "--solve", "--num-ipus", "2", status=None)
-check_beginnings()
-check_wishes()
+written = write_hostile(os.path.join(scratch, "hostile</script>"))
+too_little = [sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000"]
+checks = [(check_page, [sample, "--solve"]), (check_beginnings, []),
+          (check_measurements, [sample, "--solve", "--num-ipus", "3"]),
+          (check_answer, [written, "--solve"]), (check_hostile, []), (check_wishes, []),
+          (check_stage_tiles, [[sample, "--solve", "--num-ipus", "3"]]), (check_messages, []),
+          (check_refusals, []), (check_comparisons, []), (check_execution, []),
+          (lambda *words: check_answer(*words, status=1), too_little),
+          (lambda *words: check_measurements(*words, exit_status=1), too_little),
+          (check_answer, [sample, "--solve", "--num-ipus", "3"]),
+          (check_measurements, [sample, "--solve", "--num-ipus", "1..2"]),
+          (check_answer, [sample, "--evaluate", "0|1"])]
+for other in others:
+    asked = [other, "--solve", "--num-ipus", "2"]
+    kept = [*asked, "--schedule", "popart"]
+    checks += [(check_page, [other]), (check_measurements, asked), (check_measurements, [
+        *kept, "--recompute", "full", "--need", "at-most"])]
+    if other == others[0]:
+        checks += [(check_stage_tiles, [kept]),
+                   (lambda *words: check_answer(*words, status=None), asked)]
+for check, words in cases.within_budget(checks, 3):
+    check(*words)
 print("pages are whole")

@@ -6,7 +6,6 @@ split, evaluated in each of them by itself.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
-import concurrent.futures
 import csv
 import io
 import itertools
@@ -208,9 +207,7 @@ def tables(words, answer, pipeline, where):
 
 def evaluate(root, schema, pipeline, every):
     """--evaluate of every split."""
-    for number, (places, cuts, told) in enumerate(every_split(root, pipeline, 3, 0)):
-        if not every and number % 3:
-            continue
+    for number, (_, cuts, told) in enumerate(cases.some(every_split(root, pipeline, 3, 0), 3)):
         for limit in ("1G", "1K") if every or not number else ("1G",):
             words = [root.command, "-q", root.place, "--report", NAMES[0], "--report", NAMES[1],
                      "--evaluate", "|".join(cuts) or "whole", *pipeline, "--mem-per-tile", limit]
@@ -235,13 +232,13 @@ def together(command, tool, schema, model, num_layers, every):
                 own = objectives.split(",")
                 most = solve(root, schema, pipeline, own, 3, 10**9)
                 least = solve(root, schema, pipeline, ["memory"], 3, 10**9)
-                solve(root, schema, pipeline, own, 3, least)
-                solve(root, schema, pipeline, own, 3, least - 1)
-                solve(root, schema, pipeline, own, 3, most, 0, ((0, least), (2, least * 2)))
-                solve(root, schema, pipeline, own, 3, 10**9, 1, (), ("0",))
+                for words in cases.within_budget((
+                        (least,), (least - 1,), (most, 0, ((0, least), (2, least * 2))),
+                        (10**9, 1, (), ("0",)))):
+                    solve(root, schema, pipeline, own, 3, *words)
             if every:
                 solve(root, schema, pipeline, ["memory"], 16, 10**9)
-            solve(root, schema, pipeline, ["memory", "ipus"], 16, 10**9, 0)
+                solve(root, schema, pipeline, ["memory", "ipus"], 16, 10**9, 0)
 
 
 def alone(command, tool, every):
@@ -365,12 +362,11 @@ def main():
     command, tool, schema = sys.argv[1:]
     every = cases.takes_all()
     schema = sections_test.Schema(schema)
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = [pool.submit(problem_of, together, command, tool, schema, *model, every)
-                   for model in cases.chosen(MODELS[:1], MODELS[1:], MODELS)]
-        results += [pool.submit(problem_of, alone, command, tool, every),
-                    pool.submit(problem_of, refused, command, tool)]
-        problems = [problem for problem in (result.result() for result in results) if problem]
+    tasks = [(problem_of, alone, command, tool, every)]
+    tasks += [(problem_of, together, command, tool, schema, *model, every)
+              for model in cases.chosen(MODELS[:1], MODELS[1:], MODELS)]
+    tasks += [(problem_of, refused, command, tool)]
+    problems = [problem for problem in cases.results(tasks, 2) if problem]
     print(*problems, sep="\n")
     return 1 if problems else 0
 
