@@ -45,8 +45,8 @@ def some_bytes(generator):
 def some_table(generator):
     columns = ["name"] + generator.sample(
         ["memory", generator.choice(["time", "forward", "backward"]), "stash", "inputs",
-         "parameters", "kv", generator.choice(["layer", "kind"]), "cut"],
-        generator.randrange(1, 9))
+         "parameters", "kv", "kv_tokens", generator.choice(["layer", "kind"]), "cut"],
+        generator.randrange(1, 10))
     if "forward" in columns and generator.random() < 0.5:
         columns.append("backward")
     generator.shuffle(columns)
@@ -229,11 +229,13 @@ def check_meaning(popliner, scratch, seeds):
                   for _ in range(units)]
         memory = [generator.randrange(1, 1000) for _ in range(units)]
         kv = [generator.choice([0, 1, 7, 40]) for _ in range(units)]
+        left = [generator.choice(["", "", "0", "3", "20"]) for _ in range(units)]
         inputs = generator.choice([0, 1])
         with open(path, "w", encoding="utf-8") as file:
-            file.write("name,kv,memory,backward (us),forward (us)" + ",inputs" * inputs + "\n")
+            file.write("name,kv,kv_tokens,memory,backward (us),forward (us)" + ",inputs" * inputs +
+                       "\n")
             for u in range(units):
-                file.write(f"u{u},{kv[u]},{memory[u]}," + ",".join(
+                file.write(f"u{u},{kv[u]},{left[u]},{memory[u]}," + ",".join(
                     " ".join(map(str, passes[u][1 - k])) for k in range(2)) + ",1" * inputs + "\n")
         most = generator.randrange(1, 5)
         limit = generator.randrange(max(memory), 2 * sum(memory) + 1)
@@ -270,7 +272,9 @@ def check_meaning(popliner, scratch, seeds):
         assert [stage["cycles"] for stage in answer["stages"]] == own, (i, answer, own)
         caches = [sum(kv[split[k]:split[k + 1]]) for k in range(len(ends))]
         assert [stage["kv_bytes"] for stage in answer["stages"]] == caches, (i, answer)
-        rooms = [(limit - needs(split, k)) // caches[k] for k in range(len(ends)) if caches[k]]
+        rooms = [tokens - 1 for k in range(len(ends)) for tokens in [next(
+            (t for t in range(limit + 2) if sum(kv[u] * min(t, int(left[u] or t)) for u in range(
+                split[k], split[k + 1])) > limit - needs(split, k)), 0)] if tokens]
         assert answer["totals"]["headroom_tokens"] == (min(rooms) if rooms else None), (i, answer)
         if rooms:
             said = f"room for the caches of {min(rooms)} more tokens"

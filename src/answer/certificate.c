@@ -244,20 +244,47 @@ uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
     return bytes;
 }
 
+/* True if an IPU has so many bytes for so many tokens more. */
+static bool has_room(const pl_certificate *c, size_t ipu, uint64_t bytes, uint64_t tokens) {
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const popliner_plan_stage *stage = &c->plan.stages[i];
+        for (size_t unit = stage->first_unit; stage->ipu == ipu && unit <= stage->last_unit;
+             unit++) {
+            const uint64_t most = c->kv_tokens != NULL ? c->kv_tokens[unit] : UINT64_MAX;
+            const uint64_t own = tokens < most ? tokens : most;
+            if (c->kv_bytes[unit] > 0 && own > bytes / c->kv_bytes[unit])
+                return false;
+            bytes -= own * c->kv_bytes[unit];
+        }
+    }
+    return true;
+}
+
+/* Returns how many tokens more an IPU has room for; UINT64_MAX for any number. */
+static uint64_t count_tokens(const pl_certificate *c, size_t ipu, uint64_t bytes) {
+    uint64_t least = 0;
+    uint64_t most = UINT64_MAX;
+    while (least < most) {
+        const uint64_t middle = least + (most - least - 1) / 2 + 1;
+        if (has_room(c, ipu, bytes, middle))
+            least = middle;
+        else
+            most = middle - 1;
+    }
+    return least;
+}
+
 /* The most tokens more that every IPU has room for, and the IPU that has the least. */
 static void find_headroom(pl_certificate *c) {
     const popliner_plan *plan = &c->plan;
     for (size_t i = 0; c->kv_bytes != NULL && i < plan->num_stages; i++) {
         const size_t ipu = plan->stages[i].ipu;
         const uint64_t limit_bytes = pl_certificate_limit(c, ipu);
-        uint64_t kv_bytes = 0;
-        for (size_t k = 0; k < plan->num_stages; k++)
-            kv_bytes += plan->stages[k].ipu == ipu ? pl_certificate_kv(c, k) : 0;
-        if (kv_bytes == 0 || limit_bytes >= INT64_MAX)
-            continue;
         const uint64_t used_bytes = plan->stages[i].peak_bytes;
+        if (limit_bytes >= INT64_MAX)
+            continue;
         const uint64_t tokens =
-            used_bytes > limit_bytes ? 0 : (limit_bytes - used_bytes) / kv_bytes;
+            count_tokens(c, ipu, used_bytes > limit_bytes ? 0 : limit_bytes - used_bytes);
         if (tokens < c->info.headroom_tokens) {
             c->info.headroom_tokens = tokens;
             c->info.headroom_ipu = ipu;
@@ -299,6 +326,8 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
         copy_nodes(c, input->graph);
     c->kv_bytes = pl_arrays_copy(&c->arrays, input->kv_bytes, num_units, sizeof *c->kv_bytes);
     c->input.kv_bytes = c->kv_bytes;
+    c->kv_tokens = pl_arrays_copy(&c->arrays, input->kv_tokens, num_units, sizeof *c->kv_tokens);
+    c->input.kv_tokens = c->kv_tokens;
     c->input.unit_kinds =
         pl_arrays_copy(&c->arrays, input->unit_kinds, num_units, sizeof *input->unit_kinds);
     c->input.graph = NULL; /* the caller's */
@@ -523,6 +552,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .has_cycles = popliner_costs_has_cycles(own.costs),
         .costs = own.costs,
         .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
+        .kv_tokens = pl_costs_of_any_split(own.costs)->kv_tokens,
         .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
         .num_empty_units = count_empty_units(own.costs),
         .unit_order = own.costs->unit_order,

@@ -33,6 +33,7 @@ typedef struct pl_certificate_input {
     bool has_cycles;
     const popliner_costs *costs;        /* for making it; NULL: unknown */
     const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate */
+    const uint64_t *kv_tokens;          /* [num_units] that each grows by; NULL: any number */
     const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
     size_t num_empty_units;             /* at the beginning, that need no memory */
     const char *unit_order;             /* see popliner_costs_file */
@@ -72,6 +73,7 @@ typedef struct pl_certificate {
     char **node_names;  /* of a graph, by unit; NULL: none */
     size_t *nodes_from; /* [units + 1] of each unit */
     uint64_t *kv_bytes;
+    uint64_t *kv_tokens;
     popliner_costs *costs; /* NULL: none, or not its own */
     bool is_evaluation;    /* the split was given */
     bool is_measured;      /* there are details */

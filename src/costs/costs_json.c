@@ -177,7 +177,7 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_UNIT] = {"unit",
                             1,
                             {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
-                             "stash", "inputs", "parameters", "kv", "variants",
+                             "stash", "inputs", "parameters", "kv", "kv_tokens", "variants",
                              "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
@@ -378,7 +378,9 @@ static void create_costs(pl_costs_json *r) {
     (*costs)->cycles_per_time_unit = r->scale;
     (*costs)->kv_bytes = r->kv_bytes;
     (*costs)->unit_kinds = r->unit_kinds;
+    (*costs)->kv_tokens = r->kv_tokens;
     r->kv_bytes = NULL;
+    r->kv_tokens = NULL;
     r->unit_kinds = NULL;
 }
 
@@ -444,6 +446,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_id_map_free(&r.listed);
     pl_arrays_free(&r.arrays);
     free(r.kv_bytes);
+    free(r.kv_tokens);
     free(r.unit_kinds);
     free(r.variant_interval);
     return status;

@@ -52,7 +52,8 @@ typedef struct pl_costs_json {
     /* [variants of the file]: the unit, or the index of the listed interval */
     size_t *variant_interval;
     size_t variant_capacity;
-    uint64_t *kv_bytes;  /* [num_units], or NULL; the table takes it */
+    uint64_t *kv_bytes; /* [num_units], or NULL; the table takes both */
+    uint64_t *kv_tokens;
     uint8_t *unit_kinds; /* [num_units], or NULL; the table takes it */
     pl_peak_line *lines; /* [num_regions], scratch for an interval of a pipeline; else NULL */
     pl_arrays arrays;    /* own what neither the file nor the table takes */

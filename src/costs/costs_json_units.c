@@ -326,11 +326,16 @@ static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *obj
     const pl_json_value value = pl_json_in(object, key);
     if (value.json == NULL)
         return;
-    if (numbers == &r->kv_bytes && json_object_get(r->root.json, "regions") != NULL)
+    const bool is_of_tokens = numbers == &r->kv_tokens;
+    if ((numbers == &r->kv_bytes || is_of_tokens) &&
+        json_object_get(r->root.json, "regions") != NULL)
         pl_json_refuse(&r->json, &value,
                        "is known for a device without regions; remove \"regions\"");
-    if (*numbers == NULL)
+    if (*numbers == NULL) {
         *numbers = pl_new_array(r->num_units, sizeof **numbers);
+        for (size_t i = 0; is_of_tokens && *numbers != NULL && i < r->num_units; ++i)
+            (*numbers)[i] = UINT64_MAX;
+    }
     if (pl_costs_json_has(r, *numbers != NULL))
         (*numbers)[unit] = pl_json_whole(&r->json, &value, 0, PL_MAX_BYTES);
 }
@@ -384,6 +389,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     additive_bytes(r, value, "inputs", r->file->additive.inputs + row);
     read_numbers(r, unit, value, "parameters", &r->file->parameters);
     read_numbers(r, unit, value, "kv", &r->kv_bytes);
+    read_numbers(r, unit, value, "kv_tokens", &r->kv_tokens);
     read_times(r, unit, value);
     if (!is_listed)
         read_unit_variants(r, unit, value);

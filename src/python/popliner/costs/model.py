@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple, Union
 
 from ..errors import InputError, UsageError
-from .table import KV_BYTES, MAX_TIME, MAX_UNITS, Assumed, Table, Unit, ceil_div
+from .table import KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, Assumed, Table, Unit, ceil_div
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -231,19 +231,20 @@ def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
 LLAMA_UNIT = 256
 
 
-def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, bool]:
-    """The entries of a cache, and whether another token takes more."""
+def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optional[int]]:
+    """The entries of a cache, and by how many tokens it grows; None for any number."""
     tokens = assumed.sequence if cache.window is None else min(assumed.sequence, cache.window)
     if not shape.is_llama:
-        return assumed.batch * ceil_div(tokens, cache.ratio), tokens < (cache.window or tokens + 1)
+        return assumed.batch * ceil_div(tokens, cache.ratio), \
+            None if cache.window is None else assumed.batch * (cache.window - tokens)
     if cache.ratio > 1:
         return assumed.batch * LLAMA_UNIT * ceil_div(
-            ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), True
+            ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), None
     tokens = LLAMA_UNIT * ceil_div(assumed.batch * assumed.sequence, LLAMA_UNIT)
     count = assumed.batch if cache.is_own else 1
     most = tokens if cache.window is None else count * LLAMA_UNIT * ceil_div(
         cache.window * (assumed.batch // count) + assumed.ubatch, LLAMA_UNIT)
-    return min(tokens, most), cache.window is None or tokens < most
+    return min(tokens, most), None if cache.window is None else max(most - tokens, 0)
 
 
 def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
@@ -267,12 +268,16 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
         unit.stash = ceil_div(tokens * size, assumed.tensor)
         return
     unit.memory += assumed.batch * ceil_div(layer.state, assumed.tensor)
+    left: List[int] = []
     for cache in layer.caches:
         size = ceil_div(cache.elements * ceil_div(cache.heads, assumed.tensor)
                         * KV_BYTES[assumed.kv_dtype], cache.heads)
-        entries, grows = _entries(cache, shape, assumed)
+        entries, tokens_left = _entries(cache, shape, assumed)
         unit.memory += entries * size
-        unit.kv += ceil_div(size, cache.ratio) if grows else 0
+        if tokens_left != 0:
+            unit.kv += ceil_div(size, cache.ratio)
+            left.append(MAX_BYTES if tokens_left is None else tokens_left)
+            unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
 
 
 def _scale_times(table: Table, assumed: Assumed) -> None:

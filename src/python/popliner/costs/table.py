@@ -141,6 +141,7 @@ class Unit:
     inputs: int = 0
     parameters: int = 0
     kv: int = 0  #: what the cache of a token more takes
+    kv_tokens: Optional[int] = None  #: by how many tokens that grows; None: any number
     cut: int = 0
     kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
@@ -190,7 +191,7 @@ class Table:
 
     def _columns(self) -> List[str]:
         times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
-        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "cut"]
+        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens", "cut"]
         return [name for name in wanted
                 if name == "memory" or any(getattr(unit, name) for unit in self.units)]
 
@@ -224,8 +225,8 @@ class Table:
         units = []
         for unit in self.units:
             row: Dict[str, Any] = {"name": unit.name}
-            row.update((keys.get(name, name), unit.cell(name))
-                       for name in self._columns() if name != "cut")
+            row.update((keys.get(name, name), unit.cell(name)) for name in self._columns()
+                       if name != "cut" and unit.cell(name) is not None)
             if unit.kind != "layer":
                 row["kind"] = unit.kind
             units.append(row)
