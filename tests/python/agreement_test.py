@@ -582,6 +582,24 @@ class FilesOfCosts(unittest.TestCase):
                 self.assertEqual(answer.json()["stages"], printed["stages"])
                 self.assertEqual(answer.json()["totals"], printed["totals"])
 
+    def test_own_devices_besides_those_of_the_file(self):
+        path = os.path.join(common.scratch(), "devices.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"format": "popliner-costs", "version": 1, "cuts": [1, 2],
+                       "units": [{"name": it, "memory": 5, "cycles": 4} for it in "abc"],
+                       "devices": {"count": 3, "memories": {"0": 8, "1": 9}, "bandwidth": 1,
+                                   "speeds": {"0": 0.5, "1": 2},
+                                   "links": {"0-1": 0.5, "1-2": 0.25}}}, file)
+        for options, members in [
+                (["--ipu-speed", "1=4,2=1"], {"ipu_speeds": {1: 4, 2: 1}}),
+                (["--bandwidth", "1-0=4"], {"ipu_links": {(1, 0): (4, 1)}}),
+                (["--bandwidth", "2"], {"link_bandwidth": (2, 1)}),
+                (["--mem-per-tile", "1=7"], {"mem_per_tile": {1: 7}})]:
+            with popliner.Costs.read(path) as costs:
+                own = costs.solve(require="layers:1..", objectives="cycles", **members).json()
+                self.assertEqual(own, json.loads(run(path, "--solve", "--objective", "cycles",
+                                                     *options, "--format", "json")))
+
     def test_compromises_sweeps_and_replicas(self):
         path = os.path.join(COSTS, "regions.json")
         with popliner.Costs.read(path) as costs:

@@ -143,12 +143,18 @@ def taken(request: Optional[Request], members: Mapping[str, Any],
                             f"{', '.join(sorted(MEMBERS))}")
     request = Request() if request is None else instance(request, Request, "the request")
     request = dataclasses.replace(request, **members)
-    if "mem_per_tile" in (defaults or {}) and request.mem_per_tile is not None:
-        # single IPUs keep theirs
-        request = dataclasses.replace(request, mem_per_tile={
-            **memory_of((defaults or {})["mem_per_tile"]), **memory_of(request.mem_per_tile)})
-    changes = {name: value for name, value in (defaults or {}).items()
-               if name not in members and is_usual(request, name)}
+    changes: Dict[str, Any] = {}
+    for name, value in (defaults or {}).items():
+        given = getattr(request, name)
+        if name == "mem_per_tile" and given is not None:  # single IPUs keep theirs
+            changes[name] = {**memory_of(value), **memory_of(given)}
+        elif name in ("ipu_speeds", "ipu_links"):
+            own = pairs_of(given, name)
+            keys = [key for key, _ in own]
+            changes[name] = own + [(key, it) for key, it in pairs_of(value, name) if key not in keys
+                                   and (not isinstance(key, tuple) or key[::-1] not in keys)]
+        elif name not in members and is_usual(request, name):
+            changes[name] = value
     return dataclasses.replace(request, **changes)
 
 
@@ -455,6 +461,8 @@ class Asked:
                  lambda speed: _scaled(speed, 1000000, "a speed of ipu_speeds"))):
             values = [c.popliner_ipu_value(size(ipu, f"an IPU of {what}"), number_of(value))
                       for ipu, value in pairs]
+            if name == "ipu_speeds":  # a usual one only takes the place of the file's
+                values = [it for it in values if it.value != 1000000 or it.ipu > MAX_IPU]
             setattr(o, name, _array(c.popliner_ipu_value, values))
             setattr(o, f"num_{name}", len(values))
 
