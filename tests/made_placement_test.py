@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Made profiles lay their tiles out by the rule that Poplar follows in the one real profile.
 
-Usage: made_placement_test.py MKPROFILE
+Usage: made_placement_test.py MKPROFILE [REAL]
 
 Models, styles and seeds are drawn at random, by a fixed seed. Each variable of some tiles is placed
 again, from sizes, classes, alignments and pairs of the tables alone, in the order of the rule, and
-has to have the address of the file; the order that the file records is that of the rule. The first
+has to have the address of the file; the order that the file records is that of the rule. So has
+every variable of the real profile, if it is there, in the order that it records. The first
 profiles are of models whose tiles hold too much, and whose code takes several elements.
 
 Pairs are symmetric, of variables that live at the same time, and of the kinds of the real profile.
@@ -43,7 +44,7 @@ Variable = collections.namedtuple(
 
 class Tiles:
     def __init__(self, path):
-        self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.db = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
         row, = self.db.execute("SELECT memoryElementOffsets, num_tiles, bytes_per_tile "
                                "FROM target_info")
         self.elements, (self.count, self.room) = numbers(row[0]), row[1:]
@@ -107,19 +108,27 @@ class Tiles:
                 code |= self.elements_of(offset, v.size)
         return at
 
-    def check(self, tile):
+    def replay(self, tile, order):
         variables = self.variables(tile)
-        order = sorted((v for v in variables if v.bits & ALLOCATED),
-                       key=lambda v: (self.group(v), -v.size, v.id))
         recorded, = self.db.execute(
             'SELECT "order" FROM allocation_order_by_tile WHERE tile = ?', (tile,))
-        if numbers(recorded[0]) != [v.id for v in order]:
+        by_id = {v.id: v for v in variables}
+        placed = [by_id[number] for number in numbers(recorded[0]) if by_id[number].size]
+        if order is not None and placed != order(variables):
             sys.exit(f"tile {tile}: the recorded order is not that of the rule")
-        at = self.lay_out(variables, order)
-        for v in order:
+        at = self.lay_out(variables, placed)
+        for v in placed:
             if at[v.place] != v.offset:
                 sys.exit(f"tile {tile}: variable {v.id} of {v.category} lies at {v.offset}, "
                          f"by the rule at {at[v.place]}")
+        return variables, placed
+
+    def order_of(self, variables):
+        return sorted((v for v in variables if v.bits & ALLOCATED and v.size),
+                      key=lambda v: (self.group(v), -v.size, v.id))
+
+    def check(self, tile):
+        variables, order = self.replay(tile, self.order_of)
         for v in variables:
             if len(set(v.apart)) != len(v.apart):
                 sys.exit(f"tile {tile}: variable {v.id} is twice apart from the same")
@@ -166,6 +175,12 @@ def main():
             print(*options, *(count for count, _ in found), flush=True)
     if overfull == 0:
         sys.exit("no tile holds too much")
+    if os.path.exists(os.path.join(sys.argv[2], "profile.pop")):
+        tiles = Tiles(os.path.join(sys.argv[2], "profile.pop"))
+        placed = [tiles.replay(tile, None) for tile in range(tiles.count)]
+        count = sum(len(order) for _, order in placed)
+        if (len(placed), count) != (1472, 50407):
+            sys.exit(f"the real profile: {count} variables on {len(placed)} tiles")
 
 
 main()

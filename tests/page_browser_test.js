@@ -291,13 +291,6 @@ async function checkBoxes(tab, name) {
         assert.deepStrictEqual(own, told, `${name}: tile ${tile}`);
         assert.ok(drawn >= 2, `${name}: tile ${tile}`);
     }
-    await tab.evaluate(() => {
-        const { plan, memory } = window.page;
-        plan.showTold();
-        memory.show({ how: '0' });
-        memory.chart.choose(plan.split.stages[0].tile);
-    });
-    assert.match(await tab.locator('.boxes h4').textContent(), /variables of stage 0, laid out alone/);
     await tab.evaluate(() => window.page.memory.show({ how: 'live' }));
     const [{ tile }] = tiles;
     await tab.locator('#liveness').getByLabel('Show', { exact: true }).selectOption(String(tile));

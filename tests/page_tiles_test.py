@@ -225,53 +225,20 @@ def check_places(folder, model):
     assert {key: row for key, row in told.items()
             if data["categories"][key[1]] not in GROUP_OF} == layers and layers
     check_lives(model, places, lives)
-    plan = [0, *(data["plan"] or []), model.num_units]
-    check_boxes(model, data["boxes"], numbers, category, always, plan)
+    check_boxes(model, data["boxes"], numbers, category, always)
 
 
-def overlaps(row, other, classes):
-    """Whether two variables have a byte in common at a step."""
-    if row[0] >= other[0] + other[1] or other[0] >= row[0] + row[1]:
-        return False
-    if row[4] == 0 or other[4] == 0:
-        return True
-    return any(a < d and c < b for a, b in classes[row[4] - 1] for c, d in classes[other[4] - 1])
-
-
-def check_stage_boxes(model, told, classes, tile, units, names):
-    """What operations of these units touch on a tile: all of it, and nothing on top of another."""
-    expected = [size for touch, _, _, size, _, _ in model.by_tile[tile]
-                if size and any(touch >> unit & 1 for unit in units)]
-    assert not any(names[row[3]] in GROUP_OF for row in told), (tile, units) # no code
-    assert sorted(row[1] for row in told) == sorted(expected) and expected, (tile, units)
-    rows = told if len(told) < 700 else sorted(chance.sample(told, 700), key=lambda row: row[0])
-    for i, row in enumerate(rows):
-        for other in rows[i + 1:]:
-            if other[0] >= row[0] + row[1]:
-                break
-            assert not overlaps(row, other, classes), (tile, row, other)
-
-
-def check_boxes(model, boxes, numbers, category, always, plan):
-    """Each variable of the tiles that are there: by address, and when it is live; the same of the
-    stages of the plan, where they are laid out alone."""
+def check_boxes(model, boxes, numbers, category, always):
+    """Each variable of the tiles that are there: by address, and when it is live."""
     columns = {name: unpack(text) for name, text in boxes.items()}
     ranges = iter(zip(columns["first"], columns["end"]))
     classes = [[next(ranges) for _ in range(count)] for count in columns["ranges"]]
     rows = iter(zip(*(columns[name] for name in ("offset", "size_bytes", "variable", "category",
                                                  "class"))))
     steps = [*chance.sample(range(model.num_steps), 10), 0, model.num_steps - 1]
-    names = {category.get(number): name for number, name in model.sql.execute(
-        "SELECT id, name FROM var_categories")}
-    stages = [stage for stage in columns["stage"] if stage]
-    assert stages == sorted(set(stages)), stages
-    for tile, stage, count in zip(columns["tile"], columns["stage"], columns["count"]):
+    for tile, count in zip(columns["tile"], columns["count"]):
         told = [next(rows) for _ in range(count)]
         assert told == sorted(told, key=lambda row: row[0])
-        if stage:
-            units = range(plan[stage - 1], plan[stage])
-            check_stage_boxes(model, told, classes, tile, units, names)
-            continue
         expected = list(model.sql.execute(
             "SELECT offset, size_bytes, unlowered_var_id, category, equivalence_class FROM "
             "vars_info WHERE tile = ? AND size_bytes > 0 AND (bitset IS NULL OR bitset & 1)",
@@ -283,9 +250,8 @@ def check_boxes(model, boxes, numbers, category, always, plan):
                 for at, size, name, kind, number in expected
                 if (always[number] if step is None
                     else not always[number] and model.is_live(number, step))), (tile, step)
-    tiles = [tile for tile, stage in zip(columns["tile"], columns["stage"]) if not stage]
+    tiles = columns["tile"]
     assert next(rows, None) is None and len(set(tiles)) == len(tiles) > 1
-    return len(stages)
 
 
 def check_lives(model, places, lives):

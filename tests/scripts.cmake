@@ -26,7 +26,8 @@ endfunction()
 # compares predictions with them.
 popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES quick full
   nightly)
-popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} CASES quick full)
+popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} ${shared}/firehose
+  CASES quick full)
 popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile}
   CASES quick full nightly)
 popliner_script(compiled compiled_test.py ARGUMENTS ${popliner} ${mkprofile} FROM full)

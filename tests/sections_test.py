@@ -614,101 +614,26 @@ class Truth:
             if code.get(number) and code[number][worst] and code[number][worst] * 20 >= most])
 
     def addresses(self):
-        """By docs/internals/layout.md."""
         p = self.profile
         places = self.place_of(dict(p.rows("unlowered_vars", "id", "name")))
-        elements = relations.varints(next(iter(p.rows("target_info", "memoryElementOffsets")))[0])
-        orders = {tile: relations.varints(blob)
-                  for tile, blob in p.rows("allocation_order_by_tile", "tile", "order")}
         tiles = {}
         for var, tile, *rest in p.rows(
                 "vars_info", "var_id", "tile", "size_bytes", "alignment", "offset", "category",
-                "equivalence_class", "unlowered_var_id", "bitset", "element_constraints",
-                order="var_id"):
+                "equivalence_class", "unlowered_var_id", "bitset", order="var_id"):
             tiles.setdefault(tile, []).append((var, *rest))
         rows = []
         for tile, variables in sorted(tiles.items()):
-            layout = Layout(elements, p.always, p.live, p.categories)
-            placed = layout.place(variables, orders.get(tile))
-            for place, (var, size, alignment, offset, category, number, unlowered, bits,
-                        _) in enumerate(variables):
+            for place, (_, size, alignment, offset, category, number, unlowered,
+                        bits) in enumerate(variables):
                 if (bits is None or bits & 1) and size:
                     rows.append({"tile": tile, "place": place, "variable": places.get(unlowered),
                                  "category": p.categories[category], "size_bytes": size,
                                  "alignment": alignment, "always_live": bool(p.always[number]),
-                                 "address": offset, "replayed_address": placed[var]})
+                                 "address": offset})
         return rows
 
     def rows(self, section):
         return self.program_rows() if section == "programs" else getattr(self, section)()
-
-
-class Layout:
-    """One tile, laid out by the rule."""
-
-    def __init__(self, elements, always, live, categories):
-        self.elements = elements
-        self.always = always
-        self.live = live
-        self.categories = categories
-        self.known = {}
-
-    def meet(self, a, b):
-        if (a, b) not in self.known:
-            self.known[a, b] = bool(self.always[a] or self.always[b] or
-                                    self.live.get(a, set()) & self.live.get(b, set()))
-        return self.known[a, b]
-
-    def span(self, first, size):
-        """The elements of addresses; the last one has no end, and is never a reason to move."""
-        return {e for e in range(bisect.bisect(self.elements, first) - 1,
-                                 bisect.bisect(self.elements, first + size - 1))
-                if e + 1 < len(self.elements)}
-
-    def group(self, category, number, bits):
-        if bits & 8:
-            return 0 if bits & 64 else 1 if bits & 16 else 2
-        if self.categories[category] in ("vertexInstanceState", "vertexFieldData",
-                                         "copyDescriptor"):
-            return 5
-        return 3 if self.always[number] else 4
-
-    def place(self, variables, order):
-        """The address of each variable by its id."""
-        at, taken = {}, []
-        by_id = {row[0]: row for row in variables if row[-2] & 1 and row[1]}
-        # an order has each variable of the tile once; what takes no bytes may be in it
-        own = {row[0] for row in variables}
-        is_known = order is not None and len(set(order)) == len(order) and own.issuperset(order)
-        order = [var for var in order if var in by_id] if is_known else []
-        if len(order) != len(by_id):
-            order = sorted(by_id, key=lambda var: (
-                self.group(by_id[var][4], by_id[var][5], by_id[var][7]), -by_id[var][1], var))
-        kinds = {False: set(), True: set()}
-        for var in order:
-            _, size, alignment, _, _, number, _, bits, apart = by_id[var]
-            forbidden = set(kinds[not bits & 8])
-            for place in relations.varints(apart) if apart else ():
-                if place < len(variables) and variables[place][0] in at:
-                    forbidden |= self.span(at[variables[place][0]], variables[place][1])
-            address = 16
-            others = iter(sorted(((first, end) for first, end, its in taken
-                                  if self.meet(its, number))))
-            first, end = next(others, (None, None))
-            while True:
-                address = -(-address // alignment) * alignment
-                if first is not None and first < address + size:
-                    address = max(address, end)
-                    first, end = next(others, (None, None))
-                    continue
-                moved = [self.elements[e + 1] for e in self.span(address, size) & forbidden]
-                if not moved:
-                    break
-                address = max(moved)
-            at[var] = address
-            taken.append((address, address + size, number))
-            kinds[bool(bits & 8)] |= self.span(address, size)
-        return at
 
 
 def pattern(name):
@@ -953,26 +878,10 @@ class Comparison:
                 for row in told["programs"]]
         own += [("layers", name, number, None, None)
                 for name, number in cover["by_note"].items()]
-        layout = dict(told["layout"])
-        gaps = layout.pop("gap_bytes")
         if cover["suggested_regex"]:
             own += [("suggestion", name, cover[key], None, None) for name, key in (
                 ("regex", "suggested_regex"), ("example", "suggestion_example"),
                 ("layers", "suggested_layers"))]
-        own += [("layout", name, number, None, None) for name, number in layout.items()]
-        own += [("gap", name, number, None, None) for name, number in gaps.items()]
-        addresses = self.section("addresses", *options)
-        equal = [row["tile"] for row in addresses if row["address"] == row["replayed_address"]]
-        by_tile = collections.Counter(row["tile"] for row in addresses)
-        self.equal("layout", options, (
-            layout["tiles"], layout["variables"], layout["variables_equal"],
-            layout["tiles_equal"], layout["end_bytes"]), (
-            len(by_tile), len(addresses), len(equal),
-            sum(by_tile[tile] == count for tile, count in collections.Counter(equal).items()),
-            sum(max(row["replayed_address"] + row["size_bytes"] for row in own_rows)
-                for _, own_rows in itertools.groupby(addresses, lambda row: row["tile"]))))
-        self.equal("gaps", options, sum(gaps.values()),
-                   layout["end_bytes"] - layout["live_bytes"])
         self.equal("diagnosis", options, [tuple(row.values()) for row in rows], own)
         self.missing(told, *options)
         reasons = {item["program"]: item["reason"] for row in told["programs"]

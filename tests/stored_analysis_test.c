@@ -150,7 +150,7 @@ static void make_tiny(golden_case *c) {
     p->num_timed_programs = 2;
     p->num_lists = p->num_programs = p->num_program_lists = p->num_steps = 2;
     p->num_list_variables = 3;
-    p->num_classes = p->num_ranges = p->num_variables = p->num_apart = p->num_ordered = 2;
+    p->num_classes = p->num_ranges = p->num_variables = p->num_apart = 2;
     p->num_elements = 1;
     p->num_unlowered = p->num_categories = p->num_fed_lists = 1;
     o->count = 1;
@@ -509,7 +509,7 @@ static void refuses_a_target_without_tiles(void **state) {
     pl_field fields[2 * PL_MAX_FIELDS];
     size_t count = list_fields(p, c.operations, fields);
     p->target.num_tiles = 0;
-    p->num_variables = p->num_list_variables = p->num_apart = p->num_ordered = 0;
+    p->num_variables = p->num_list_variables = p->num_apart = 0;
     SET(uint64_t, "list_start", 0, 0, 0);
     SET(uint64_t, "tile_variables_start", 0);
     *p->vertex_type_code = *p->compute_set_vertex_instances = (pl_series){0};

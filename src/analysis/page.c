@@ -453,17 +453,18 @@ static popliner_status put_comparison(task *t, popliner_error *error) {
     return pl_changes_write_page((const pl_changes *)t->options.changes, &t->data, error);
 }
 
-/* Adds the boxes of tiles, and of the plan's first stages. */
+/* Adds the boxes of tiles, first those of the plan's stages. */
 static popliner_status put_boxes(task *t, popliner_error *error) {
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
-    pl_page_boxed_stage stages[MAX_BOXED_STAGES];
-    pl_page_boxed from = {&t->usage->usage, pl_chain_num_units(t->chain), stages, 0};
-    for (size_t i = 0; c != NULL && c->is_measured && i < c->plan.num_stages; i++)
-        if (i < MAX_BOXED_STAGES)
-            stages[from.num_stages++] = (pl_page_boxed_stage){
-                c->plan.stages[i].first_unit, c->plan.stages[i].last_unit, c->details[i].tile};
+    uint64_t tiles[MAX_BOXED_STAGES];
+    size_t num_stages = 0;
+    while (c != NULL && c->is_measured && num_stages < c->plan.num_stages &&
+           num_stages < MAX_BOXED_STAGES) {
+        tiles[num_stages] = c->details[num_stages].tile;
+        num_stages++;
+    }
     pl_put_line(&t->json);
-    return pl_page_put_boxes(&t->json, t->analysis->profile, &from, error);
+    return pl_page_put_boxes(&t->json, t->analysis->profile, tiles, num_stages, error);
 }
 
 static popliner_status put_variables(task *t, const section_work *w, popliner_error *error) {

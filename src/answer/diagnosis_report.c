@@ -34,22 +34,6 @@ static void put_checks(const popliner_profile *profile, pl_json *json) {
     pl_put_close(json);
 }
 
-static void put_layout(const pl_laid_out *layout, pl_json *json) {
-    pl_put_open(json, "layout", '{');
-    pl_put_number(json, "tiles", layout->num_tiles);
-    pl_put_number(json, "tiles_equal", layout->num_tiles_equal);
-    pl_put_number(json, "ends_equal", layout->num_ends_equal);
-    pl_put_number(json, "variables", layout->num_variables);
-    pl_put_number(json, "variables_equal", layout->num_equal);
-    pl_put_number(json, "end_bytes", layout->end_bytes);
-    pl_put_number(json, "live_bytes", layout->live_bytes);
-    pl_put_open(json, "gap_bytes", '{');
-    for (size_t i = 0; i < PL_NUM_GAPS; i++)
-        pl_put_number(json, pl_gap_name((pl_gap)i), layout->gap_bytes[i]);
-    pl_put_close(json);
-    pl_put_close(json);
-}
-
 /* A program, with the reason why it is missing if there is one. */
 static void put_program(const context *c, uint32_t program, const char *reason, pl_json *json) {
     pl_put_open(json, NULL, '{');
@@ -198,7 +182,6 @@ static void put_diagnosis(const context *c, pl_json *json) {
     put_missing(c, &d->missing_everywhere, json);
     put_coverage(d, json);
     put_checks(d->profile, json);
-    put_layout(&d->layout, json);
     pl_put_close(json);
 }
 
@@ -429,16 +412,6 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     pl_layout_made_entry(layout, "Checks", &text);
 }
 
-static void write_layout(const pl_diagnosis *d, pl_layout *layout) {
-    pl_text text = {0};
-    pl_text_add(&text, "all addresses of ");
-    pl_text_add_grouped(&text, d->layout.num_tiles_equal);
-    pl_text_add(&text, " of ");
-    pl_text_add_grouped(&text, d->layout.num_tiles);
-    pl_text_add(&text, " tiles follow from the compiler's rule");
-    pl_layout_made_entry(layout, "Layout", &text);
-}
-
 static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
     pl_text option = {0};
     pl_text words = {0};
@@ -466,7 +439,6 @@ popliner_status popliner_screen_diagnosis(const popliner_diagnosis *callers, dou
     write_missing(diagnosis, &layout);
     write_layers(diagnosis, &layout);
     write_checks(diagnosis, &layout);
-    write_layout(diagnosis, &layout);
     write_suggestion(diagnosis, &layout);
     if (*more != '\0')
         pl_layout_entry(&layout, "More", "", 0, more);

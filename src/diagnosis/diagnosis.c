@@ -397,25 +397,6 @@ static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
     }
 }
 
-static const struct {
-    const char *name;
-    const char *words;
-} gaps[PL_NUM_GAPS] = {
-    [PL_GAP_RESERVED] = {"reserved", "kept free at the beginning of each tile"},
-    [PL_GAP_ALIGNMENT] = {"alignment", "before multiples of alignments"},
-    [PL_GAP_CODE] = {"code", "between code and data, which share no element of memory"},
-    [PL_GAP_APART] = {"apart", "between other variables that must not share an element"},
-    [PL_GAP_LIVES] = {"lives", "in use at other times"},
-};
-
-const char *pl_gap_name(pl_gap gap) {
-    return gaps[gap].name;
-}
-
-const char *pl_gap_words(pl_gap gap) {
-    return gaps[gap].words;
-}
-
 /* Says where the diagnosis does not add up. */
 static bool contradict(pl_diagnosis *d) {
     const char **list = pl_arrays_new(&d->sentences, d->num_categories + 1, sizeof *list);
@@ -463,8 +444,6 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *d
         pl_explained_find(&explained, subject->meter, subject->layer_operations_only, error);
     if (status == POPLINER_OK)
         status = diagnose_bottleneck(&explained, subject, diagnosis, error);
-    if (status == POPLINER_OK)
-        status = pl_placement_check(subject->profile, &diagnosis->layout, error);
     if (status == POPLINER_OK &&
         !(diagnose_program_types(&explained, diagnosis) &&
           diagnose_categories(&explained, diagnosis) &&

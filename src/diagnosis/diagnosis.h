@@ -6,7 +6,6 @@
 #define PL_DIAGNOSIS_DIAGNOSIS_H
 
 #include "memory/chain_data.h"
-#include "memory/placement.h"
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
 #include "popliner/diagnosis.h"
@@ -203,7 +202,6 @@ typedef struct pl_diagnosis {
     pl_missing_variables missing_everywhere;
     char regex[160]; /* the suggested one, and its example */
     char example[160];
-    pl_laid_out layout;
 
     /* The objects that reports refer to; `info` may be NULL. Set by the analysis. */
     const popliner_profile *profile;
@@ -211,12 +209,6 @@ typedef struct pl_diagnosis {
     const pl_debug_info *info;
     popliner_option_names option_names;
 } pl_diagnosis;
-
-/* Returns the name of the cause of a gap, a word of JSON. Static. */
-const char *pl_gap_name(pl_gap gap);
-
-/* Returns what a gap is, in a few words. Static. */
-const char *pl_gap_words(pl_gap gap);
 
 /* The parts to compare; the chain is that of the layers. */
 typedef struct pl_diagnosis_subject {

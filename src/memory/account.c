@@ -9,7 +9,6 @@
 void pl_account_free(pl_account *account) {
     pl_arrays_free(&account->arrays);
     free(account->unexplained);
-    free(account->apart);
     *account = (pl_account){0};
 }
 
@@ -26,6 +25,7 @@ static bool allocate(pl_account *account, const popliner_profile *p) {
     account->variable_flags = pl_arrays_new(own, p->num_variables, 1);
     account->unexplained_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
     account->apart_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
+    account->apart = p->apart_variable;
     return !own->failed;
 }
 
@@ -77,40 +77,12 @@ done:
     return memory;
 }
 
-static bool is_placed_data(const popliner_profile *p, uint32_t variable, bool is_always_live) {
-    return (p->variable_placing[variable] & PL_PLACING_EXECUTABLE) == 0 &&
-           (p->class_always_live[p->variable_class[variable]] != 0) == is_always_live;
-}
-
-/* Lists the variables that lie apart. */
-static bool list_apart(pl_account *account, const popliner_profile *p) {
-    size_t count = 0;
-    size_t capacity = 0;
-    size_t pair = 0;
-    for (size_t tile = 0; tile < account->num_tiles; tile++) {
-        for (; pair < p->num_apart && p->apart_variable[pair] < p->tile_variables_start[tile + 1];
-             pair++) {
-            const uint32_t variable = p->apart_variable[pair];
-            if ((count > 0 && account->apart[count - 1] == variable) ||
-                !is_placed_data(p, variable, false) ||
-                !is_placed_data(p, p->apart_from[pair], true))
-                continue;
-            if (!pl_grow(&account->apart, &capacity, count + 1, sizeof *account->apart))
-                return false;
-            account->apart[count++] = variable;
-        }
-        account->apart_start[tile + 1] = count;
-    }
-    return true;
-}
-
 /* Classifies every variable: code, touched by an operation, or neither. */
 static bool sort_variables(pl_account *account, const popliner_profile *p) {
     int group_of_category[UINT8_MAX + 1];
     size_t count = 0;
     size_t capacity = 0;
-    if (!list_apart(account, p))
-        return false;
+    size_t end_apart = 0;
     for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
         group_of_category[category] = pl_code_group(p, category);
     for (size_t tile = 0; tile < account->num_tiles; tile++) {
@@ -132,6 +104,10 @@ static bool sort_variables(pl_account *account, const popliner_profile *p) {
                 account->fixed_bytes[tile] += p->variable_size_bytes[i];
             }
         }
+        while (end_apart < p->num_apart &&
+               p->apart_variable[end_apart] < p->tile_variables_start[tile + 1])
+            end_apart++;
+        account->apart_start[tile + 1] = end_apart;
         account->unexplained_start[tile + 1] = count;
         const uint32_t *apart;
         const size_t num_apart = pl_account_apart(account, tile, &apart);

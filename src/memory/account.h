@@ -43,7 +43,7 @@ typedef struct pl_account {
     /* The variables that lie apart, by tile: data that is not always live and must share no memory
      * element with data that is (docs/internals/layout.md). Ascending. */
     uint64_t *apart_start; /* [num_tiles + 1] */
-    uint32_t *apart;
+    const uint32_t *apart; /* the profile's */
 } pl_account;
 
 enum {

@@ -5,7 +5,6 @@
 
 #include "base/numbers.h"
 #include "memory/parts.h"
-#include "memory/placement.h"
 #include "profile/profile_data.h"
 
 enum { MILLION = 1000000 };
@@ -24,12 +23,31 @@ uint64_t pl_need_least_per_thousand(size_t tiles_per_ipu) {
     return tiles_per_ipu < FEW_TILES ? LEAST_OF_FEW_TILES : LEAST;
 }
 
+/* The first bytes of each tile are kept free: docs/internals/layout.md. */
+enum { RESERVED_BYTES = 16 };
+
+/* Returns the first address from this one on at which a memory element begins; the address if there
+ * is none. O(elements). */
+static uint64_t element_from(const popliner_profile *p, uint64_t address) {
+    for (size_t i = 0; i < p->num_elements; i++) {
+        if (p->element_offset[i] >= address)
+            return p->element_offset[i];
+    }
+    return address;
+}
+
+/* Returns the lowest address of an element without code, if executable_bytes of code are on a tile;
+ * the end of the code if there is none. */
+static uint64_t data_begin(const popliner_profile *p, uint64_t executable_bytes) {
+    return element_from(p, RESERVED_BYTES + executable_bytes);
+}
+
 /* Returns what code leaves of its last memory element, and the bytes that are kept free below it;
  * 0 without code, which then begins nowhere. */
 static uint64_t left_by_code(const popliner_profile *p, uint64_t executable_bytes) {
     if (p == NULL || executable_bytes == 0)
         return 0;
-    return pl_placer_data_begin(p, executable_bytes) - executable_bytes;
+    return data_begin(p, executable_bytes) - executable_bytes;
 }
 
 /* The variables of a tile. */
@@ -68,7 +86,8 @@ static tile_code find_code(const popliner_profile *p, size_t tile, const uint32_
             code.group_bytes += p->variable_size_bytes[i];
     }
     /* with what alignment leaves between them */
-    const uint64_t extent_bytes = pl_placer_code_bytes(executable_end);
+    const uint64_t extent_bytes =
+        executable_end > RESERVED_BYTES ? executable_end - RESERVED_BYTES : 0;
     if (executable_end <= code.lowest_data_address && extent_bytes > code.executable_bytes)
         code.executable_bytes = extent_bytes;
     return code;
@@ -152,11 +171,11 @@ static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
     lay_out(layout, line);
     if (layout->live_bytes == 0 || rule->profile == NULL || executable_bytes == 0)
         return;
-    const uint64_t begin = pl_placer_data_begin(rule->profile, executable_bytes);
+    const uint64_t begin = data_begin(rule->profile, executable_bytes);
     line->bytes += begin + more_bytes - executable_bytes;
     if (placed.apart == 0)
         return;
-    const uint64_t apart = pl_placer_element_from(rule->profile, begin + placed.always);
+    const uint64_t apart = element_from(rule->profile, begin + placed.always);
     if (apart + placed.apart > line->bytes)
         line->bytes = apart + placed.apart;
 }

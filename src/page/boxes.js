@@ -48,15 +48,12 @@ class BoxesView {
             `${grouped(from)} – ${grouped(to - 1)}`).join(', ');
     }
 
-    // Shows a tile of the profile, or of a stage, counted from 1, if the page has it.
-    draw(tile, stage = 0, isAgain = false) {
-        if (tile === this.tile && stage === this.stage && !isAgain)
+    // Shows a tile of the profile, if the page has it.
+    draw(tile, isAgain = false) {
+        if (tile === this.tile && !isAgain)
             return;
-        const own = stage > 0 ? this.page.places.boxesOf(tile, stage) : null;
-        const boxes = own || this.page.places.boxesOf(tile);
-        const where = own !== null ? ` of stage ${stage - 1}, laid out alone and without code,`
-            : stage > 0 ? ' of the profile' : '';
-        Object.assign(this, { tile, stage });
+        const boxes = this.page.places.boxesOf(tile);
+        this.tile = tile;
         if (boxes === null) {
             replace(this.element, el('h4', {}, 'Addresses'), el('p', {}, this.tiles.length === 0
                 ? 'These tiles have too many variables for a page.' : ['The page has addresses ' +
@@ -81,14 +78,12 @@ class BoxesView {
         const columns = ['#address', '#bytes', 'category', 'live at steps', 'name'];
         const largest = [...boxes].sort((a, b) => b.size - a.size).slice(0, 40);
         replace(this.holder, this.picture());
-        replace(this.element, el('h4', {}, `${grouped(boxes.length)} variables${where} by ` +
-            'address and step'), this.holder, this.legend(), this.status,
+        replace(this.element, el('h4', {}, `${grouped(boxes.length)} variables by address and step`), this.holder, this.legend(), this.status,
         button(this.from > 0 ? 'All addresses' : 'Only what is live at times', () => {
             this.from = this.from > 0 ? 0 : this.least;
-            this.draw(tile, stage, true);
+            this.draw(tile, true);
         }, { class: 'link' }),
-        saveButtons(`Addresses of tile ${tile}${own === null ? '' : ` in stage ${stage - 1}`}`,
-            () => this.svg, () => this.rows()),
+        saveButtons(`Addresses of tile ${tile}`, () => this.svg, () => this.rows()),
         el('details', {}, el('summary', {}, 'The largest, by address'), smallTable(
             `Largest variables of tile ${tile} by address`, columns,
             largest.sort((a, b) => a.offset - b.offset).map((box) => [grouped(box.offset),

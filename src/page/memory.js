@@ -235,7 +235,7 @@ class MemoryView {
     }
 
     drawTile(tile) {
-        this.boxes.draw(tile, this.isStage() && this.page.plan.isTold() ? Number(this.how) + 1 : 0);
+        this.boxes.draw(tile);
         const value = (name) => this.table.column(name)[tile];
         const { data } = this.page;
         const tileVariables = this.onTiles ||= Model.withStarts(data.tile_variables, 'count');

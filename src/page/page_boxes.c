@@ -9,14 +9,12 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/packed.h"
-#include "memory/placement.h"
 #include "profile/profile_data.h"
 
 enum {
     NUM_FULLEST = 11, /* tiles, besides the median one and those of the caller */
     MAX_BOXES = 20000,
     MAX_BOXES_OF_FULLEST = 40000, /* which comes first */
-    MAX_STAGE_BOXES = 10000,
 };
 
 /* For qsort: a number, and what it is of. */
@@ -35,12 +33,11 @@ static int compare_keyed(const void *a, const void *b) {
 
 /* The columns that are written. */
 typedef struct boxes {
-    pl_packed tiles, stages, counts, offsets, sizes, variables, categories, classes;
+    pl_packed tiles, counts, offsets, sizes, variables, categories, classes;
     pl_packed ranges, firsts, ends; /* of the classes */
     uint32_t *number;               /* [classes]: of each in the columns, from 1; 0: not there */
     size_t num_classes;
     size_t num_boxes;
-    size_t num_stage_boxes;
 } boxes;
 
 /* Returns the number of a class in the columns, where its ranges are; 0 for one that is always
@@ -61,13 +58,11 @@ static size_t number_class(boxes *b, const popliner_profile *p, uint32_t class_i
     return b->num_classes;
 }
 
-/* Adds variables of a tile, whose keys are their addresses; of a stage, counted from 1, or of the
- * profile: 0. */
-static void add_boxes(boxes *b, const popliner_profile *p, size_t tile, size_t stage, keyed *sorted,
+/* Adds variables of a tile, whose keys are their addresses. */
+static void add_boxes(boxes *b, const popliner_profile *p, size_t tile, keyed *sorted,
                       size_t count) {
     qsort(sorted, count, sizeof *sorted, compare_keyed);
     pl_packed_number(&b->tiles, tile);
-    pl_packed_number(&b->stages, stage);
     pl_packed_number(&b->counts, count);
     for (size_t k = 0; k < count; k++) {
         const size_t i = sorted[k].index;
@@ -93,63 +88,10 @@ static bool add_tile(boxes *b, const popliner_profile *p, size_t tile) {
     for (size_t i = start; i < start + most; i++)
         if (p->variable_size_bytes[i] > 0)
             sorted[count++] = (keyed){p->variable_offset[i], i};
-    add_boxes(b, p, tile, 0, sorted, count);
+    add_boxes(b, p, tile, sorted, count);
     b->num_boxes += count;
     free(sorted);
     return true;
-}
-
-/* ---- stages ---- */
-
-static bool is_touched(const pl_page_boxed *from, const pl_page_boxed_stage *stage,
-                       size_t variable) {
-    const pl_unit_sets *sets = &from->usage->sets;
-    for (uint32_t s = pl_unit_usage_of(from->usage, variable); s != 0; s = sets->rest[s]) {
-        const size_t unit = sets->last_unit[s] % from->num_units;
-        if (stage->first_unit <= unit && unit <= stage->last_unit)
-            return true;
-    }
-    return false;
-}
-
-/* Lays out what operations of a stage touch on its tile, in the order of the profile, and adds it,
- * unless it is too much. False if memory is short. */
-static bool add_stage(boxes *b, const popliner_profile *p, pl_placer *placer,
-                      const pl_page_boxed *from, size_t number) {
-    const pl_page_boxed_stage *stage = &from->stages[number];
-    const pl_lives lives = {p->class_ranges_start, p->range_first_step, p->range_end_step};
-    const pl_item *all = NULL;
-    size_t num_all = 0;
-    size_t count = 0;
-    uint64_t end = 0;
-    if (!pl_placer_replay(placer, stage->tile, &all, &num_all, &end))
-        return false;
-    pl_item *items = pl_new_array(num_all + 1, sizeof *items);
-    keyed *sorted = pl_new_array(num_all + 1, sizeof *sorted);
-    for (size_t i = 0; items != NULL && i < num_all; i++)
-        if (is_touched(from, stage, all[i].variable))
-            items[count++] = all[i];
-    const bool has_room = b->num_stage_boxes + count <= MAX_STAGE_BOXES;
-    const bool memory = items != NULL && sorted != NULL &&
-                        pl_placer_place(placer, stage->tile, &lives, items, count, &end);
-    for (size_t i = 0; memory && i < count; i++)
-        sorted[i] = (keyed){items[i].address, items[i].variable};
-    if (memory && has_room && count > 0) {
-        add_boxes(b, p, stage->tile, number + 1, sorted, count);
-        b->num_stage_boxes += count;
-    }
-    free(items);
-    free(sorted);
-    return memory;
-}
-
-static bool add_stages(boxes *b, const popliner_profile *p, const pl_page_boxed *from) {
-    pl_placer *placer = pl_placer_create(p);
-    bool memory = placer != NULL;
-    for (size_t k = 0; memory && k < from->num_stages; k++)
-        memory = add_stage(b, p, placer, from, k);
-    pl_placer_free(placer);
-    return memory;
 }
 
 static void put_columns(pl_json *json, boxes *b) {
@@ -157,10 +99,10 @@ static void put_columns(pl_json *json, boxes *b) {
         const char *name;
         pl_packed *column;
     } all[] = {
-        {"tile", &b->tiles},          {"stage", &b->stages},     {"count", &b->counts},
-        {"offset", &b->offsets},      {"size_bytes", &b->sizes}, {"variable", &b->variables},
-        {"category", &b->categories}, {"class", &b->classes},    {"ranges", &b->ranges},
-        {"first", &b->firsts},        {"end", &b->ends},
+        {"tile", &b->tiles},       {"count", &b->counts},       {"offset", &b->offsets},
+        {"size_bytes", &b->sizes}, {"variable", &b->variables}, {"category", &b->categories},
+        {"class", &b->classes},    {"ranges", &b->ranges},      {"first", &b->firsts},
+        {"end", &b->ends},
     };
     pl_put_open(json, "boxes", '{');
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -169,11 +111,11 @@ static void put_columns(pl_json *json, boxes *b) {
 }
 
 popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
-                                  const pl_page_boxed *from, popliner_error *error) {
+                                  const uint64_t *stage_tiles, size_t num_stages,
+                                  popliner_error *error) {
     const popliner_profile *p = profile;
     const size_t all = p->target.num_tiles;
-    const size_t num_tiles = from->num_stages;
-    const size_t num_wanted = num_tiles + NUM_FULLEST + 1;
+    const size_t num_wanted = num_stages + NUM_FULLEST + 1;
     boxes b = {.number = pl_new_array(p->num_classes + 1, sizeof *b.number)};
     keyed *order = pl_new_array(all + 1, sizeof *order); /* the fullest last */
     uint8_t *is_there = pl_new_array(all + 1, 1);
@@ -184,15 +126,15 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
         qsort(order, all, sizeof *order, compare_keyed);
     /* the fullest one, those of the stages, the median one, and the next ones of the fullest */
     for (size_t k = 0; memory && all > 0 && k < num_wanted; k++) {
-        const size_t tile = k == 0               ? order[all - 1].index
-                            : k <= num_tiles     ? from->stages[k - 1].tile
-                            : k == num_tiles + 1 ? order[all / 2].index
-                                                 : order[all - 1 - (k - num_tiles - 1) % all].index;
+        const size_t tile = k == 0            ? order[all - 1].index
+                            : k <= num_stages ? stage_tiles[k - 1]
+                            : k == num_stages + 1
+                                ? order[all / 2].index
+                                : order[all - 1 - (k - num_stages - 1) % all].index;
         if (tile < all && is_there[tile] == 0)
             memory = add_tile(&b, p, tile);
         is_there[tile < all ? tile : all] = 1;
     }
-    memory = memory && add_stages(&b, p, from);
     put_columns(json, &b);
     free(b.number);
     free(order);

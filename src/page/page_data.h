@@ -116,29 +116,14 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
                                       const pl_unit_usage *usage, size_t num_units,
                                       size_t num_threads, popliner_error *error);
 
-/* A stage of the plan, and its fullest tile. */
-typedef struct pl_page_boxed_stage {
-    size_t first_unit;
-    size_t last_unit;
-    uint64_t tile;
-} pl_page_boxed_stage;
-
-typedef struct pl_page_boxed {
-    const pl_unit_usage *usage; /* as for pl_page_put_variables */
-    size_t num_units;
-    const pl_page_boxed_stage *stages; /* [num_stages] */
-    size_t num_stages;
-} pl_page_boxed;
-
 /* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of the
- * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room; then
- * what each stage touches on its tile, as the compiler's rule lays it out alone.
- * "tile" and "stage" (0: of the profile) say which these are, and "count" how many variables each
- * has; then come for each variable "offset", "size_bytes", "variable" (as in "lives"), "category"
+ * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room.
+ * "tile" says which these are, and "count" how many variables each has; then come for each variable "offset", "size_bytes", "variable" (as in "lives"), "category"
  * and "class" (0: always live). "ranges", "first" and "end" are as above.
- * Errors: MEMORY. O(tiles * log(tiles) + variables of these), and pl_placer_place for stages. */
+ * Errors: MEMORY. O(tiles * log(tiles) + variables of these). */
 popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
-                                  const pl_page_boxed *from, popliner_error *error);
+                                  const uint64_t *stage_tiles, size_t num_stages,
+                                  popliner_error *error);
 
 /* ---- The page without its data: src/page/assemble.cmake makes it of the files here ---- */
 

@@ -236,15 +236,13 @@ const Places = (() => {
 
         // The tiles whose variables the page has by address.
         function boxedTiles() {
-            const { tile, stage } = readBoxes();
-            return Array.from(tile.filter((_, i) => stage[i] === 0));
+            return Array.from(readBoxes().tile);
         }
 
-        // The variables of such a tile, or of a stage of the command's plan, counted from 1, on it:
-        // lives are [from, to) in steps, null for always. Of other tiles null.
-        function boxesOf(tile, stage = 0) {
-            const index = readBoxes().tile.findIndex((own, i) => own === tile &&
-                boxes.stage[i] === stage);
+        // The variables of such a tile: lives are [from, to) in steps, null for always. Of other
+        // tiles null.
+        function boxesOf(tile) {
+            const index = readBoxes().tile.indexOf(tile);
             if (index < 0)
                 return null;
             const livesOf = (number) => Array.from({ length: boxes.ranges[number - 1] }, (_, k) => {

@@ -168,7 +168,6 @@ static popliner_status read_with(const char *path, const pl_read_options *option
         {pl_profile_read_variables, 0},
         {open_helpers, 0},
         {pl_profile_read_lowered, 80},
-        {pl_profile_read_placing, 80},
         {pl_profile_read_compute_sets, 92},
         {pl_profile_read_programs, 93},
         {pl_profile_read_execution, 95},

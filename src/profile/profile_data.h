@@ -219,14 +219,10 @@ struct popliner_profile {
     /* Data for the layout rule: docs/internals/layout.md. */
     size_t num_elements;
     uint64_t *element_offset; /* where the elements of a tile's memory begin, ascending */
-    /* variables that must not share an element with others, ascending, and these */
+    /* the variables that lie apart: data that is not always live, and must share no element with
+     * data that is; ascending */
     size_t num_apart;
     uint32_t *apart_variable;
-    uint32_t *apart_from;
-    /* the variables of a tile as they were placed, tile after tile, if the compiler recorded
-     * another order than that of pl_placing_key */
-    size_t num_ordered;
-    uint32_t *ordered_variable;
 
     /* The compiler's own account, by tile. */
     uint64_t *tile_total_bytes;
@@ -274,13 +270,7 @@ struct popliner_profile {
 enum {
     PL_PLACING_ALIGNMENT = 0x1f,
     PL_PLACING_EXECUTABLE = 0x20,
-    PL_PLACING_VERTEX_CODE = 0x40,
-    PL_PLACING_START = 0x80, /* in the start section */
 };
-
-/* Returns what the compiler places the variables of a tile by, in ascending order: in six groups,
- * and in each the larger first. Of equal ones the first in the file comes first. */
-uint64_t pl_placing_key(const popliner_profile *profile, size_t variable);
 
 /* Returns a single number; 0 if the profile does not have it. */
 static inline uint64_t pl_profile_fact(const popliner_profile *profile, pl_fact fact) {

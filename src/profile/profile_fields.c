@@ -186,8 +186,6 @@ static const row rows[] = {
     ROW(variable_placing, num_variables, NULL, ANY),
     ROW(tile_variables_start, target.num_tiles, "lowered variables", STARTS(num_variables)),
     ROW(apart_variable, num_apart, "lowered variables", INDEX(num_variables)),
-    ROW(apart_from, num_apart, "lowered variables", INDEX(num_variables)),
-    ROW(ordered_variable, num_ordered, "lowered variables", INDEX(num_variables)),
 };
 
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
@@ -299,7 +297,7 @@ bool pl_profile_reserve(popliner_profile *p, const size_t *count, size_t *capaci
 
 void pl_profile_count_variables(popliner_profile *p, size_t count) {
     p->num_lists = p->num_list_variables = p->num_program_lists = count;
-    p->num_fed_lists = p->num_variables = p->num_apart = p->num_ordered = count;
+    p->num_fed_lists = p->num_variables = p->num_apart = count;
 }
 
 void pl_profile_free(popliner_profile *profile) {

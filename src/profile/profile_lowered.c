@@ -12,8 +12,6 @@
 enum {
     BIT_ALLOCATED = 1,
     BIT_EXECUTABLE = 8,
-    BIT_VERTEX_CODE = 16,
-    BIT_START = 64,
 };
 
 static const pl_column columns[] = {{"var_id", true},
@@ -43,12 +41,11 @@ enum {
 
 enum { NUM_COLUMNS = sizeof columns / sizeof *columns };
 
-/* The constraints in the rows of a piece. */
+/* The lists of element_constraints of data that is not always live, in the rows of a piece, of which
+ * there may be millions: how many rows after the one before, then each number plus 1, and 0. */
 typedef struct constraints {
-    uint32_t *variable; /* ascending; at first rows of the piece */
-    uint32_t *place;    /* among the variables of the tile, of one that must be in other elements */
-    size_t count;
-    size_t capacity;
+    pl_blob lists;
+    size_t last_row;
 } constraints;
 
 /* The state of reading pieces. */
@@ -60,6 +57,7 @@ typedef struct lowered {
     uint64_t **piece_ids; /* by piece: NULL while the ids are the row numbers */
     constraints *apart;   /* by piece */
     uint32_t *tile;       /* of each variable, until they are sorted by tile */
+    uint32_t *new_place;  /* of each variable, by tile; NULL: they were sorted */
     const pl_side_task *side_task;
 } lowered;
 
@@ -80,8 +78,6 @@ static uint8_t placing_of(uint64_t alignment, uint64_t bits) {
     while (alignment >> placing > 1 && placing < PL_PLACING_ALIGNMENT)
         placing++;
     placing |= (bits & BIT_EXECUTABLE) != 0 ? PL_PLACING_EXECUTABLE : 0;
-    placing |= (bits & BIT_VERTEX_CODE) != 0 ? PL_PLACING_VERTEX_CODE : 0;
-    placing |= (bits & BIT_START) != 0 ? PL_PLACING_START : 0;
     return (uint8_t)placing;
 }
 
@@ -195,7 +191,7 @@ static bool find_places_by_tile(const lowered *l, const pl_id_map *ids, uint32_t
 
 /* Sorts the lowered variables by tile, and those of a tile by id, and counts them by tile. False if
  * memory is short. */
-static bool sort_by_tile(const lowered *l, pl_id_map *ids) {
+static bool sort_by_tile(lowered *l, pl_id_map *ids) {
     popliner_profile *p = l->profile;
     size_t num_tiles = p->target.num_tiles;
     p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
@@ -208,67 +204,65 @@ static bool sort_by_tile(const lowered *l, pl_id_map *ids) {
     if (are_sorted(l, ids))
         return true;
 
-    uint32_t *new_place = pl_new_array(p->num_variables, sizeof *new_place);
+    l->new_place = pl_new_array(p->num_variables, sizeof *l->new_place);
     pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_fields_by(p, &p->num_variables, fields);
-    bool memory = new_place != NULL && find_places_by_tile(l, ids, new_place);
+    bool memory = l->new_place != NULL && find_places_by_tile(l, ids, l->new_place);
     for (size_t i = 0; memory && i < num_fields; i++)
-        memory = reorder(&fields[i], new_place, p->num_variables);
-    memory = memory && pl_id_map_renumber(ids, new_place);
-    for (size_t i = 0; memory && i < p->num_apart; i++)
-        p->apart_variable[i] = new_place[p->apart_variable[i]];
-    free(new_place);
-    return memory;
+        memory = reorder(&fields[i], l->new_place, p->num_variables);
+    return memory && pl_id_map_renumber(ids, l->new_place);
 }
 
 /* ---- Constraints ---- */
 
-/* Lists those of all pieces; apart_from are places on the tile for now. */
-static bool join_constraints(const lowered *l) {
+/* True for data that is always live, or that is not. */
+static bool is_data(const popliner_profile *p, uint64_t variable, bool is_always_live) {
+    return (p->variable_placing[variable] & PL_PLACING_EXECUTABLE) == 0 &&
+           (p->class_always_live[p->variable_class[variable]] != 0) == is_always_live;
+}
+
+/* Reads a list, and returns whether it names data of the variable's tile that is always live. */
+static bool lies_apart(const popliner_profile *p, uint32_t variable, const uint8_t **at,
+                       const uint8_t *end) {
+    const uint64_t *start = &p->tile_variables_start[pl_profile_tile_of(p, variable)];
+    uint64_t number = 0;
+    bool found = false;
+    while (pl_varint_read(at, end, &number) && number > 0)
+        found = found || (number <= start[1] - start[0] && is_data(p, start[0] + number - 1, true));
+    return found;
+}
+
+static int compare_variables(const void *a, const void *b) {
+    const uint32_t *x = a;
+    const uint32_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Lists the variables that lie apart, once they are sorted. */
+static bool find_apart(const lowered *l) {
     popliner_profile *p = l->profile;
-    size_t count = 0;
+    size_t capacity = 0;
     size_t first = 0; /* variable of the piece */
-    for (size_t piece = 0; piece < l->scan->num_pieces; piece++)
-        count += l->apart[piece].count;
-    p->apart_variable = pl_new_array(count, sizeof *p->apart_variable);
-    p->apart_from = pl_new_array(count, sizeof *p->apart_from);
-    if (p->apart_variable == NULL || p->apart_from == NULL)
-        return false;
     for (size_t piece = 0; piece < l->scan->num_pieces; piece++) {
-        const constraints *c = &l->apart[piece];
-        for (size_t i = 0; i < c->count; i++) {
-            p->apart_variable[p->num_apart] = (uint32_t)first + c->variable[i];
-            p->apart_from[p->num_apart++] = c->place[i];
+        const pl_blob *lists = &l->apart[piece].lists;
+        const uint8_t *at = lists->data;
+        const uint8_t *end = pl_blob_end(at, lists->size);
+        uint64_t rows = 0;
+        if (lists->failed)
+            return false;
+        for (size_t row = first; pl_varint_read(&at, end, &rows);) {
+            row += (size_t)rows;
+            const uint32_t variable = l->new_place == NULL ? (uint32_t)row : l->new_place[row];
+            if (!lies_apart(p, variable, &at, end))
+                continue;
+            if (!pl_profile_reserve(p, &p->num_apart, &capacity))
+                return false;
+            p->apart_variable[p->num_apart++] = variable;
         }
         first += l->scan->pieces[piece].num_rows;
     }
-    return true;
-}
-
-/* Replaces places on tiles by variables, once these are sorted, and sorts the constraints. Those
- * that name no variable of their tile are left out. */
-static bool find_constrained(popliner_profile *p) {
-    pl_id_entry *pairs = pl_new_array(p->num_apart, sizeof *pairs);
-    size_t count = 0;
-    bool is_sorted = true;
-    if (pairs == NULL)
-        return false;
-    for (size_t i = 0; i < p->num_apart; i++) {
-        const uint32_t variable = p->apart_variable[i];
-        const uint64_t *start = &p->tile_variables_start[pl_profile_tile_of(p, variable)];
-        if (p->apart_from[i] >= start[1] - start[0])
-            continue;
-        is_sorted = is_sorted && (count == 0 || pairs[count - 1].id <= variable);
-        pairs[count++] = (pl_id_entry){variable, (uint32_t)start[0] + p->apart_from[i]};
-    }
-    if (!is_sorted)
-        qsort(pairs, count, sizeof *pairs, pl_id_entry_compare);
-    p->num_apart = count;
-    for (size_t i = 0; i < count; i++) {
-        p->apart_variable[i] = (uint32_t)pairs[i].id;
-        p->apart_from[i] = pairs[i].index;
-    }
-    free(pairs);
+    if (l->new_place != NULL && p->num_apart > 0)
+        qsort(p->apart_variable, p->num_apart, sizeof *p->apart_variable, compare_variables);
     return true;
 }
 
@@ -303,23 +297,17 @@ static bool keep_id(lowered *l, size_t piece, size_t row, uint64_t id) {
     return true;
 }
 
-/* Stores the constraints of the row-th variable of a piece; a list that is damaged counts up to
- * where it is. */
-static bool take_constraints(pl_rows *rows, size_t row, constraints *c) {
+/* Keeps the constraints of a row; a list that is damaged counts up to where it is. */
+static void keep_constraints(pl_rows *rows, size_t row, constraints *c) {
     size_t size_bytes = 0;
     uint64_t place = 0;
-    if (pl_rows_is_null(rows, ELEMENT_CONSTRAINTS))
-        return true;
     const uint8_t *blob = pl_rows_blob(rows, ELEMENT_CONSTRAINTS, &size_bytes);
     const uint8_t *end = pl_blob_end(blob, size_bytes);
-    while (blob < end && pl_varint_read(&blob, end, &place) && place < PL_NONE) {
-        const pl_column_room room[] = {PL_COLUMN_ROOM(c->variable), PL_COLUMN_ROOM(c->place)};
-        if (!pl_grow_columns(room, 2, &c->capacity, c->count + 1))
-            return false;
-        c->variable[c->count] = (uint32_t)row;
-        c->place[c->count++] = (uint32_t)place;
-    }
-    return true;
+    pl_varint_write(&c->lists, row - c->last_row);
+    while (blob < end && pl_varint_read(&blob, end, &place) && place < PL_NONE)
+        pl_varint_write(&c->lists, place + 1);
+    pl_varint_write(&c->lists, 0);
+    c->last_row = row;
 }
 
 static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
@@ -339,7 +327,10 @@ static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
         id = (uint64_t)values[VAR_ID];
     else
         id = read_variable(rows, l, place);
-    if (!keep_id(l, piece, row, id) || !take_constraints(rows, row, &l->apart[piece]))
+    if (pl_database_is_well(rows->database) && is_data(l->profile, place, false) &&
+        !pl_rows_is_null(rows, ELEMENT_CONSTRAINTS))
+        keep_constraints(rows, row, &l->apart[piece]);
+    if (!keep_id(l, piece, row, id))
         pl_outcome_fail_memory(&rows->database->outcome, "the lowered variables");
 }
 
@@ -462,8 +453,7 @@ static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
                         database->path, scan->pieces[0].num_rows, l->num_places);
     if (!pl_database_is_well(database))
         return;
-    memory = join_pieces(l, ids) && join_constraints(l) && sort_by_tile(l, ids) &&
-             find_constrained(l->profile);
+    memory = join_pieces(l, ids) && sort_by_tile(l, ids) && find_apart(l);
     if (pl_outcome_has(&database->outcome, memory, "the lowered variables"))
         pl_profile_sum_up_pieces(l->profile);
     pl_id_map_sort(ids);
@@ -490,12 +480,11 @@ void pl_profile_read_lowered(pl_reading *r) {
         read_pieces(&l, &scan, &r->ids.variables);
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
         free(l.piece_ids[i]);
-    for (size_t i = 0; l.apart != NULL && i < scan.num_pieces; i++) {
-        free(l.apart[i].variable);
-        free(l.apart[i].place);
-    }
+    for (size_t i = 0; l.apart != NULL && i < scan.num_pieces; i++)
+        free(l.apart[i].lists.data);
     free(l.piece_ids);
     free(l.apart);
     free(l.tile);
+    free(l.new_place);
     pl_scan_close(&scan);
 }

@@ -211,22 +211,13 @@ static void keep_lists(popliner_profile *p, size_t first, size_t end) {
     p->num_list_variables = (size_t)kept;
 }
 
-/* Likewise what the compiler placed them by. */
-static void keep_placing(popliner_profile *p, size_t first, size_t end) {
+/* Likewise those that lie apart. */
+static void keep_apart(popliner_profile *p, size_t first, size_t end) {
     size_t kept = 0;
-    for (size_t i = 0; i < p->num_apart; i++) {
-        if (p->apart_variable[i] < first || p->apart_variable[i] >= end)
-            continue;
-        p->apart_variable[kept] = p->apart_variable[i] - (uint32_t)first;
-        p->apart_from[kept++] = p->apart_from[i] - (uint32_t)first;
-    }
+    for (size_t i = 0; i < p->num_apart; i++)
+        if (p->apart_variable[i] >= first && p->apart_variable[i] < end)
+            p->apart_variable[kept++] = p->apart_variable[i] - (uint32_t)first;
     p->num_apart = kept;
-    kept = 0;
-    for (size_t i = 0; i < p->num_ordered; i++) {
-        if (p->ordered_variable[i] >= first && p->ordered_variable[i] < end)
-            p->ordered_variable[kept++] = p->ordered_variable[i] - (uint32_t)first;
-    }
-    p->num_ordered = kept;
 }
 
 static void keep_variables(popliner_profile *p, const pl_part *part) {
@@ -240,7 +231,7 @@ static void keep_variables(popliner_profile *p, const pl_part *part) {
     p->num_variables = end - first;
     pl_profile_sum_up_pieces(p);
     keep_lists(p, first, end);
-    keep_placing(p, first, end);
+    keep_apart(p, first, end);
 }
 
 /* The state of restricting series. */

@@ -182,10 +182,6 @@ pl_reader pl_profile_read_variables;
 /* Reads lowered variables, and runs the side task, if there is one. */
 pl_reader pl_profile_read_lowered;
 
-/* Reads where the elements of memory begin, and the order in which the compiler placed the
- * variables of each tile, after the variables and their classes: both optional. */
-pl_reader pl_profile_read_placing;
-
 /* Reads vertex types and their code; compute sets: names, variables, vertices and their state; the
  * lists of variables of exchanges. */
 pl_reader pl_profile_read_compute_sets;

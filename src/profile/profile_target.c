@@ -108,6 +108,31 @@ static void read_target_row(pl_database *database, popliner_profile *profile) {
     pl_rows_close(&rows);
 }
 
+/* Reads where the elements of memory begin, up to where they do not ascend, or are more than any tile has. */
+static void read_elements(pl_database *database, popliner_profile *p) {
+    enum { MAX_ELEMENTS = 1 << 12 };
+    static const pl_column columns[] = {{"memoryElementOffsets", false}};
+    static const pl_table table = {"target_info", PL_TABLE_OPTIONAL, columns, 1, ""};
+    size_t capacity = 0;
+    uint64_t offset = 0;
+    pl_rows rows = pl_rows_open(database, &table);
+    while (pl_rows_next(&rows)) {
+        size_t size_bytes = 0;
+        const uint8_t *blob = pl_rows_blob(&rows, 0, &size_bytes);
+        const uint8_t *end = pl_blob_end(blob, size_bytes);
+        if (p->num_elements > 0 || pl_rows_is_null(&rows, 0))
+            continue;
+        while (p->num_elements < MAX_ELEMENTS && pl_varint_read(&blob, end, &offset)) {
+            if (p->num_elements > 0 && offset <= p->element_offset[p->num_elements - 1])
+                break;
+            if (!pl_outcome_has(&database->outcome,
+                                pl_profile_reserve(p, &p->num_elements, &capacity), "the profile"))
+                break;
+            p->element_offset[p->num_elements++] = offset;
+        }
+    }
+}
+
 /* Many tables have a row per tile, so a small file must not claim millions. */
 static void check_claim(pl_database *database, size_t num_tiles) {
     uint64_t size_bytes =
@@ -193,6 +218,7 @@ void pl_profile_read_target(pl_reading *r) {
     read_version(&r->database, r->options->listener, p);
     read_target_row(&r->database, p);
     check_claim(&r->database, p->target.num_tiles);
+    read_elements(&r->database, p);
     if (pl_database_is_well(&r->database))
         pl_profile_take_facts(p);
     for (size_t i = 0; i < sizeof fact_tables / sizeof *fact_tables; i++)

@@ -15,7 +15,7 @@
 
 /* "PPLN" in the header of the file. The version changes with any stored array, automatically with
  * POPLINER_NUM_PARTS. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 13 + POPLINER_NUM_PARTS };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 14 + POPLINER_NUM_PARTS };
 
 /* SQLite limits blobs to a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };

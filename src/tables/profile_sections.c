@@ -305,18 +305,6 @@ static void add_explained(pl_sheet *sheet, const char *group, const char *name, 
     pl_sheet_number(sheet, explained);
 }
 
-static void add_layout(pl_sheet *sheet, const pl_laid_out *layout) {
-    add_index(sheet, "layout", "tiles", layout->num_tiles);
-    add_index(sheet, "layout", "tiles_equal", layout->num_tiles_equal);
-    add_index(sheet, "layout", "ends_equal", layout->num_ends_equal);
-    add_index(sheet, "layout", "variables", (size_t)layout->num_variables);
-    add_index(sheet, "layout", "variables_equal", (size_t)layout->num_equal);
-    add_index(sheet, "layout", "end_bytes", (size_t)layout->end_bytes);
-    add_index(sheet, "layout", "live_bytes", (size_t)layout->live_bytes);
-    for (size_t i = 0; i < PL_NUM_GAPS; i++)
-        add_index(sheet, "gap", pl_gap_name((pl_gap)i), (size_t)layout->gap_bytes[i]);
-}
-
 popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "explained", "tiles_exceeded"};
@@ -355,7 +343,6 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
         add_word(sheet, "suggestion", "example", d->told.suggestion_example);
         add_index(sheet, "suggestion", "layers", d->told.suggested_layers);
     }
-    add_layout(sheet, &d->layout);
     return POPLINER_OK;
 }
 

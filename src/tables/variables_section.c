@@ -11,7 +11,6 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/passes.h"
-#include "memory/placement.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
@@ -239,8 +238,7 @@ popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *
 
 /* ---- The section of addresses ---- */
 
-static void add_address(const popliner_profile *p, size_t tile, size_t v, const uint64_t *replayed,
-                        pl_sheet *sheet) {
+static void add_address(const popliner_profile *p, size_t tile, size_t v, pl_sheet *sheet) {
     const size_t first = sheet->is_naming ? 0 : (size_t)p->tile_variables_start[tile];
     PL_COLUMN(sheet, number, "tile", tile);
     PL_COLUMN(sheet, number, "place", v - first);
@@ -252,48 +250,21 @@ static void add_address(const popliner_profile *p, size_t tile, size_t v, const 
               UINT64_C(1) << (p->variable_placing[v] & PL_PLACING_ALIGNMENT));
     PL_COLUMN(sheet, flag, "always_live", p->class_always_live[p->variable_class[v]] != 0);
     PL_COLUMN(sheet, number, "address", p->variable_offset[v]);
-    PL_COLUMN(sheet, number, "replayed_address", replayed[v - first]);
-}
-
-/* The addresses of the variables of a tile. */
-typedef struct addresses {
-    uint64_t *replayed;
-    size_t capacity;
-} addresses;
-
-static bool add_addresses(const popliner_profile *p, size_t tile, pl_placer *placer, addresses *own,
-                          pl_sheet *sheet) {
-    const size_t first = (size_t)p->tile_variables_start[tile];
-    const pl_item *items = NULL;
-    size_t count = 0;
-    uint64_t end = 0;
-    if (!pl_placer_replay(placer, tile, &items, &count, &end) ||
-        !pl_grow(&own->replayed, &own->capacity, (size_t)p->tile_variables_start[tile + 1] - first,
-                 sizeof *own->replayed))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        own->replayed[items[i].variable - first] = items[i].address;
-    for (size_t v = first; v < p->tile_variables_start[tile + 1]; v++) {
-        if (p->variable_size_bytes[v] > 0)
-            add_address(p, tile, v, own->replayed, sheet);
-    }
-    return true;
 }
 
 popliner_status pl_section_addresses(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     const popliner_profile *p = source->profile;
-    addresses own = {0};
-    add_address(p, 0, 0, NULL, sheet);
+    add_address(p, 0, 0, sheet);
     pl_sheet_end_names(sheet);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status != POPLINER_OK)
         return status;
-    pl_placer *placer = pl_placer_create(p);
-    bool memory = placer != NULL;
-    for (size_t tile = 0; memory && tile < p->target.num_tiles; tile++)
-        memory = add_addresses(p, tile, placer, &own, sheet);
-    free(own.replayed);
-    pl_placer_free(placer);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the addresses");
+    size_t tile = 0;
+    for (size_t v = 0; v < p->num_variables; v++) {
+        tile = pl_profile_tile_from(p, v, tile);
+        if (p->variable_size_bytes[v] > 0)
+            add_address(p, tile, v, sheet);
+    }
+    return POPLINER_OK;
 }
