@@ -34,7 +34,7 @@ typedef struct claim {
 typedef struct placing {
     const popliner_profile *profile;
     pl_unit_usage usage;   /* of the layers */
-    uint32_t *touched;     /* [num_variables]: last operation + 1 that touched it */
+    uint8_t *touched;      /* bits by variable: one operation touches it; all 0 in between */
     uint32_t *first_claim; /* [sets of operations]: number + 1; equal for all variables of a set */
     claim *claims;
     size_t num_claims;
@@ -74,20 +74,26 @@ static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
 
 /* Returns the place that has most bytes of the variables that the operation touches, where a
  * variable of several places counts for each with its part; PLACE_UNKNOWN if none has any. */
-static uint32_t most_touched(placing *w, const popliner_operation *operation, uint32_t index) {
+static uint32_t most_touched(placing *w, const popliner_operation *operation) {
     const popliner_profile *p = w->profile;
+    uint32_t variable;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
     for (size_t k = 0; k < operation->num_programs; k++) {
         pl_touches touches = pl_touches_of(p, operation->programs[k]);
-        uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
-            if (w->touched[variable] == index + 1)
+            const uint8_t bit = (uint8_t)(1u << variable % 8);
+            if ((w->touched[variable / 8] & bit) != 0)
                 continue;
-            w->touched[variable] = index + 1;
+            w->touched[variable / 8] |= bit;
             uint64_t places = add_share(w, variable, 0);
             if (places > 0) /* in 256ths of a byte */
                 add_share(w, variable, ((uint64_t)p->variable_size_bytes[variable] << 8) / places);
         }
+    }
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        pl_touches touches = pl_touches_of(p, operation->programs[k]);
+        while (pl_touches_next(&touches, &variable))
+            w->touched[variable / 8] = 0;
     }
     size_t best = 0;
     for (size_t place = 1; place < w->num_places; place++)
@@ -135,12 +141,11 @@ static bool claim_variables(placing *w, const popliner_operation *operation, uin
 }
 
 /* Returns the place of an operation in no layer; `before` is that of the operation before it. */
-static uint32_t place_operation(placing *w, const popliner_operation *operation, uint32_t index,
-                                uint32_t before) {
+static uint32_t place_operation(placing *w, const popliner_operation *operation, uint32_t before) {
     uint32_t tail = (uint32_t)w->num_places - 1;
     if (w->first_layer_step == SIZE_MAX || operation->last_step < w->first_layer_step)
         return 0;
-    uint32_t most = most_touched(w, operation, index);
+    uint32_t most = most_touched(w, operation);
     if (operation->first_step > w->last_layer_step && (most == PLACE_UNKNOWN || most + 1 == tail))
         return tail;
     return most == PLACE_UNKNOWN ? before : most;
@@ -152,7 +157,7 @@ static bool begin_placing(placing *w, pl_chain *chain) {
     const popliner_profile *profile = w->profile;
     const pl_unit_map map = {chain->unit_of_operation, pl_layers_num_units(chain->layers), false};
     w->num_places = map.num_units + 1;
-    w->touched = pl_new_array(profile->num_variables, sizeof *w->touched);
+    w->touched = pl_new_array(profile->num_variables / 8 + 1, sizeof *w->touched);
     w->shares = pl_new_array(w->num_places, sizeof *w->shares);
     chain->usage = calloc(1, sizeof *chain->usage);
     if (chain->usage == NULL || w->touched == NULL || w->shares == NULL ||
@@ -186,7 +191,7 @@ static popliner_status place_by_touches(pl_chain *chain, popliner_error *error) 
         uint32_t place = chain->unit_of_operation[i];
         if (place == 0) {
             const popliner_operation *operation = pl_operation_at(chain->operations, i);
-            place = place_operation(&w, operation, (uint32_t)i, before);
+            place = place_operation(&w, operation, before);
             memory = claim_variables(&w, operation, place);
         }
         chain->unit_of_operation[i] = place + 1 == w.num_places ? PL_PLACE_TAIL : place;
