@@ -405,8 +405,6 @@ def enough_is_enough(rng, q):
                          f"{remedy} less {less}")
         elif change == "without_device_map":
             count = remedy["num_ipus"]
-            if q.options.get("copies", "").startswith("inter"):
-                continue  # the library cannot know that the costs, which keep nothing, need a map
             fits(q.but(map=None, num_ipus=count), True, str(remedy))
             if count > q.least_ipus():
                 fits(q.but(map=None, num_ipus=count - 1), False, f"{remedy} less 1")

@@ -433,6 +433,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     r.pipeline.should_stop = NULL;
     r.pipeline.should_stop_user = NULL;
     const popliner_pipeline told = r.pipeline;
+    r.has_pipeline = told.copies.rule == POPLINER_COPIES_INTERLEAVED; /* it needs its map */
     take_working_sets(&r);
     file->additive.pipeline = r.pipeline;
     read_all(&r);

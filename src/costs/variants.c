@@ -673,6 +673,8 @@ popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs
         return status;
     made->cycles_per_time_unit = like->cycles_per_time_unit;
     made->follows_split = follows_split && limits->kinds == NULL;
+    made->has_pipeline = like->has_pipeline;
+    made->pipeline = like->pipeline;
     for (size_t place = 1; status == POPLINER_OK && !is_stopped && place <= num_places; ++place)
         if (v == NULL || v->is_listed)
             fill_choices(choices, place, limits, made, &is_stopped);

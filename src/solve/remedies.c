@@ -505,12 +505,13 @@ static size_t ipus_with_numbers(const popliner_solver_options *o, size_t num_ipu
     return num_ipus;
 }
 
-void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options) {
+void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options,
+                           bool may_lack_map) {
     size_t count = 0;
     for (size_t i = 0; i < why->num_remedies; ++i) {
         popliner_remedy remedy = why->remedies[i];
         if (remedy.kind == POPLINER_REMEDY_WITHOUT_MAP)
-            remedy.number = ipus_with_numbers(options, remedy.number);
+            remedy.number = may_lack_map ? ipus_with_numbers(options, remedy.number) : SIZE_MAX;
         if (remedy.number < SIZE_MAX)
             why->remedies[count++] = remedy;
     }

@@ -829,6 +829,17 @@ static popliner_status balance(search *s, size_t end, popliner_plan **plan, popl
     return status;
 }
 
+/* True if callers may ask without the device map: balance does not lead their objectives then. */
+static bool may_lack_map(const search *s) {
+    popliner_objective list[POPLINER_NUM_OBJECTIVES + 1];
+    popliner_solver_options o = s->options;
+    for (size_t i = 0; i < o.num_objectives; ++i)
+        list[i] = o.objectives[i];
+    o.objectives = list;
+    o.num_objectives = popliner_objectives_complete(list, o.num_objectives, s->costs);
+    return pl_variants_check_options(&o, NULL) == POPLINER_OK;
+}
+
 /* Solves with the prepared search. The plan has no stages if nothing is within other limits than
  * those of the options. */
 static popliner_status solve(search *s, popliner_plan **plan, popliner_error *error) {
@@ -849,7 +860,7 @@ static popliner_status solve(search *s, popliner_plan **plan, popliner_error *er
     s->objectives = objectives;
     const bool fits = status == POPLINER_OK && (*plan)->status != POPLINER_PLAN_INFEASIBLE;
     if (status == POPLINER_OK && !fits)
-        pl_remedies_have_ipus(&(*plan)->infeasibility, &s->options);
+        pl_remedies_have_ipus(&(*plan)->infeasibility, &s->options, may_lack_map(s));
     if (num_first == 0)
         s->filter = filter;
     s->is_to_go_on = has_cycles;
