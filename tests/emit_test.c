@@ -271,6 +271,7 @@ static void ipus_are_sayable_or_not(void **state) {
         {{0, 2}, 2, OWN | TURN | UP | MANY},
         {{1, 2}, 2, OWN | TURN | MANY},
         {{0, 2, 1}, 3, OWN | TURN | FROM_0 | MANY},
+        {{0, 1, 0, 0}, 4, FROM_0 | PLAIN | MANY},
     };
     static const struct {
         popliner_emit_format format;
@@ -313,7 +314,7 @@ static void ipus_are_sayable_or_not(void **state) {
             num_said += may;
         }
     }
-    assert_int_equal(num_said, 135);
+    assert_int_equal(num_said, 141);
     const split turned = split_of(6, usual_names, usual_counted, "25", "10");
     assert_refuses(
         &turned, &o, POPLINER_EMIT_MINDSPORE,
@@ -347,6 +348,10 @@ static void head_and_tail_may_stand_alone(void **state) {
                  "\"E|tttt|L\"\n");
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
                    "vllm: stage 0 has only 'Head', no layer; require layers (require layers:1..), "
+                   "or use a format like pipeline");
+    const split tail = split_of(6, usual_names, usual_counted, "45", "01");
+    assert_refuses(&tail, &o, POPLINER_EMIT_VLLM,
+                   "vllm: stage 1 has only 'Tail', no layer; require layers (require layers:1..), "
                    "or use a format like pipeline");
     assert_emits(&s, &o, POPLINER_EMIT_TORCH,
                  "from torch.distributed.pipelining import SplitPoint\n\n"
