@@ -19,8 +19,10 @@ pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need n
     return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
 }
 
-/* Returns the largest number of copies; with details, that of every schedule. */
+/* Returns the largest number of copies, 0 without training; with details, that of every schedule. */
 static size_t most_copies(const pl_estimation *estimation, popliner_need need, bool with_details) {
+    if (!estimation->is_training)
+        return 0;
     const size_t own = pl_pipeline_copies_for(&estimation->pipeline, need, estimation->max_stages);
     const size_t any = with_details ? pl_most_copies(estimation->max_stages) : 0;
     return own > any ? own : any;
