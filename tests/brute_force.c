@@ -250,6 +250,15 @@ static uint64_t find_violated(const question *q, const popliner_plan_stage *stag
     return violated;
 }
 
+/* The bits of constraints that are not of IPUs. */
+static uint64_t bits_of_chain(const question *q) {
+    return ((uint64_t)1 << (MAX_UNITS_BIT + q->num_units)) - 1;
+}
+
+static uint64_t bits_of_pairs(const question *q) {
+    return (((uint64_t)1 << q->options->num_pairs) - 1) << (MAX_UNITS_BIT + q->num_units);
+}
+
 static trial try_split(const question *q, uint32_t cut_set, popliner_plan_stage *stages) {
     trial t = {.cut_set = cut_set};
     t.num_stages = cut_into_stages(q, cut_set, stages);
@@ -381,10 +390,14 @@ static bool find_unit_too_large(const question *q, const trials *all,
     for (size_t unit = 0; unit < q->num_units; ++unit)
         least_bytes[unit] = UINT64_MAX;
     for (size_t i = 0; i < all->count; ++i) {
-        if (!is_allowed(q, &all->all[i]))
-            continue;
         popliner_plan_stage stages[MOST_BRUTE_UNITS];
         size_t num_stages = cut_into_stages(q, all->all[i].cut_set, stages);
+        trial own = all->all[i];
+        for (size_t k = 0; k < num_stages; ++k)
+            if (!is_first_of_ipu(stages, k)) /* where stages share IPUs, pairs are not looked at */
+                own.violated &= ~bits_of_pairs(q);
+        if (!is_allowed(q, &own))
+            continue;
         for (size_t k = 0; k < num_stages; ++k) {
             uint64_t limit_bytes;
             has_own_limit(q, stages[k].ipu, &limit_bytes);
@@ -506,93 +519,11 @@ static bool may_be_stages(const question *q, const popliner_plan_stage *stages, 
     return true;
 }
 
-/* The IPUs that placements name; *other is larger than all of them. */
-static size_t list_ipus(const popliner_solver_options *o, size_t ipus[], size_t *other) {
-    size_t count = 0;
-    *other = 0;
-    for (size_t i = 0; i < o->num_placements; ++i) {
-        size_t k = 0;
-        while (k < count && ipus[k] != o->placements[i].ipu)
-            ++k;
-        ipus[k] = o->placements[i].ipu;
-        count += k == count;
-        *other = o->placements[i].ipu >= *other ? o->placements[i].ipu + 1 : *other;
-    }
-    return count;
-}
-
-/* Whether the stages that are on one IPU may be there together, for all that the costs know. */
-static bool may_be_together(const question *q, const popliner_plan_stage *stages,
-                            size_t num_stages) {
-    size_t most = q->costs->max_stages_to_end;
-    for (size_t k = 0; k < num_stages; ++k) {
-        popliner_interval there[MOST_BRUTE_UNITS];
-        size_t num_there = 0;
-        uint64_t peak_bytes = 0;
-        for (size_t i = 0; i < num_stages; ++i) {
-            size_t to_end = num_stages - i < most ? num_stages - i : most;
-            if (stages[i].ipu == stages[k].ipu)
-                there[num_there++] =
-                    (popliner_interval){stages[i].first_unit, stages[i].last_unit, to_end};
-        }
-        if (num_there < 2 || !is_first_of_ipu(stages, k))
-            continue;
-        assert_int_equal(pl_costs_shared_peak(q->costs, there, num_there, &peak_bytes, NULL),
-                         POPLINER_OK);
-        if (peak_bytes == POPLINER_PEAK_FORBIDDEN)
-            return false;
-    }
-    return true;
-}
-
 /* What splits violate, as the costs are, and if they forbade nothing. */
 typedef struct all_violations {
     violations with_costs;
     violations without_costs;
 } all_violations;
-
-/* Without its device map a split may be on any IPUs: those that placements name, and others, of
- * which it does not matter which is which. The stages from k on are still to be put on one. */
-static void violate_without_map(const question *q, popliner_plan_stage *stages, size_t num_stages,
-                                size_t k, size_t num_others, all_violations *v) {
-    const uint64_t map = (uint64_t)1 << NUM_STAGES_BIT;
-    size_t ipus[MOST_BRUTE_CONSTRAINTS];
-    size_t other = 0;
-    size_t num_named = list_ipus(q->options, ipus, &other);
-    if (k == num_stages) {
-        uint64_t violated = find_violated(q, stages, num_stages) | map;
-        add_violation(&v->without_costs, violated);
-        if (may_be_stages(q, stages, num_stages) && may_be_together(q, stages, num_stages))
-            add_violation(&v->with_costs, violated);
-        return;
-    }
-    for (size_t i = 0; i <= num_named + num_others; ++i) {
-        stages[k].ipu = i < num_named ? ipus[i] : other + i - num_named;
-        violate_without_map(q, stages, num_stages, k + 1,
-                            num_others + (i == num_named + num_others), v);
-    }
-}
-
-/* In how many ways so many stages can be put on IPUs of which so many are told from others. */
-static double count_ways(size_t num_stages, size_t num_ipus) {
-    return num_stages == 0 ? 1
-                           : (double)num_ipus * count_ways(num_stages - 1, num_ipus) +
-                                 count_ways(num_stages - 1, num_ipus + 1);
-}
-
-/* Whether all ways to put the stages of all splits on IPUs are few enough to be looked at. */
-static bool is_small_without_map(const question *q) {
-    size_t ipus[MOST_BRUTE_CONSTRAINTS];
-    size_t other;
-    size_t num_named = list_ipus(q->options, ipus, &other);
-    double num_splits = 1; /* of so many stages */
-    double num_ways = 0;
-    for (size_t num_stages = 1; num_stages <= q->num_units; ++num_stages) {
-        num_ways += num_splits * count_ways(num_stages, num_named);
-        num_splits *= (double)(q->num_units - num_stages) / (double)num_stages;
-    }
-    return num_ways < 300000;
-}
 
 static void find_violations(const question *q, const trials *all, all_violations *v) {
     bool is_mapped = q->options->device_map != NULL;
@@ -604,8 +535,13 @@ static void find_violations(const question *q, const trials *all, all_violations
         /* memory is not looked at, and so not what is unknown of it */
         if (is_mapped ? t->is_possible : may_be_stages(q, stages, t->num_stages))
             add_violation(&v->with_costs, t->violated);
-        if (is_mapped)
-            violate_without_map(q, stages, t->num_stages, 0, 0, v);
+        if (!is_mapped)
+            continue;
+        /* without its device map it may be anywhere: pairs and placements are then left out */
+        const uint64_t violated = (t->violated & bits_of_chain(q)) | (uint64_t)1 << NUM_STAGES_BIT;
+        add_violation(&v->without_costs, violated);
+        if (may_be_stages(q, stages, t->num_stages))
+            add_violation(&v->with_costs, violated);
     }
 }
 
@@ -621,8 +557,6 @@ static void find_contradictions(const question *q, const trials *all, brute_answ
         answer->has_split_without_constraints |= may_be_stages(q, stages, num_stages);
     }
     if (!answer->has_split_without_constraints)
-        return;
-    if (q->options->device_map != NULL && !is_small_without_map(q))
         return;
     find_violations(q, all, &both);
     const violations v = both.with_costs;

@@ -38,9 +38,9 @@ typedef struct brute_answer {
 
     popliner_infeasibility infeasibility; /* without constraints */
     /* CONSTRAINTS: all sets of constraints, as bits, that contradict each other, but not without
-     * one of them; and what the bits stand for. Without its device map a split may be on any IPUs.
-     * None if they are not known: of more than 12 constraints, or too many ways without the map. Of
-     * each, whether there would be a split if the costs forbade nothing. */
+     * one of them; and what the bits stand for. Without its device map a split fulfils all pairs
+     * and placements. None if they are not known: of more than 12 constraints. Of each, whether
+     * there would be a split if the costs forbade nothing. */
     uint64_t contradictions[MOST_CONTRADICTIONS];
     bool needs_costs[MOST_CONTRADICTIONS];
     size_t num_contradictions;

@@ -109,28 +109,6 @@ static void names_a_map_that_places_need(void **state) {
     popliner_costs_free(costs);
 }
 
-/* One unit on two IPUs is on none, wherever these are; nor are two units of one pair. */
-static void does_not_name_a_map_that_is_not_needed(void **state) {
-    (void)state;
-    static const size_t map[] = {0, 1, 0};
-    static const popliner_constraint places[] = {{.unit = 0, .ipu = 0}, {.unit = 2, .ipu = 1}};
-    static const popliner_constraint pair = {.unit = 2, .second_unit = 0};
-    static const popliner_constraint all[] = {
-        {.kind = POPLINER_CONSTRAINT_PAIR, .unit = 2, .second_unit = 0},
-        {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 0, .ipu = 0},
-        {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 2, .ipu = 1}};
-    popliner_costs *costs = make_costs(4, 1);
-    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
-    options.device_map = map;
-    options.num_mapped_stages = 3;
-    options.pairs = &pair;
-    options.num_pairs = 1;
-    options.placements = places;
-    options.num_placements = 2;
-    assert_contradiction(costs, &options, all, 3);
-    popliner_costs_free(costs);
-}
-
 /* ---- at random ---- */
 
 typedef struct kind {
@@ -229,14 +207,13 @@ static int replay(const kind *k, uint64_t seed) {
 
 int main(void) {
     uint64_t seed;
-    struct CMUnitTest tests[NUM_KINDS + 4] = {
+    struct CMUnitTest tests[NUM_KINDS + 3] = {
         cmocka_unit_test(names_a_map_that_is_too_short),
         cmocka_unit_test(names_too_few_stages),
         cmocka_unit_test(names_a_map_that_places_need),
-        cmocka_unit_test(does_not_name_a_map_that_is_not_needed),
     };
     for (size_t i = 0; i < NUM_KINDS; ++i) {
-        tests[4 + i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
+        tests[3 + i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
         if (test_replays(kinds[i].name, &seed))
             return replay(&kinds[i], seed);
     }

@@ -1012,26 +1012,29 @@ class Check:
         """Each row is the best candidate."""
         does_any = False
         for own, value, self.request in self.rows():
-            best, rows = self.candidates()
-            does_any = does_any or best is not None
+            found = plain_solver.all_pipelines(*self.question())
+            does_any = does_any or len(found) > 0
             if "value" in own:
-                expect(own["best"] is None, best is None, f"best of {value}")
+                expect(own["best"] is None, not found, f"best of {value}")
                 own = own["best"]
-            elif best is None:
+            elif not found:
                 expect((own["status"], own["split"]), ("infeasible", ""), f"status of {value}")
-            if best is not None:
-                self.best_of(best, own, rows[best])
+            if found:
+                self.candidate(int(own["stages"]) - 1, own, [
+                    f for f in found
+                    if len({s.device for s in f[4].stages}) == int(own["stages"])])
         self.status(does_any)
 
     def front_of_replicas(self):
-        points = plain_solver.front_of_replicas(*self.question())
+        found = plain_solver.all_pipelines(*self.question())
         told = load(self.done.stdout)["results"] if self.options.get("format") == "json" else \
             self.table("memory")
-        self.status(points)
-        expect(len(told), len(points), "points")
-        for own, best in zip(told, points):
-            expect((int(own["memory"]), float(own["gap"])), (best[4].value("memory"), 0), "point")
-            self.candidate(len({stage.device for stage in best[4].stages}) - 1, own, best)
+        self.status(found)
+        for own in told:
+            self.candidate(int(own["stages"]) - 1, own, found)
+            found = [f for f in found if f[4].value("memory") < int(own["memory"])]
+        if found and all(float(own["gap"]) == 0 for own in told):
+            raise AssertionError(f"no point with less memory than {told[-1:]}")
 
     def question(self):
         """What plain_solver is asked about replicas."""
@@ -1047,41 +1050,27 @@ class Check:
                 int(options.get("micro-batch-size", 1)), bandwidth and decimal(bandwidth))
 
     def candidates(self):
-        """Which one is the best, and what each may be."""
+        """All pipelines of each number of IPUs."""
         question = self.question()
-        if self.request.slack:
-            best, rows = plain_solver.slack_of(*question)
-        else:
-            rows = [[own] for own in plain_solver.candidates_of(*question)]
-            found = [i for i, own in enumerate(rows) if own[0] is not None]
-            best = min(found, key=lambda i: (rows[i][0][0][:2], i), default=None)
-        return best, rows
+        most = min(question[2], len(question[0].names) // question[3], question[1].num_ipus)
+        return [plain_solver.pipelines_of(*question, n + 1) for n in range(most)]
 
     def replicas(self):
         options = self.options
-        best, rows = self.candidates()
-        self.status(best is not None)
+        rows = self.candidates()
+        self.status(any(rows))
         if options.get("emit", "").isalpha():
             return
         if options.get("format") == "json":
             answer = load(self.done.stdout)
-            expect(answer["best"], best, "best")
-            told = answer["candidates"]
+            told, best = answer["candidates"], answer["best"]
         else:
             told = self.table("stages")
-            expect([own["best"] for own in told], ["yes" if i == best else "no"
-                                                   for i in range(len(told))], "best")
+            best = next((i for i, own in enumerate(told) if own["best"] == "yes"), None)
         expect(len(told), len(rows), "candidates")
-        for i, (own, row) in enumerate(zip(told, rows)):
-            self.best_of(i, own, row)
-
-    def best_of(self, i, own, row):
-        """No document says which one it is of those that are as good."""
-        same = [f for f in row if len(row) > 1 and own["split"] in (
-            self.split_text(f[4]), self.with_stages(own["split"], f[4]))
-                and int(own["replicas"]) == f[2]]
-        same = [f for f in same if is_time(own["step_cycles"], self.costs.scale, f[1])] or same
-        self.candidate(i, own, (same or row or [None])[0])
+        ranks = [self.candidate(i, own, row) for i, (own, row) in enumerate(zip(told, rows))]
+        expect(best, min((i for i, rank in enumerate(ranks) if rank), default=None,
+                         key=lambda i: (ranks[i][:2], i)), "best")
 
     def split_text(self, split):
         return "[ " + " | ".join(
@@ -1093,31 +1082,37 @@ class Check:
         return told if is_list and [(s["ipu"], s["from"], s["to"]) for s in told] == \
             named(self.costs, split) else None
 
-    def candidate(self, i, own, expected):
+    def candidate(self, i, own, found):
+        """Is one of the pipelines that were found, and no other has more throughput than its gap
+        says. Returns its rank."""
         expect(int(own["stages"]), i + 1, "stages")
-        if expected is None:
+        if not found:
             expect((own["status"], int(own["replicas"])), ("infeasible", 0), f"candidate {i}")
-            return
-        _, step, replicas, batches, split = expected
-        objectives = tuple(name for name in self.request.objectives if name != "throughput")
-        request = Request(**{**vars(self.request), "micro_batches": batches, "objectives": objectives,
-                             "device_map": [stage.device for stage in split.stages]})
-        chosen = self.choices(split, request, split.values(objectives))
-        expect((own["status"], int(own["replicas"]), int(own["micro_batches"])),
-               ("optimal", replicas, batches), f"candidate {i}")
+            return None
+        same = [f for f in found if int(own["replicas"]) == f[2] and own["split"] in (
+            self.split_text(f[4]), self.with_stages(own["split"], f[4])) and
+            self.is_chosen(own, f[4])]
+        same = [f for f in same if is_time(own["step_cycles"], self.costs.scale, f[1])] or same
+        if not same:
+            raise AssertionError(f"candidate {i}: no such pipeline: {own}")
+        rank, step, _, batches, split = min(same, key=lambda f: f[0])
+        expect(int(own["micro_batches"]), batches, f"candidate {i}")
         expect_time(own["step_cycles"], self.costs.scale, step, f"candidate {i}: step_cycles")
         expect_time(own["cycles"], self.costs.scale, split.value("cycles"),
                     f"candidate {i}: cycles")
+        plain_solver.check_throughput(own, found, -rank[0])
+        return rank
+
+    def is_chosen(self, own, split):
+        """Whether the numbers are those of the split."""
+        scale = self.costs.scale
         if isinstance(own["split"], str):
-            expect(own["split"], self.split_text(split), "split")
             self.chosen(own, split)
-        else:
-            expect([(s["ipu"], s["from"], s["to"]) for s in own["split"]],
-                   named(self.costs, split), f"candidate {i}: split")
-            for stage, ways in zip(own["split"], chosen):
-                numbers = stage["max_tile_mem"], parts(stage["cycles"], self.costs.scale)
-                if numbers not in ways:
-                    raise AssertionError(f"candidate {i}: {numbers}, expected one of {ways}")
+            cycles = split.value("cycles")
+            return own["cycles"] == (str(cycles) if scale == 1 else f"{cycles / scale:.6f}") and \
+                int(own.get("memory", split.value("memory"))) == split.value("memory")
+        return all((told["max_tile_mem"], parts(told["cycles"], scale)) ==
+                   (stage.memory, stage.cycles) for told, stage in zip(own["split"], split.stages))
 
     # -- files --
 

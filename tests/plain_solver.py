@@ -461,69 +461,28 @@ def step_of(request, split, num_ipus):
     return plain_step.longest_path(lists, cost, len(split.stages) - 1)
 
 
-def candidates_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth):
-    """--total-ipus: for each number of IPUs of a pipeline the best (throughput, fewest IPUs,
-    objectives, earliest cuts, step in parts, split), or None."""
+def all_pipelines(costs, request, total, chunks, *others):
+    """Those of pipelines_of for any number of IPUs."""
     most = min(total, len(costs.names) // chunks, request.num_ipus)
-    return [candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, n)
-            for n in range(1, most + 1)]
+    return [f for n in range(1, most + 1)
+            for f in pipelines_of(costs, request, total, chunks, *others, n)]
 
 
-def candidate_of(*question):
-    """The same for one number, of the splits with these cuts if there are some."""
-    return min(pipelines_of(*question), key=lambda f: f[0], default=None)
-
-
-def slack_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth):
-    """--total-ipus with --slack: which number of stages is the best, counted from 0, and those of
-    each that a row may show: of all pipelines within the slack of the best throughput, those that
-    are the best in the objectives, of as few IPUs; else of the largest throughput."""
-    most = min(total, len(costs.names) // chunks, request.num_ipus)
-    found = [pipelines_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, n)
-             for n in range(1, most + 1)]
-    fastest = min((f for own in found for f in own), key=lambda f: f[0][0], default=None)
-    if fastest is None:
-        return None, [[] for _ in found]
-    step = fastest[1] + math.floor(fastest[1] * request.slack / 100)
-    limit = Fraction(step, fastest[2] * fastest[3])
-    within = [[f for f in own if Fraction(f[1], f[2] * f[3]) <= limit] for own in found]
-
-    def best_in(own):
-        count = len(own[0][0][2]) if own else 0
-        for i in range(count):
-            least = min(f[0][2][i] for f in own)
-            if i + 1 < count:
-                least += math.floor(least * request.slack / 100)
-            own = [f for f in own if f[0][2][i] <= least]
-        return [f for f in own if f[0][1] == min(f[0][1] for f in own)]
-
-    best = min(best_in([f for own in within for f in own]),
-               key=lambda f: len(set(s.device for s in f[4].stages)))
-    at = len(set(s.device for s in best[4].stages)) - 1
-    rows = [best_in(own) or [f for f in slow if f[0][0] == min(g[0][0] for g in slow)]
-            for own, slow in zip(within, found)]
-    rows[at] = best_in([f for own in within for f in own])
-    return at, rows
-
-
-def front_of_replicas(costs, request, total, chunks, *others):
-    """--total-ipus with --pareto: from the best throughput on, of all pipelines with less memory
-    those that are the best; of as many in throughput and memory those of the fewest IPUs, then of
-    the fewest stages, which are the best in the other objectives."""
-    most = min(total, len(costs.names) // chunks, request.num_ipus)
-    found = [(f[0][0], f[4].value("memory"), f[0][1], n, f[0][2][1:], f[0][3], f)
-             for n in range(1, most + 1)
-             for f in pipelines_of(costs, request, total, chunks, *others, n)]
-    points = []
-    while found:
-        points.append(min(found, key=lambda own: own[:6])[6])
-        found = [own for own in found if own[1] < points[-1][4].value("memory")]
-    return points
+def check_throughput(own, found, throughput):
+    """What is told has the throughput, and the best of those that were found at most its gap more.
+    True if it has the best one."""
+    best = max(-f[0][0] for f in found)
+    gap, is_best = float(own["gap"]), throughput == best
+    assert is_best or (own["status"] == "feasible" and
+                       float(best / throughput) <= (1 + gap) * (1 + 1e-3 * (gap > 0))), (own, best)
+    assert is_best or gap > 0, own
+    return is_best
 
 
 def pipelines_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, num_ipus,
                  cuts=None):
-    """All that candidate_of looks at."""
+    """--total-ipus: for a number of IPUs of a pipeline all (rank, step, replicas, micro-batches,
+    split), where a rank is (throughput, fewest IPUs, objectives, earliest cuts)."""
     found = []
     objectives = tuple(name for name in request.objectives if name != "throughput")
     for replicas in range(1, total // num_ipus + 1):

@@ -48,15 +48,11 @@ typedef struct popliner_replicas_options {
      * throughput; num_ipus limits the stages; the device map must be unset. time_limit_seconds is
      * for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT.
      *
-     * With slack_percent P, all pipelines count whose step takes at most P percent longer for each
-     * micro-batch than that of the largest throughput. Of these the best is that of the objectives,
-     * with CYCLES, each within the slack of those before; then the fewest IPUs count, then the
-     * fewest stages. Each candidate that has such a pipeline is the best of them by the same rule,
-     * others have their largest throughput. Not with BALANCE.
+     * Not with slack: the front of throughput and memory says more.
      *
-     * Stages may choose how they recompute (POPLINER_RECOMPUTE_AUTO): no splits with any choices
-     * have more throughput. They then choose as popliner/solver.h says. Not with BALANCE, nor with
-     * several stages on an IPU. */
+     * Stages may choose how they recompute (POPLINER_RECOMPUTE_AUTO), as popliner/solver.h says; of
+     * a simulated step, within the least memory for it if MEMORY is an objective. Not with BALANCE
+     * then, nor with several stages on an IPU. */
     const popliner_solver_options *solver;
     size_t total_ipus; /* 1 to POPLINER_MAX_IPU + 1 */
     /* Micro-batches of a step in each pipeline, or in all together; one of the two is 0. With
@@ -79,7 +75,7 @@ typedef struct popliner_replicas_options {
      * are ignored. popliner_analysis_solve_replicas uses those of its request instead. NULL: no
      * step is simulated, the formula counts. */
     const popliner_pipeline *pipeline;
-    /* The answer is the Pareto front of throughput and memory. Not with slack_percent. */
+    /* The answer is the Pareto front of throughput and memory. */
     bool is_front;
 } popliner_replicas_options;
 
@@ -99,8 +95,8 @@ typedef struct popliner_replicas_candidate {
     uint64_t pipeline_cycles;
     uint64_t reduce_cycles;
     uint64_t step_cycles; /* sum of both; UINT64_MAX if larger */
-    /* True if no pipeline of as many IPUs has more throughput, and none with as many replicas and
-     * equal throughput is better in the other objectives. */
+    /* True if no pipeline of as many IPUs has more throughput. By the formula also none with as many
+     * replicas and equal throughput is better in the other objectives. */
     bool is_proven;
     /* INFEASIBLE, without stages, if there is none; NULL if the search was stopped before */
     const popliner_plan *plan;
@@ -146,9 +142,9 @@ typedef struct popliner_replicas {
 } popliner_replicas;
 
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
- * solves each exactly: no split has a larger throughput. With simulated steps this is a branch and
- * bound, which ends after a fixed amount of work (some seconds): then is_proven is false, and the
- * gap says how much is open. `options` must not be NULL; costs must have cycles. Errors: USAGE,
+ * solves each exactly: no split has a larger throughput. With simulated steps the splits of the
+ * least bounds are simulated, and moved, within a fixed amount of work (some seconds): the gap says
+ * how much is open, and is_proven is true if nothing is. `options` must not be NULL; costs must have cycles. Errors: USAGE,
  * MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost: for each number of stages,
  * one solve for cycles for each split that has fewer parameters on its fullest IPU and might be
  * better (usually one or two), and one solve for the other objectives for each of these with the

@@ -128,7 +128,7 @@ const option_relation option_relations[] = {
     {RANGES " pareto total-ipus recompute=auto", NOT, "output=lp output=mps",
      "which already solves more than once"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "which already solves more than once"},
-    {"total-ipus", NOT, "num-ipus=range", "which already solves more than once"},
+    {"total-ipus", NOT, "slack num-ipus=range", "which already solves more than once"},
     {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
     {"device-map=list", NOT, "total-ipus", "which is for one number of IPUs"},
     {"device-map=v", NOT, "total-ipus", "whose step is unknown"},

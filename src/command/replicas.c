@@ -149,12 +149,10 @@ static grouped_number words_time(uint64_t cycles, uint64_t cycles_per_unit) {
     return result;
 }
 
-/* True if no other pipeline has more throughput than the best one, or any that is better within the
- * slack. */
-static bool is_best(const session *s, const popliner_replicas *summary) {
+/* True if no other pipeline has more throughput than the best one. */
+static bool is_best(const popliner_replicas *summary) {
     const double gap = find_gap(summary);
-    return (summary->candidates[summary->best].is_proven && s->options.slack_percent > 0) ||
-           summary->is_proven || (gap >= 0 && gap < 1e-9);
+    return summary->is_proven || (gap >= 0 && gap < 1e-9);
 }
 
 static front_words words_of(const popliner_replicas *summary) {
@@ -178,9 +176,8 @@ static void write_headline(const session *s, const popliner_replicas *summary,
     char end[64] = "";
     const double gap = find_gap(summary);
     const grouped_number time = words_time(best->step_cycles, names->cycles_per_time_unit);
-    if (is_best(s, summary))
-        snprintf(end, sizeof end, ", which is the best%s",
-                 best->is_proven && s->options.slack_percent > 0 ? " within the slack" : "");
+    if (is_best(summary))
+        snprintf(end, sizeof end, ", which is the best");
     else if (gap >= 0)
         snprintf(end, sizeof end, "; another has at most %.2g %% more throughput", 100 * gap);
     snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %s %s%s.",
@@ -370,7 +367,7 @@ static popliner_status print_range(const question *q, const popliner_sweep *swee
         const popliner_replicas *summary = sweep->replicas[i];
         if (summary->best != SIZE_MAX)
             own.first = i;
-        num_open += summary->best == SIZE_MAX ? summary->is_stopped : !is_best(s, summary);
+        num_open += summary->best == SIZE_MAX ? summary->is_stopped : !is_best(summary);
     }
     sweep_warn_stopped(s, sweep->num_values);
     if (num_open > 0)

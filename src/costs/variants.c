@@ -689,63 +689,6 @@ popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs
     return status;
 }
 
-/* Fills the stages of a place that recompute all their units. */
-static void fill_full(const pl_variants *v, size_t place, popliner_costs *costs) {
-    popliner_pipeline under_way = v->pipeline;
-    under_way.copies.more = 0;
-    /* the last stage then recomputes nothing */
-    const bool keeps_none = pl_pipeline_copies(&under_way, 1) == 0;
-    for (size_t first = 0; first < v->num_units; ++first) {
-        frame f = begin_frame(v, pl_pipeline_copies(&v->pipeline, place), first);
-        for (size_t last = first; last < v->num_units; ++last) {
-            extend_frame(&f);
-            pl_variant_choice full = full_choice(&f, UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1);
-            for (size_t unit = first; keeps_none && last + 1 == v->num_units && unit <= last;
-                 ++unit)
-                full.cycles -= v->recompute_cycles[unit];
-            pl_costs_set_peak(costs, first, last, place,
-                              full.exists ? full.peak_bytes : POPLINER_PEAK_FORBIDDEN);
-            pl_costs_set_cycles(costs, first, last, full.cycles);
-        }
-    }
-}
-
-popliner_status pl_variants_full(const pl_variants *variants, const popliner_costs *like,
-                                 size_t max_stages, popliner_costs **costs, popliner_error *error) {
-    const size_t num_units = variants->num_units;
-    const size_t num_places = max_stages < variants->max_stages ? max_stages : variants->max_stages;
-    const pl_unit_passes *passes = pl_costs_of_any_split(like)->passes;
-    popliner_costs *made = NULL;
-    *costs = NULL;
-    if (!variants->has_full || variants->is_listed)
-        return POPLINER_OK;
-    popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
-    if (status == POPLINER_OK) {
-        made->cycles_per_time_unit = like->cycles_per_time_unit;
-        status = pl_costs_add_cycles(made, error);
-    }
-    if (status == POPLINER_OK && passes != NULL) {
-        const size_t count = pl_passes_count(num_units, passes->num_samples);
-        const size_t size = sizeof *passes + count * sizeof *passes->cycles;
-        made->passes = malloc(size);
-        if (made->passes != NULL)
-            memcpy(made->passes, passes, size);
-        else
-            status = fail_memory(error);
-    }
-    if (status != POPLINER_OK) {
-        popliner_costs_free(made);
-        return status;
-    }
-    made->follows_split = pl_pipeline_follows_split(&variants->pipeline);
-    for (size_t place = 1; place <= num_places; ++place)
-        fill_full(variants, place, made);
-    for (size_t unit = 1; unit < num_units; ++unit)
-        pl_costs_set_cut(made, unit, popliner_costs_cut(like, unit));
-    *costs = made;
-    return POPLINER_OK;
-}
-
 /* ---- choices ---- */
 
 /* Appends the units that use a variant, following the points from the last unit to the first. */

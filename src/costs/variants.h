@@ -77,12 +77,6 @@ typedef struct pl_variant_limits {
     const pl_variant_kinds *kinds; /* of a table; in place of max_cycles */
 } pl_variant_limits;
 
-/* Makes the table of stages that recompute all their units, for places up to max_stages, with the
- * cuts and passes of `like`. *costs is NULL if stages cannot, or if the variants are listed.
- * Errors: MEMORY. O(n^2 * places). */
-popliner_status pl_variants_full(const pl_variants *variants, const popliner_costs *like,
-                                 size_t max_stages, popliner_costs **costs, popliner_error *error);
-
 /* Replaces the bound of a stage in such a table by its smallest peak, also for stages of the same
  * numbers and copies. Sets *is_changed to true if the bound was lower. Errors: those of
  * pl_choices_choose. */

@@ -84,89 +84,6 @@ static popliner_status find_places(const pl_problem *p, const pl_stop *stop, uni
     return status;
 }
 
-/* Where stages share IPUs, a pair needs one IPU but not one stage: the places of all units are
- * those for each choice of the pairs' IPUs. */
-typedef struct pair_places {
-    const pl_problem *problem;
-    const pl_stop *stop;
-    popliner_solver_options options; /* with the units of pairs placed */
-    popliner_constraint *placements;
-    unit_sizes *sizes;
-    bool *is_stopped;
-} pair_places;
-
-/* More choices than this take too long; the pairs are then ignored. */
-enum { MAX_PAIR_CHOICES = 256 };
-
-/* Returns the number of choices; 1 if pairs do not matter here, or there are too many. */
-static size_t count_pair_choices(const pl_problem *p) {
-    size_t count = 1;
-    size_t num_ipus = 0;
-    for (size_t stage = 0; p->is_shared && stage < p->max_stages; ++stage)
-        num_ipus += p->first_on_ipu[stage] == stage;
-    for (size_t i = 0; p->is_shared && i < p->options->num_pairs; ++i) {
-        count *= p->is_pair_active[i] != 0 ? num_ipus : 1;
-        if (count > MAX_PAIR_CHOICES)
-            return 1;
-    }
-    return count;
-}
-
-/* Places a unit. False if it is on another IPU. */
-static bool place_unit(pair_places *w, size_t unit, size_t ipu) {
-    for (size_t i = 0; i < w->options.num_placements; ++i)
-        if (w->placements[i].unit == unit)
-            return w->placements[i].ipu == ipu;
-    w->placements[w->options.num_placements++] =
-        (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = unit, .ipu = ipu};
-    return true;
-}
-
-/* Adds the places for each choice of the IPUs of this pair and the later ones. */
-static popliner_status place_pairs(pair_places *w, size_t pair, popliner_error *error) {
-    const pl_problem *p = w->problem;
-    popliner_status status = POPLINER_OK;
-    while (pair < p->options->num_pairs && p->is_pair_active[pair] == 0)
-        ++pair;
-    if (pair == p->options->num_pairs) {
-        pl_problem other = {0};
-        status = pl_problem_create(&other, p->costs, &w->options, NULL, error);
-        if (status == POPLINER_OK)
-            status = find_places(&other, w->stop, w->sizes, w->is_stopped, error);
-        pl_problem_free(&other);
-        return status;
-    }
-    const size_t before = w->options.num_placements;
-    const popliner_constraint *own = &p->options->pairs[pair];
-    for (size_t stage = 0; status == POPLINER_OK && stage < p->max_stages; ++stage) {
-        const size_t ipu = pl_problem_ipu(p, stage);
-        if (p->first_on_ipu[stage] == stage && place_unit(w, own->unit, ipu) &&
-            place_unit(w, own->second_unit, ipu))
-            status = place_pairs(w, pair + 1, error);
-        w->options.num_placements = before;
-    }
-    return status;
-}
-
-/* Adds the places that units may have with the pairs. */
-static popliner_status find_places_of_pairs(const pl_problem *p, const pl_stop *stop,
-                                            unit_sizes *sizes, bool *is_stopped,
-                                            popliner_error *error) {
-    const popliner_solver_options *o = p->options;
-    pair_places w = {p, stop, *o, NULL, sizes, is_stopped};
-    if (count_pair_choices(p) == 1)
-        return find_places(p, stop, sizes, is_stopped, error);
-    w.placements = pl_new_array(o->num_placements + 2 * o->num_pairs, sizeof *w.placements);
-    if (w.placements == NULL)
-        return pl_fail_memory(error, "the places of the units");
-    for (size_t i = 0; i < o->num_placements; ++i)
-        w.placements[i] = o->placements[i];
-    w.options.placements = w.placements;
-    popliner_status status = place_pairs(&w, 0, error);
-    free(w.placements);
-    return status;
-}
-
 /* Finds an IPU that could hold the unit that is too large in its allowed places. */
 static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
     pl_filter filter = pl_filter_of_limits(p);
@@ -199,7 +116,7 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_limits_peak(p, &filter.limits, 0) : 0;
     }
     if (!is_same_everywhere)
-        status = find_places_of_pairs(p, stop, &sizes, &plan->is_stopped, error);
+        status = find_places(p, stop, &sizes, &plan->is_stopped, error);
     why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* until all places were tried */
     if (status != POPLINER_OK || plan->is_stopped)
         goto done;

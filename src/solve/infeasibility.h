@@ -20,10 +20,9 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
 /* ---- conflicting constraints ---- */
 
 /* For a problem without any split, whatever the memory of its IPUs: fills plan->infeasibility with
- * a minimal conflicting set of constraints, and with whether the costs are part of the conflict.
- * The set is empty if the costs alone forbid every split. If the search for units on one IPU gives
- * up, the set may have the device map, or constraints that were tried after it, needlessly. The
- * obstacle is UNKNOWN if the search was stopped. Errors: MEMORY, INTERNAL, those of shared peaks.
+ * a conflicting set of constraints, and with whether the costs are part of the conflict. No smaller
+ * one conflicts, but that a device map may be named needlessly with pairs or placements. The set is
+ * empty if the costs alone forbid every split. The obstacle is UNKNOWN if the search was stopped. Errors: MEMORY, INTERNAL, those of shared peaks.
  * Cost: a search for any split for each constraint. */
 popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *stop,
                                       popliner_plan *plan, popliner_error *error);
@@ -43,16 +42,5 @@ popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
  * removes those that have none, and those without a device map unless there may be none. */
 void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options,
                            bool may_lack_map);
-
-/* ---- limits of one IPU ---- */
-
-/* Sets bytes[k] to the smallest limit of stage k with which a split exists, if all other IPUs keep
- * their limits and none has several stages. POPLINER_PEAK_FORBIDDEN if no limit suffices, or if the
- * search was stopped. `limits` must limit memory only. Errors: MEMORY. O(n * max_stages) if needs
- * never shrink; where they depend on the number of stages after a stage, O(n) for each number of
- * stages and each special or requested place. */
-popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_limits *limits,
-                                  size_t num_places, const pl_stop *stop, uint64_t *bytes,
-                                  popliner_error *error);
 
 #endif

@@ -209,20 +209,6 @@ done:
     return status;
 }
 
-/* Adds the remedy of one IPU's limit, if it has no other stages: the limit is known. */
-static popliner_status take_limit(advice *a, size_t ipu, uint64_t bytes) {
-    trial t = {0};
-    const raise one = {.ipu = ipu};
-    const popliner_remedy remedy = {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = ipu, .bytes = bytes};
-    popliner_status status = begin_trial(a, &t);
-    if (status == POPLINER_OK) {
-        set_limits(a, &t, &one, bytes);
-        status = add_remedy(a, &t, &remedy);
-    }
-    end_trial(&t);
-    return status;
-}
-
 /* Lists the first stages of the IPUs to try, at most MAX_IPUS. */
 static size_t list_stages(advice *a, size_t *stages) {
     const pl_problem *p = a->problem;
@@ -242,29 +228,6 @@ static size_t list_stages(advice *a, size_t *stages) {
     return num_listed;
 }
 
-/* Tries a larger limit for each of some IPUs. */
-static popliner_status try_single_limits(advice *a, const size_t *stages, size_t count) {
-    const pl_problem *p = a->problem;
-    pl_filter filter = pl_filter_of_limits(p);
-    size_t num_places = count > 0 && !p->is_shared ? stages[count - 1] + 1 : 0;
-    uint64_t *needs_bytes = pl_new_array(num_places, sizeof *needs_bytes);
-    popliner_status status =
-        needs_bytes == NULL
-            ? pl_fail_memory(a->error, "the remedies")
-            : pl_ipu_needs_find(p, &filter.limits, num_places, a->stop, needs_bytes, a->error);
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
-        size_t ipu = pl_problem_ipu(p, stages[i]);
-        const raise one = {.ipu = ipu, .least = pl_limits_peak(p, &filter.limits, ipu) + 1};
-        if (p->is_shared)
-            status = try_limits(a, &one);
-        else if (needs_bytes[stages[i]] < POPLINER_PEAK_FORBIDDEN)
-            status = take_limit(a, ipu, needs_bytes[stages[i]]);
-    }
-    a->is_over = a->is_over || pl_stop_is_wanted(a->stop);
-    free(needs_bytes);
-    return status;
-}
-
 /* Where IPUs differ: tries a larger limit for each, and for all. */
 static popliner_status try_every_limit(advice *a) {
     size_t stages[MAX_IPUS];
@@ -272,7 +235,15 @@ static popliner_status try_every_limit(advice *a) {
     if (a->problem->options->num_ipu_limits == 0 ||
         a->why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
         return POPLINER_OK;
-    popliner_status status = try_single_limits(a, stages, list_stages(a, stages));
+    const pl_problem *p = a->problem;
+    const pl_limits limits = pl_filter_of_limits(p).limits;
+    const size_t count = list_stages(a, stages);
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        const size_t ipu = pl_problem_ipu(p, stages[i]);
+        const raise one = {.ipu = ipu, .least = pl_limits_peak(p, &limits, ipu) + 1};
+        status = try_limits(a, &one);
+    }
     const raise all = {.of_every_ipu = true, .least = 1};
     return status == POPLINER_OK ? try_limits(a, &all) : status;
 }

@@ -26,9 +26,6 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
     const char *total = PL_OPTION(&s->solver, total_ipus);
-    const pl_objective *beyond = pl_objectives_beyond(&s->solver);
-    if (beyond == pl_objective_of(POPLINER_OBJECTIVE_HEADROOM))
-        beyond = NULL; /* refused below */
     if (o->total_ipus == 0 || o->total_ipus > POPLINER_MAX_IPU + 1)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %zu; expected 1 to %d", total,
                        o->total_ipus, POPLINER_MAX_IPU + 1);
@@ -61,15 +58,9 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
                        "%s: not for the balance of stages that choose how they recompute; give "
                        "another objective",
                        total);
-    if (s->solver.slack_percent > 0.0 && (beyond != NULL || s->solver.left_out != NULL))
+    if (s->solver.slack_percent > 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s: not for replicas with the %s, or with constraints that are "
-                       "left out; set it to 0",
-                       PL_OPTION(&s->solver, slack_percent),
-                       beyond != NULL ? beyond->name : "balance");
-    if (s->solver.slack_percent > 0.0 && o->is_front)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s: %g; expected 0, because a Pareto front is exact",
+                       "%s: %g; expected 0 for replicas, whose Pareto front says more",
                        PL_OPTION(&s->solver, slack_percent), s->solver.slack_percent);
     popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
     if (status == POPLINER_OK && pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_HEADROOM))
@@ -130,7 +121,6 @@ static popliner_status begin_search(pl_replicas_search *s, popliner_error *error
 
 static void end_search(pl_replicas_search *s) {
     pl_arrays_free(&s->arrays);
-    pl_step_fixed_free(&s->fixed);
 }
 
 static void summarise(popliner_replicas *answer, const pl_replicas_search *s) {
@@ -193,7 +183,7 @@ static popliner_status find_excess(pl_replicas_search *s, popliner_replicas_cand
     o.mem_per_tile = POPLINER_TARGET_BYTES;
     o.num_ipu_limits = 0;
     if (status == POPLINER_OK)
-        status = pl_replicas_solve_within(s, &o, NULL, &plan, error);
+        status = pl_replicas_solve(s, &o, &plan, error);
     if (plan == NULL || plan->num_stages == 0) {
         popliner_plan_free(plan);
         return status;
@@ -230,7 +220,7 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
     o.without_reasons = false;
     popliner_plan *reason = NULL;
     if (status == POPLINER_OK)
-        status = pl_replicas_solve_within(s, &o, NULL, &reason, error);
+        status = pl_replicas_solve(s, &o, &reason, error);
     /* costs that depend on the number of stages need not agree for shorter pipelines */
     if (reason != NULL && reason->status != POPLINER_PLAN_INFEASIBLE) {
         popliner_plan_free(reason);
@@ -242,30 +232,13 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
 
 /* ---- work ---- */
 
-/* How much work simulations may still do. */
-typedef struct work_left {
-    uint64_t own;
-    uint64_t fixed[PL_MOST_FIXED]; /* of each way that all stages recompute */
-} work_left;
-
-static work_left all_work(void) {
-    work_left left = {.own = PL_REPLICAS_MAX_WORK};
-    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
-        left.fixed[k] = PL_REPLICAS_MAX_WORK;
-    return left;
-}
-
-/* Finds the best pipelines of num_ipus IPUs with one of num_shares shares of the work. */
-static popliner_status find_with(pl_replicas_search *s, work_left *left, size_t num_shares,
+/* Finds the best pipelines of num_ipus IPUs with one of num_shares shares of the work that is left. */
+static popliner_status find_with(pl_replicas_search *s, uint64_t *left, size_t num_shares,
                                  size_t num_ipus, popliner_replicas_candidate *own,
                                  popliner_error *error) {
-    const uint64_t share = s->work = left->own / num_shares;
-    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
-        s->fixed_work[k] = left->fixed[k] / num_shares;
+    const uint64_t share = s->work = *left / num_shares;
     popliner_status status = pl_replicas_find(s, num_ipus, own, error);
-    left->own -= share - s->work;
-    for (size_t k = 0; k < PL_MOST_FIXED; ++k)
-        left->fixed[k] -= left->fixed[k] / num_shares - s->fixed_work[k];
+    *left -= share - s->work;
     return status;
 }
 
@@ -304,7 +277,7 @@ static popliner_status limit_memory(pl_replicas_search *s, popliner_replicas *an
 /* Solves again for the bounds that are at least the throughput of the best candidate. */
 static popliner_status find_next(pl_replicas_search *s, popliner_replicas *answer,
                                  popliner_error *error) {
-    work_left left = all_work();
+    uint64_t left = PL_REPLICAS_MAX_WORK;
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && !s->is_stopped) {
         popliner_replicas_candidate *next = NULL;
@@ -395,12 +368,11 @@ static popliner_status find_front(pl_replicas_search *s, popliner_replicas *answ
 /* Finds the best pipelines of each number of IPUs, and the best of them. */
 static popliner_status find_candidates(pl_replicas_search *s, popliner_replicas *answer,
                                        popliner_error *error) {
-    work_left left = all_work();
+    uint64_t left = PL_REPLICAS_MAX_WORK;
     popliner_status status = POPLINER_OK;
     size_t count = s->num_units / s->options.chunks;
     count = s->options.total_ipus < count ? s->options.total_ipus : count;
     count = s->solver.num_ipus < count ? s->solver.num_ipus : count;
-    s->num_lengths = count;
     answer->candidates = pl_new_array(count, sizeof *answer->candidates);
     if (answer->candidates == NULL)
         return pl_fail_memory(error, "the numbers of replicas");
@@ -416,8 +388,7 @@ static popliner_status find_candidates(pl_replicas_search *s, popliner_replicas 
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error) {
-    pl_replicas_search s = {.given = costs,
-                            .costs = costs,
+    pl_replicas_search s = {.costs = costs,
                             .options = POPLINER_REPLICAS_OPTIONS_INIT,
                             .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
@@ -439,8 +410,6 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = find_candidates(&s, answer, error);
     const bool fits = status == POPLINER_OK && answer->best < SIZE_MAX;
-    if (fits && !s.is_stopped && s.solver.slack_percent > 0.0)
-        status = pl_replicas_settle(&s, answer, error);
     if (fits && s.options.is_front)
         status = find_front(&s, answer, error);
     if (status == POPLINER_OK && !fits && !s.is_stopped && answer->num_candidates > 0 &&

@@ -20,17 +20,17 @@ static uint64_t pipeline_cycles(const pl_replicas_search *s, const pl_replicas_w
     return pl_ratio_up(above, 2, &chunks, 1);
 }
 
-uint64_t pl_replicas_reduce_cycles(const pl_replicas_search *s, size_t num_replicas,
-                                   uint64_t parameter_bytes) {
+static uint64_t reduce_cycles(const pl_replicas_search *s, size_t num_replicas,
+                              uint64_t parameter_bytes) {
     const popliner_replicas_options *o = &s->options;
     return pl_reduce_cycles(
         s->costs, (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
         num_replicas, parameter_bytes);
 }
 
-popliner_replicas_candidate pl_replicas_candidate_of(const pl_replicas_search *s,
-                                                     const pl_replicas_walk *w, size_t num_replicas,
-                                                     uint64_t micro_batches, pl_replicas_point p) {
+static popliner_replicas_candidate point_candidate(const pl_replicas_search *s,
+                                                   const pl_replicas_walk *w, size_t num_replicas,
+                                                   uint64_t micro_batches, pl_replicas_point p) {
     popliner_replicas_candidate c = {
         .num_ipus = w->num_ipus,
         .num_replicas = num_replicas,
@@ -38,7 +38,7 @@ popliner_replicas_candidate pl_replicas_candidate_of(const pl_replicas_search *s
         .cycles = p.cycles,
         .parameter_bytes = p.parameter_bytes,
         .pipeline_cycles = pipeline_cycles(s, w, micro_batches, p.cycles),
-        .reduce_cycles = pl_replicas_reduce_cycles(s, num_replicas, p.parameter_bytes),
+        .reduce_cycles = reduce_cycles(s, num_replicas, p.parameter_bytes),
         .is_proven = !w->is_stopped,
     };
     c.step_cycles = pl_add_or_never(c.pipeline_cycles, c.reduce_cycles);
@@ -56,6 +56,18 @@ int pl_replicas_compare(const popliner_replicas_candidate *a,
     return pl_product_compare(&left, &right);
 }
 
+double pl_replicas_gap(const popliner_replicas_candidate *before,
+                       const popliner_replicas_candidate *now) {
+    if (now->step_cycles == 0 || before->step_cycles == 0)
+        return 0.0;
+    const double gap =
+        (1.0 + before->gap) * (double)before->num_replicas * (double)before->micro_batches *
+            (double)now->step_cycles /
+            ((double)now->num_replicas * (double)now->micro_batches * (double)before->step_cycles) -
+        1.0;
+    return gap > 0.0 ? gap : 0.0;
+}
+
 /* ---- solving for one pipeline ---- */
 
 /* Returns the parameters of a stage, or of all stages on its IPU. `together` has room for all
@@ -69,8 +81,8 @@ static uint64_t parameters_of(const pl_replicas_search *s, const popliner_plan *
     return s->parameters(s->parameters_user, together, count);
 }
 
-uint64_t pl_replicas_most_parameters(const pl_replicas_search *s, const pl_replicas_walk *w,
-                                     const popliner_plan *plan) {
+static uint64_t most_parameters(const pl_replicas_search *s, const pl_replicas_walk *w,
+                                const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
         uint64_t own = parameters_of(s, plan, ipu, w->num_ipus, s->together);
@@ -79,8 +91,8 @@ uint64_t pl_replicas_most_parameters(const pl_replicas_search *s, const pl_repli
     return most;
 }
 
-popliner_status pl_replicas_set_parameters(const pl_replicas_search *s,
-                                           popliner_replicas_candidate *c, popliner_error *error) {
+static popliner_status set_parameters(const pl_replicas_search *s, popliner_replicas_candidate *c,
+                                      popliner_error *error) {
     size_t num_stages = c->plan->num_stages;
     if (s->parameters == NULL)
         return POPLINER_OK;
@@ -106,25 +118,12 @@ popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_r
     return o;
 }
 
-popliner_status pl_replicas_solve_within(pl_replicas_search *s, popliner_solver_options *o,
-                                         const pl_filter *filter, popliner_plan **plan,
-                                         popliner_error *error) {
+popliner_status pl_replicas_solve(pl_replicas_search *s, popliner_solver_options *o,
+                                  popliner_plan **plan, popliner_error *error) {
     *plan = NULL;
     pl_stop_limit(&s->stop, o);
     s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
-    if (s->is_stopped)
-        return POPLINER_OK;
-    if (filter == NULL)
-        return popliner_solve(s->costs, o, plan, error);
-    pl_filter own = *filter;
-    popliner_status status = pl_plan_create_empty(false, plan, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_plan_clear(*plan);
-    (*plan)->num_units = s->num_units;
-    return s->costs->choices != NULL
-               ? pl_choices_solve(s->costs, s->costs->choices, o, filter, *plan, error)
-               : pl_solve_within(s->costs, o, &own, *plan, error);
+    return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, o, plan, error);
 }
 
 /* Solves for the first objectives, with at most most_bytes of parameters on an IPU. *plan is NULL
@@ -138,7 +137,7 @@ static popliner_status solve(pl_replicas_search *s, const pl_replicas_walk *w,
     o.ipu_weight = s->parameters;
     o.ipu_weight_user = s->parameters_user;
     o.max_ipu_weight = most_bytes;
-    return pl_replicas_solve_within(s, &o, NULL, plan, error);
+    return pl_replicas_solve(s, &o, plan, error);
 }
 
 /* Adds the next point, if there is one. */
@@ -158,8 +157,7 @@ static popliner_status extend(pl_replicas_search *s, pl_replicas_walk *w, poplin
     w->is_at_end = plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || plan->is_stopped;
     if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
         if (pl_grow(&w->points, &w->capacity, w->count + 1, sizeof *w->points))
-            w->points[w->count++] =
-                (pl_replicas_point){plan->cycles, pl_replicas_most_parameters(s, w, plan)};
+            w->points[w->count++] = (pl_replicas_point){plan->cycles, most_parameters(s, w, plan)};
         else
             status = pl_fail_memory(error, "the numbers of replicas");
     }
@@ -177,7 +175,7 @@ static popliner_status reach(pl_replicas_search *s, pl_replicas_walk *w, size_t 
     return i == w->count && !w->is_at_end ? extend(s, w, error) : POPLINER_OK;
 }
 
-void pl_replicas_begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
+static void begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
     popliner_plan_free(w->first);
     w->first = NULL;
     w->count = 0;
@@ -207,12 +205,12 @@ static popliner_status try_replicas(pl_replicas_search *s, pl_replicas_walk *w, 
         if (status != POPLINER_OK || i >= w->count)
             break;
         popliner_replicas_candidate own =
-            pl_replicas_candidate_of(s, w, num_replicas, micro_batches, w->points[i]);
+            point_candidate(s, w, num_replicas, micro_batches, w->points[i]);
         if (best->num_replicas == 0 || own.step_cycles < best->step_cycles)
             *best = own;
         /* no later point beats this one if it had the fewest parameters possible */
         const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
-        if (pl_replicas_candidate_of(s, w, num_replicas, micro_batches, bound).step_cycles >=
+        if (point_candidate(s, w, num_replicas, micro_batches, bound).step_cycles >=
             best->step_cycles)
             break;
     }
@@ -230,20 +228,15 @@ popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *
     const bool is_new = w->micro_batches != micro_batches;
     w->micro_batches = micro_batches;
     if (s->options.costs != NULL && is_new) {
-        pl_replicas_begin_walk(s, w);
+        begin_walk(s, w);
         status =
-            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->given, &told);
+            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->costs, &told);
         status = pl_fail_callback(error, "costs", status, &told);
     }
-    if (status == POPLINER_OK && popliner_costs_num_units(s->given) != s->num_units)
+    if (status == POPLINER_OK && popliner_costs_num_units(s->costs) != s->num_units)
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
-                    popliner_costs_num_units(s->given), s->num_units);
-    if (status == POPLINER_OK && is_new && s->way > 0) {
-        pl_step_fixed_free(&s->fixed);
-        status = pl_step_fixed_create(&s->fixed, s->given, num_stages, error);
-    }
-    s->costs = s->way > 0 ? s->fixed.tables[s->way - 1] : s->given;
+                    popliner_costs_num_units(s->costs), s->num_units);
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
         const pl_order order = pl_order_of(&s->pipeline, w->num_ipus, s->options.chunks, false);
@@ -259,8 +252,8 @@ uint64_t pl_replicas_share(const pl_replicas_search *s, size_t num_replicas) {
     return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
 }
 
-uint64_t pl_replicas_most_reduced(const pl_replicas_search *s, size_t num_replicas,
-                                  uint64_t reduce_cycles) {
+static uint64_t most_reduced(const pl_replicas_search *s, size_t num_replicas,
+                             uint64_t reduce_cycles) {
     const popliner_replicas_options *o = &s->options;
     return pl_most_reduced(
         s->costs, (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
@@ -282,8 +275,8 @@ static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk 
                                   popliner_error *error) {
     popliner_plan *plan = NULL;
     popliner_status status =
-        solve(s, w, s->num_objectives,
-              pl_replicas_most_reduced(s, own.num_replicas, own.reduce_cycles), &plan, error);
+        solve(s, w, s->num_objectives, most_reduced(s, own.num_replicas, own.reduce_cycles), &plan,
+              error);
     if (status != POPLINER_OK || plan == NULL)
         return status;
     s->is_stopped = s->is_stopped || plan->is_stopped;
@@ -293,10 +286,10 @@ static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk 
         popliner_plan_free(plan);
         return POPLINER_OK;
     }
-    const pl_replicas_point p = {plan->cycles, pl_replicas_most_parameters(s, w, plan)};
+    const pl_replicas_point p = {plan->cycles, most_parameters(s, w, plan)};
     bool is_proven = c->is_proven;
     popliner_plan_free((popliner_plan *)c->plan);
-    *c = pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, p);
+    *c = point_candidate(s, w, c->num_replicas, c->micro_batches, p);
     c->is_proven = is_proven;
     c->plan = plan;
     return POPLINER_OK;
@@ -315,17 +308,17 @@ static popliner_status complete(pl_replicas_search *s, pl_replicas_walk *w,
         if (status != POPLINER_OK || i >= w->count)
             break;
         popliner_replicas_candidate own =
-            pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, w->points[i]);
+            point_candidate(s, w, c->num_replicas, c->micro_batches, w->points[i]);
         if (own.step_cycles == step_cycles)
             status = take_point(s, w, own, c, error);
         const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
-        own = pl_replicas_candidate_of(s, w, c->num_replicas, c->micro_batches, bound);
+        own = point_candidate(s, w, c->num_replicas, c->micro_batches, bound);
         if (s->is_stopped || own.step_cycles > step_cycles)
             break;
     }
     c->is_proven = c->is_proven && !s->is_stopped;
     if (status == POPLINER_OK && c->plan != NULL)
-        return pl_replicas_set_parameters(s, c, error);
+        return set_parameters(s, c, error);
     if (c->plan == NULL)
         *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
     return status;
@@ -333,15 +326,22 @@ static popliner_status complete(pl_replicas_search *s, pl_replicas_walk *w,
 
 /* ---- simulated steps ---- */
 
+/* The all-reduce of a number of replicas. */
+typedef struct reduction {
+    const pl_replicas_search *s;
+    size_t num_replicas;
+} reduction;
+
 /* Returns the all-reduce of an IPU with these stages. */
 static uint64_t reduce_stages(void *user, const popliner_interval *stages, size_t num_stages) {
-    const pl_replicas_reduction *r = user;
-    return pl_replicas_reduce_cycles(r->s, r->num_replicas,
-                                     r->s->parameters(r->s->parameters_user, stages, num_stages));
+    const reduction *r = user;
+    return reduce_cycles(r->s, r->num_replicas,
+                         r->s->parameters(r->s->parameters_user, stages, num_stages));
 }
 
-pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
-                                      const pl_replicas_walk *w, const popliner_solver_options *o) {
+/* Returns a question about steps of any length, without starts. */
+static pl_step_question question_of(const reduction *reduced, const pl_replicas_walk *w,
+                                    const popliner_solver_options *o) {
     const pl_replicas_search *s = reduced->s;
     const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
     return (pl_step_question){
@@ -350,20 +350,19 @@ pl_step_question pl_replicas_question(const pl_replicas_reduction *reduced,
         .pipeline = &s->pipeline,
         .after = reduces ? reduce_stages : NULL,
         .user = (void *)reduced,
-        .least_after = pl_replicas_reduce_cycles(s, reduced->num_replicas, w->least_bytes),
+        .least_after = reduce_cycles(s, reduced->num_replicas, w->least_bytes),
         .max_cycles = UINT64_MAX,
         .stop = &s->stop,
     };
 }
 
-popliner_replicas_candidate pl_replicas_take(const pl_replicas_reduction *reduced,
-                                             const pl_replicas_walk *w,
-                                             const pl_step_answer *found) {
+/* Returns the candidate of an answer, whose plan it takes. */
+static popliner_replicas_candidate take(const reduction *reduced, const pl_replicas_walk *w,
+                                        const pl_step_answer *found) {
     const pl_replicas_search *s = reduced->s;
-    const pl_replicas_point p = {found->plan->cycles,
-                                 pl_replicas_most_parameters(s, w, found->plan)};
-    popliner_replicas_candidate c = pl_replicas_candidate_of(
-        s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches, p);
+    const pl_replicas_point p = {found->plan->cycles, most_parameters(s, w, found->plan)};
+    popliner_replicas_candidate c =
+        point_candidate(s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches, p);
     c.step = found->step;
     c.pipeline_cycles = found->step.cycles;
     c.step_cycles = found->cycles;
@@ -393,25 +392,20 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     if (status != POPLINER_OK || w->count == 0)
         return status;
     const uint64_t passes[] = {m, w->points[0].cycles};
-    popliner_replicas_candidate bound =
-        bound_of(r, m,
-                 pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0),
-                                 pl_replicas_reduce_cycles(s, r, w->least_bytes)));
+    popliner_replicas_candidate bound = bound_of(
+        r, m,
+        pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0), reduce_cycles(s, r, w->least_bytes)));
     if (w->is_stopped)
         bound.step_cycles = 1;
     if (pl_replicas_compare(&bound, best) < 0)
         return POPLINER_OK;
-    const pl_replicas_reduction reduced = {s, r};
+    const reduction reduced = {s, r};
     popliner_solver_options o = pl_replicas_options_of(s, w);
     o.objectives = pl_objectives_of(&s->solver, &o.num_objectives);
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
-    const popliner_plan *starts[1 + PL_MOST_FIXED] = {w->first};
-    for (size_t i = 0; i < PL_MOST_FIXED && s->way == 0; ++i)
-        starts[i + 1] = s->starts[i];
-    pl_step_question question = pl_replicas_question(&reduced, w, &o);
-    question.starts = starts;
-    question.num_starts = sizeof starts / sizeof *starts;
+    pl_step_question question = question_of(&reduced, w, &o);
+    question.start = w->first;
     if (best->num_replicas > 0)
         question.max_cycles = pl_ratio_up(above, 3, below, 2);
     pl_step_answer found;
@@ -421,7 +415,7 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     if (status == POPLINER_OK && !found.is_proven && pl_replicas_compare(&bound, open) > 0)
         *open = bound;
     if (status == POPLINER_OK && found.plan != NULL)
-        *own = pl_replicas_take(&reduced, w, &found);
+        *own = take(&reduced, w, &found);
     return status;
 }
 
@@ -460,10 +454,7 @@ static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
     popliner_status status = POPLINER_OK;
     if (best->num_replicas > 0 && best->plan != NULL) {
         find_gap(best, open);
-        if (best->plan->choices != NULL && !s->is_stopped)
-            status = pl_replicas_refine(s, best, error);
-        if (status == POPLINER_OK)
-            status = pl_replicas_set_parameters(s, best, error);
+        status = set_parameters(s, best, error);
     } else if (best->num_replicas > 0) {
         const popliner_pipeline_step step = best->step;
         status = complete(s, w, best, error);
@@ -484,7 +475,7 @@ static popliner_status try_numbers(pl_replicas_search *s, pl_replicas_walk *w,
                                    popliner_replicas_candidate *best,
                                    popliner_replicas_candidate *open, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    pl_replicas_begin_walk(s, w);
+    begin_walk(s, w);
     for (size_t r = s->options.total_ipus / w->num_ipus;
          status == POPLINER_OK && r > 0 && !s->is_stopped; --r) {
         popliner_replicas_candidate own = {.num_replicas = r,
@@ -507,27 +498,6 @@ static void end_walk(pl_replicas_walk *w) {
     free(w->points);
 }
 
-/* Finds the best plans of stages that recompute alike: with the same cuts, no choice is slower. */
-static popliner_status find_starts(pl_replicas_search *s, size_t num_ipus, popliner_error *error) {
-    const uint64_t work = s->work;
-    popliner_status status = POPLINER_OK;
-    const size_t count = s->options.pipeline == NULL ? 0 : pl_step_num_fixed(s->given);
-    for (size_t i = 0; status == POPLINER_OK && i < count && !s->is_stopped; ++i) {
-        pl_replicas_walk w = {.num_ipus = num_ipus};
-        popliner_replicas_candidate best = {.num_ipus = num_ipus};
-        popliner_replicas_candidate open = {.num_replicas = 0};
-        s->way = i + 1;
-        s->work = s->fixed_work[i];
-        status = try_numbers(s, &w, &best, &open, error);
-        s->fixed_work[i] = s->work;
-        s->starts[i] = best.plan;
-        end_walk(&w);
-    }
-    s->way = 0;
-    s->work = work;
-    return status;
-}
-
 popliner_status pl_replicas_find(pl_replicas_search *s, size_t num_ipus,
                                  popliner_replicas_candidate *best, popliner_error *error) {
     pl_replicas_walk w = {.num_ipus = num_ipus};
@@ -536,15 +506,9 @@ popliner_status pl_replicas_find(pl_replicas_search *s, size_t num_ipus,
     const bool fits = num_ipus <= s->num_units / s->options.chunks;
     *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
     if (fits)
-        status = find_starts(s, num_ipus, error);
-    if (fits && status == POPLINER_OK)
         status = try_numbers(s, &w, best, &open, error);
     if (status == POPLINER_OK)
         status = finish(s, &w, best, &open, error);
     end_walk(&w);
-    for (size_t i = 0; i < PL_MOST_FIXED; ++i) {
-        popliner_plan_free((popliner_plan *)s->starts[i]);
-        s->starts[i] = NULL;
-    }
     return status;
 }

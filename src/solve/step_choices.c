@@ -151,34 +151,3 @@ popliner_status pl_step_name_choices(const pl_step_choices *choices, popliner_pl
     }
     return status;
 }
-
-popliner_status pl_step_fixed_create(pl_step_fixed *fixed, const popliner_costs *costs,
-                                     size_t num_stages, popliner_error *error) {
-    const pl_choices *choices = costs->choices;
-    *fixed = (pl_step_fixed){.plain = *costs};
-    fixed->plain.choices = NULL;
-    if (choices->variants == NULL) {
-        for (size_t i = 0; i < pl_step_num_fixed(costs); ++i)
-            fixed->tables[fixed->count++] = i == 0 ? &fixed->plain : choices->ways.costs[i];
-        return POPLINER_OK;
-    }
-    fixed->tables[fixed->count++] = &fixed->plain;
-    popliner_status status =
-        pl_variants_full(choices->variants, costs, num_stages, &fixed->full, error);
-    if (fixed->full != NULL)
-        fixed->tables[fixed->count++] = fixed->full;
-    return status;
-}
-
-size_t pl_step_num_fixed(const popliner_costs *costs) {
-    const pl_choices *choices = costs->choices;
-    if (choices == NULL)
-        return 0;
-    if (choices->variants != NULL)
-        return choices->variants->has_full && !choices->variants->is_listed ? 2 : 1;
-    return choices->ways.count < PL_MOST_FIXED ? choices->ways.count : PL_MOST_FIXED;
-}
-
-void pl_step_fixed_free(pl_step_fixed *fixed) {
-    popliner_costs_free(fixed->full);
-}

@@ -21,95 +21,40 @@ typedef struct pl_step_question {
     uint64_t (*after)(void *user, const popliner_interval *stages, size_t num_stages);
     void *user;
     uint64_t least_after;
-    uint64_t max_cycles; /* of the step and what follows; slower splits do not count */
-    const popliner_plan *const *starts; /* [num_starts] splits to begin with; some may be NULL */
-    size_t num_starts;
-    /* NULL, or what splits that count are within. Then the step does not matter besides, and the
-     * best split is that of the objective, of which there is one: its value is at least
-     * least_value. */
-    const pl_filter *within;
-    uint64_t least_value;
+    uint64_t max_cycles;        /* of the step and what follows; slower splits do not count */
+    const popliner_plan *start; /* a split to begin with, or NULL */
     const pl_stop *stop;
 } pl_step_question;
 
 typedef struct pl_step_answer {
-    popliner_plan *plan; /* NULL if no split counts, or none was found */
+    popliner_plan
+        *plan; /* NULL if no split counts, or none was found; of its values none is proven */
     popliner_pipeline_step step;
     uint64_t cycles;       /* of the step and what follows */
     uint64_t bound_cycles; /* no split that counts takes less; UINT64_MAX if none counts */
-    /* True if no split is faster, and none as fast is better in the objectives; `within` a filter
-     * if none is better in the objective. */
-    bool is_proven;
+    bool is_proven;        /* no split is faster */
 } pl_step_answer;
 
 /* Stages may choose (costs->choices): their passes are those of the fewest cycles within the
- * limits, of which the backward ones are longer. Without a filter the objectives then do not
- * matter.
+ * limits, of which the backward ones are longer; if MEMORY is an objective, within the least memory
+ * for the best split's step.
  *
- * Simulates splits in the order of a branch and bound. It ends after *work units of work (about ten
- * nanoseconds each), which it decreases, or when it is stopped. A step has these lower bounds, for
- * each stage s with forward and backward passes of f and b cycles and cₛ = fₛ + bₛ, when a device
- * runs at most a + 1 forward passes before its first backward pass:
+ * A step has these lower bounds, for each stage s with forward and backward passes of f and b
+ * cycles and cₛ = fₛ + bₛ, when a device runs at most a + 1 forward passes before its first
+ * backward pass:
  *
  *   c₀ + … + cₛ₋₁ + M cₛ                            what comes before, all passes, what comes after
  *   Σ c + (M − 1) bₛ + max(M − 1 − aₛ, 0) fₛ        the first micro-batch up to its backward pass
  *   ⌈M / (a₀ + 1)⌉ Σ c                              micro-batches that wait for each other
  *
- * For zero-bubble, b without the weights' gradients counts in the sums. Errors: those of
- * pl_split_evaluate. */
+ * For zero-bubble, b without the weights' gradients counts in the sums. A table has the least that
+ * the stages from each unit on add to each. A beam goes through the stages and keeps, for each end,
+ * some beginnings of the least bound with that table; the last ones are simulated. Then cuts of the
+ * best one move by a unit as long as that is faster, or as fast and better in the objectives.
+ * It ends after *work units of work (about ten nanoseconds each), which it decreases, or when it is
+ * stopped. Errors: those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
-
-/* ---- bounds ---- */
-
-/* Returns the passes of stage k, alone on its IPU, that follow the first micro-batch's forward and
- * backward pass; saturates. */
-uint64_t pl_step_rest(const popliner_pipeline *pipeline, pl_step_parts passes, size_t k,
-                      size_t num_stages);
-
-/* Returns how many groups of micro-batches wait for each other: the first device runs the forward
- * passes of a group before the first backward pass. */
-uint64_t pl_step_turns(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks);
-
-/* The data of the bound; zero-initialise, free with pl_step_bound_free. */
-typedef struct pl_step_bound {
-    const popliner_pipeline *pipeline;
-    size_t num_units;
-    size_t num_stages;
-    const pl_unit_passes *passes; /* NULL: unknown */
-    /* [units + 1]: cycles of stages that end before the unit, at least, if cycles add up and have
-     * no passes, or if stages choose; or NULL. Without both nothing is known, and every step is
-     * possible. */
-    uint64_t *before;
-} pl_step_bound;
-
-/* Prepares the bound for pipelines of num_stages stages, one for each IPU. Nothing is known if IPUs
- * have speeds. With passes, nothing is known of several samples, if an interval takes less than its
- * units and its cuts, and of more than 4,096 units; without, if cycles do not add up, and of
- * zero-bubble schedules. Errors: MEMORY. O(n^2) with passes, else O(n). */
-popliner_status pl_step_bound_create(pl_step_bound *bound, const pl_problem *problem,
-                                     const popliner_pipeline *pipeline, size_t num_stages,
-                                     popliner_error *error);
-
-/* Lets the bound know the costs of stages that choose, with sums of the fewest cycles of earlier
- * units: least[units + 1]. Nothing is known where a unit may take less than its forward pass. Call
- * it after pl_step_bound_create for costs without cycles and IPUs without speeds. Errors: MEMORY.
- */
-popliner_status pl_step_bound_choices(pl_step_bound *bound, const popliner_costs *costs,
-                                      const uint64_t *least, popliner_error *error);
-
-void pl_step_bound_free(pl_step_bound *bound);
-
-/* False if no split has a step of at most `cycles`. The bounds of pl_step_search hold for each
- * stage of any split. If they hold for some split, they hold for the one whose every stage has as
- * many units as they allow: a stage that begins later has fewer units, of which M passes take
- * longer than what comes before them. Limits of memory and constraints do not count. O(stages *
- * log(n)). */
-bool pl_step_bound_allows(const pl_step_bound *bound, uint64_t cycles);
-
-/* Returns the fewest cycles that the bound allows, or `most` if that is less. O(stages * log(n)),
- * log(most) times. */
-uint64_t pl_step_bound_least(const pl_step_bound *bound, uint64_t most);
 
 /* ---- stages that choose what they recompute ---- */
 
@@ -170,20 +115,5 @@ static inline bool pl_step_may_take(const pl_step_choices *choices, size_t first
     return choices->least == NULL ||
            choices->least[end_unit] - choices->least[first_unit] <= cycles;
 }
-
-/* Tables of stages that all recompute alike. */
-enum { PL_MOST_FIXED = 4 };
-typedef struct pl_step_fixed {
-    popliner_costs plain; /* the first way; borrows from the costs */
-    popliner_costs *full; /* owned */
-    const popliner_costs *tables[PL_MOST_FIXED];
-    size_t count;
-} pl_step_fixed;
-
-/* Makes the tables of costs whose stages choose. Errors: MEMORY. O(n^2 * num_stages). */
-popliner_status pl_step_fixed_create(pl_step_fixed *fixed, const popliner_costs *costs,
-                                     size_t num_stages, popliner_error *error);
-size_t pl_step_num_fixed(const popliner_costs *costs); /* 0 if stages do not choose */
-void pl_step_fixed_free(pl_step_fixed *fixed);
 
 #endif
