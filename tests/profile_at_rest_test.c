@@ -276,26 +276,18 @@ static void all_connections_see_one_state(void **state) {
     sqlite3 *sqlite = open_to_write(path);
     pl_database database;
     test_run_sql(sqlite, "UPDATE t SET a = 1");
-    /* nothing happens */
+    /* nothing happens; a log is read through one connection */
     open_database(&database, path);
     pl_database_open_helpers(&database, 3);
-    assert_int_equal(database.num_helpers, 3);
+    assert_int_equal(database.num_helpers, 0);
     assert_int_equal(pl_database_end_reading(&database, POPLINER_OK, NULL), POPLINER_OK);
     pl_database_close(&database);
-    /* a change before the helpers, and one after them */
-    for (int value = 2; value <= 5; value++) {
+    for (int value = 2; value <= 3; value++) {
         char sql[100];
         snprintf(sql, sizeof sql, "UPDATE t SET a = %d", value);
         open_database(&database, path);
-        if (value % 2 == 0)
-            test_run_sql(sqlite, sql);
-        pl_database_open_helpers(&database, 3);
-        if (value % 2 == 1)
-            test_run_sql(sqlite, sql);
-        assert_int_equal(database.num_helpers, value % 2 == 1 ? 3 : 0);
+        test_run_sql(sqlite, sql);
         assert_int_equal(value_of(&database), value - 1);
-        for (size_t i = 0; i < database.num_helpers; i++)
-            assert_int_equal(value_of(&database.helpers[i]), value - 1);
         expect_changed(&database);
         pl_database_close(&database);
         expect_state(path, value);
@@ -304,9 +296,7 @@ static void all_connections_see_one_state(void **state) {
     test_run_sql(sqlite, "PRAGMA wal_checkpoint(RESTART); UPDATE t SET a = 6");
     open_database(&database, path);
     test_run_sql(sqlite, "UPDATE t SET a = 7");
-    pl_database_open_helpers(&database, 3);
-    assert_int_equal(database.num_helpers, 0);
-    expect_changed(&database);
+    assert_int_equal(value_of(&database), 6);
     pl_database_close(&database);
     sqlite3_close(sqlite);
     free(path);
@@ -423,8 +413,6 @@ static void check_value_1(const char *path) {
             _exit(4);
         sqlite3_finalize(statement);
     }
-    if (database.num_helpers != 2)
-        _exit(5);
     if (pl_database_end_reading(&database, POPLINER_OK, &error) != POPLINER_OK) {
         fprintf(stderr, "%s\n", error.message);
         _exit(6);

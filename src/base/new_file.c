@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* for O_TMPFILE, if the system has it; realpath, readlink */
+#define _XOPEN_SOURCE 700 /* for realpath, readlink */
 #include "base/new_file.h"
 
 #include <errno.h>
@@ -140,68 +140,16 @@ static int standard_stream(const struct stat *info) {
     return -1;
 }
 
-/* Returns a number that probably differs for each file and run; names that exist are not used
- * anyway. */
-static uint64_t next_number(const pl_new_file *new_file, uint64_t number) {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    number += (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^
-              (uint64_t)(uintptr_t)new_file;
-    return number * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-/* Returns a short unique path in the directory, as the name of the file may already have the
- * maximum length; NULL if memory is short. Changes *number. */
-static char *name_part(const pl_new_file *new_file, const char *folder, uint64_t *number) {
-    char name[40];
-    char *end = name;
-    *number = next_number(new_file, *number);
-    memcpy(end, "popliner-", 9);
-    end += 9;
-    for (int k = 0; k < 12; k++)
-        *end++ = "0123456789abcdefghijklmnopqrstuv"[*number >> (4 + 5 * k) & 31];
-    memcpy(end, ".part", 6);
-    return join(folder, name);
-}
-
-/* Sets the name that an open file has in this process while it is open. */
-static void name_open_file(int file, char name[static 40]) {
-    snprintf(name, 40, "/proc/self/fd/%d", file);
-}
-
-/* Creates a file without a name in the directory, of which nothing is left however the process
- * ends. False if the system has no such files, or could not name it later. */
-static bool make_unnamed(pl_new_file *new_file, const char *folder, mode_t mode) {
-#ifdef O_TMPFILE
-    char name[40];
-    struct stat info;
-    new_file->file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-    if (new_file->file < 0)
-        return false;
-    name_open_file(new_file->file, name);
-    if (stat(name, &info) == 0)
-        return true;
-    close(new_file->file);
-    new_file->file = -1;
-#else
-    (void)new_file;
-    (void)folder;
-    (void)mode;
-#endif
-    return false;
-}
-
-enum { MOST_TRIES = 1000 };
-
-/* Creates a temporary file in the directory of new_file->path. */
-static int make_part(pl_new_file *new_file, bool needs_name, mode_t mode) {
+/* Creates a temporary file in the directory of new_file->path, with a short name, as that of the file
+ * may have the maximum length already. */
+static int make_part(pl_new_file *new_file, mode_t mode) {
+    enum { MOST_TRIES = 1000 };
     char *folder = find_folder(new_file->path);
     int fault = folder == NULL ? errno : EEXIST;
-    uint64_t number = 0;
-    if (folder != NULL && !needs_name && make_unnamed(new_file, folder, mode))
-        fault = 0;
     for (int i = 0; fault == EEXIST && i < MOST_TRIES; i++) {
-        new_file->part = name_part(new_file, folder, &number);
+        char name[60];
+        snprintf(name, sizeof name, "popliner-%lx-%d.part", (unsigned long)getpid(), i);
+        new_file->part = join(folder, name);
         if (new_file->part == NULL) {
             fault = ENOMEM;
             break;
@@ -249,13 +197,12 @@ static void let_go_signals(const pl_new_file *new_file) {
     pthread_sigmask(SIG_SETMASK, &new_file->signals, NULL);
 }
 
-static int begin_apart(pl_new_file *new_file, const char *path, bool needs_name,
-                       const struct stat *old) {
+static int begin_apart(pl_new_file *new_file, const char *path, const struct stat *old) {
     new_file->path = find_place(path, old != NULL);
     if (new_file->path == NULL)
         return errno;
     hold_signals(new_file);
-    int fault = make_part(new_file, needs_name, old != NULL ? old->st_mode & 0777 : 0666);
+    int fault = make_part(new_file, old != NULL ? old->st_mode & 0777 : 0666);
     if (fault == 0 && old != NULL)
         take_over(new_file, old);
     if (fault != 0) {
@@ -276,10 +223,10 @@ int pl_new_file_begin(pl_new_file *new_file, const char *path) {
     struct stat info;
     *new_file = (pl_new_file){.file = -1};
     if (stat(path, &info) != 0)
-        return begin_apart(new_file, path, false, NULL);
+        return begin_apart(new_file, path, NULL);
     int fault = EACCES;
     if (S_ISREG(info.st_mode) && standard_stream(&info) < 0)
-        fault = begin_apart(new_file, path, false, &info);
+        fault = begin_apart(new_file, path, &info);
     if (fault == EACCES || fault == ENOENT) /* no file can be created there, or it has no name */
         fault = begin_in_place(new_file, path, &info);
     return fault;
@@ -289,10 +236,10 @@ int pl_new_file_begin_apart(pl_new_file *new_file, const char *path) {
     struct stat info;
     *new_file = (pl_new_file){.file = -1};
     if (stat(path, &info) != 0)
-        return begin_apart(new_file, path, true, NULL);
+        return begin_apart(new_file, path, NULL);
     if (S_ISDIR(info.st_mode))
         return EISDIR;
-    return S_ISREG(info.st_mode) ? begin_apart(new_file, path, true, &info) : EINVAL;
+    return S_ISREG(info.st_mode) ? begin_apart(new_file, path, &info) : EINVAL;
 }
 
 /* ---- Writing and ending --------------------------------------------------------------------- */
@@ -327,56 +274,18 @@ static int sync_folder_of(char *path) {
     return fault;
 }
 
-/* Links the open file, which has no name yet, to its path if that is free, else to new_file->part,
- * which is then renamed: a link replaces nothing. */
-static int give_name(pl_new_file *new_file, int file) {
-    char open_name[40];
-    name_open_file(file, open_name);
-    if (linkat(AT_FDCWD, open_name, AT_FDCWD, new_file->path, AT_SYMLINK_FOLLOW) == 0)
-        return 0;
-    int fault = errno;
-    char *folder = fault == EEXIST ? find_folder(new_file->path) : NULL;
-    if (fault == EEXIST && folder == NULL)
-        fault = errno;
-    uint64_t number = 0;
-    for (int i = 0; fault == EEXIST && i < MOST_TRIES; i++) {
-        free(new_file->part);
-        new_file->part = name_part(new_file, folder, &number);
-        fault = new_file->part == NULL ? ENOMEM
-                : linkat(AT_FDCWD, open_name, AT_FDCWD, new_file->part, AT_SYMLINK_FOLLOW) != 0
-                    ? errno
-                    : 0;
-    }
-    if (fault != 0) {
-        free(new_file->part);
-        new_file->part = NULL;
-    }
-    free(folder);
-    return fault;
-}
-
 /* Closes the file and gives it its name. */
 static int end_apart(pl_new_file *new_file, int fault) {
-    const bool is_unnamed = new_file->part == NULL;
     if (fault == 0)
         fault = sync_file(new_file->file);
-    /* closing may report an error, but only an open file can get a name */
-    int held = is_unnamed && fault == 0 ? dup(new_file->file) : -1;
-    if (is_unnamed && fault == 0 && held < 0)
-        fault = errno;
     if (close(new_file->file) != 0 && fault == 0)
         fault = errno;
-    if (is_unnamed && fault == 0)
-        fault = give_name(new_file, held);
-    if (held >= 0)
-        close(held);
-    if (fault == 0 && new_file->part != NULL && rename(new_file->part, new_file->path) != 0)
+    if (fault == 0 && rename(new_file->part, new_file->path) != 0)
         fault = errno;
-    else if (fault == 0)
-        fault = sync_folder_of(new_file->path);
-    /* after a rename no file has this name */
-    if (fault != 0 && new_file->part != NULL)
+    if (fault != 0)
         unlink(new_file->part);
+    else
+        fault = sync_folder_of(new_file->path);
     let_go_signals(new_file);
     return fault;
 }

@@ -10,17 +10,16 @@
 #include "base/growth.h"
 #include "popliner/error.h"
 
-/* A file that is being written. A regular file is first written in the same directory, without a
- * name if the system supports that, else under a unique name ("popliner-*.part"), and replaces the
- * old file when it is complete. If the process is killed, a file without a name leaves nothing,
- * except between the calls that name and rename it. The new file gets the mode and, if permitted,
+/* A file that is being written. A regular file is first written in the same directory under a
+ * unique name ("popliner-*.part"), which only a process that is killed leaves, and replaces the old
+ * file when it is complete. The new file gets the mode and, if permitted,
  * the owner of the file that it replaces. A link is kept, and its target is replaced. Until the
  * file is ended, the thread blocks the signals that ask it to end, which would leave an incomplete
  * file. The same thread must end its files, the last one first. */
 typedef struct pl_new_file {
     int file;         /* open for reading and writing */
     char *path;       /* owned: the final path; NULL: it is written in place */
-    char *part;       /* owned: the path until then; NULL: it has no name */
+    char *part;       /* owned: the path until then */
     sigset_t signals; /* that were blocked before */
 } pl_new_file;
 

@@ -69,12 +69,9 @@ typedef struct pl_database {
     char *file_path;   /* owned; without symbolic links */
     bool is_immutable; /* opened without locks, which would create new files in its directory */
 
-    /* The state that is read. `watcher` is a connection without a transaction, owned, which sees a
-     * new version as soon as another program commits. */
+    /* the state that is read */
     pl_file_state state;
     uint8_t header[PL_DATABASE_HEADER];
-    sqlite3 *watcher;
-    int64_t version;
 
     /* More connections to the file, for reading by several threads; owned. */
     struct pl_database *helpers;
@@ -99,7 +96,7 @@ void pl_database_close(pl_database *database);
 void pl_database_bind(pl_database *database, pl_bounds *bounds);
 
 /* Opens `count` more connections to an open file, or as many as the system provides; none if the
- * file has changed since it was opened. The calling thread uses the first connection. */
+ * file has a log, or has changed since it was opened. The calling thread uses the first connection. */
 void pl_database_open_helpers(pl_database *database, size_t count);
 
 /* Ends reading with `status` (whose error is *error). Returns INPUT instead if the file has changed

@@ -16,9 +16,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* How long to wait for another program's lock, and how often to start again after it has
- * written. */
-enum { BUSY_MILLISECONDS = 500, MAX_TRIES = 5 };
+/* How long to wait for another program's lock. */
+enum { BUSY_MILLISECONDS = 500 };
 
 /* Longer than the clock resolution of file systems. */
 enum { FRESH_MILLISECONDS = 20 };
@@ -72,18 +71,6 @@ static popliner_status fail_at_header(const pl_database *database, int code,
                    sqlite3_errstr(code));
 }
 
-/* Reads a number that changes when another program has committed since the last call. */
-static int read_version(sqlite3 *watcher, int64_t *version) {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(watcher, "PRAGMA data_version", -1, &statement, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    if (code == SQLITE_ROW)
-        *version = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return code == SQLITE_ROW ? SQLITE_OK : code;
-}
-
 /* True if the path now leads to another file, or to none. */
 static bool is_replaced(const pl_database *database) {
     pl_file_state now;
@@ -92,19 +79,17 @@ static bool is_replaced(const pl_database *database) {
 }
 
 /* Sets *changed to whether the file itself differs from when it was opened; returns SQLite's code.
- * Checks more than the file's time, which may stay the same for some milliseconds. */
+ * Checks more than the file's time, which may stay the same for some milliseconds. SQLite's locks and
+ * snapshots keep other users of SQLite from changing what a connection sees. */
 static int find_changes(const pl_database *database, bool *changed) {
     const pl_file_state *then = &database->state;
     pl_file_state now;
     uint8_t header[PL_DATABASE_HEADER] = {0};
     sqlite3_int64 size_bytes = 0;
-    int64_t version = 0;
-    int code = read_version(database->watcher, &version);
     /* fails if another program truncates the file */
+    int code = read_header(database->sqlite, header, &size_bytes);
     *changed = true;
-    if (code == SQLITE_OK && version == database->version)
-        code = read_header(database->sqlite, header, &size_bytes);
-    if (code != SQLITE_OK || version != database->version || size_bytes != then->size_bytes ||
+    if (code != SQLITE_OK || size_bytes != then->size_bytes ||
         memcmp(header, database->header, sizeof header) != 0)
         return code;
     *changed = !is_replaced(database) && look_at(database->file_path, &now) &&
@@ -226,39 +211,23 @@ static int begin_reading(sqlite3 *sqlite) {
 
 static void disconnect(pl_database *database) {
     sqlite3_close(database->sqlite);
-    sqlite3_close(database->watcher);
     database->sqlite = NULL;
-    database->watcher = NULL;
 }
 
-/* Opens the first connection. For a file in write-ahead mode without a log SQLite would create a
- * log and leave it there, so such a file is opened without locks. */
-static int open_watcher(pl_database *database) {
+/* Opens the connection, and begins to read. For a file in write-ahead mode without a log SQLite would
+ * create a log and leave it there, so such a file is opened without locks. */
+static int connect(pl_database *database) {
     uint8_t header[PL_DATABASE_HEADER];
     sqlite3_int64 size_bytes = 0;
-    int code = open_connection(database, &database->watcher);
-    if (code != SQLITE_OK || database->is_immutable ||
-        read_header(database->watcher, header, &size_bytes) != SQLITE_OK || header[19] != 2 ||
-        size_beside(database->file_path, "-wal") >= 0 ||
-        size_beside(database->file_path, "-shm") >= 0)
-        return code;
-    disconnect(database);
-    database->is_immutable = true;
-    return open_connection(database, &database->watcher);
-}
-
-/* Opens both connections. On failure, database->sqlite has the reason. */
-static int connect_both(pl_database *database) {
-    /* the version first: a commit after the transaction has begun must show */
-    int code = open_watcher(database);
-    if (code == SQLITE_OK)
-        code = read_version(database->watcher, &database->version);
-    if (code != SQLITE_OK) {
-        database->sqlite = database->watcher;
-        database->watcher = NULL;
-        return code;
+    int code = open_connection(database, &database->sqlite);
+    if (code == SQLITE_OK && !database->is_immutable &&
+        read_header(database->sqlite, header, &size_bytes) == SQLITE_OK && header[19] == 2 &&
+        size_beside(database->file_path, "-wal") < 0 &&
+        size_beside(database->file_path, "-shm") < 0) {
+        disconnect(database);
+        database->is_immutable = true;
+        code = open_connection(database, &database->sqlite);
     }
-    code = open_connection(database, &database->sqlite);
     return code == SQLITE_OK ? begin_reading(database->sqlite) : code;
 }
 
@@ -272,13 +241,13 @@ static bool is_due_to_place(const pl_database *database, int code) {
 
 static int connect_somehow(pl_database *database) {
     database->is_immutable = false;
-    int code = connect_both(database);
+    int code = connect(database);
     if (!is_due_to_place(database, code) || size_beside(database->file_path, "-wal") > 0 ||
         size_beside(database->file_path, "-journal") > 0)
         return code;
     disconnect(database);
     database->is_immutable = true;
-    return connect_both(database);
+    return connect(database);
 }
 
 /* Fails with the reason why the file cannot be opened, and the remedy. */
@@ -354,30 +323,22 @@ static popliner_status check_log(const pl_database *database, popliner_error *er
                    database->path);
 }
 
-/* Connects to the file, again if another program wrote it meanwhile. */
 static popliner_status connect_to_one_state(pl_database *database, const char *expected,
                                             sqlite3_int64 *size_bytes, popliner_error *error) {
-    int code = SQLITE_OK;
-    bool changed = true;
-    for (size_t i = 0; i < MAX_TRIES && changed; i++) {
-        disconnect(database);
-        if (!look_at(database->file_path, &database->state))
-            return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", database->path,
-                           strerror(errno));
-        code = connect_somehow(database);
-        if (code != SQLITE_OK)
-            return fail_opening(database, code, expected, error);
-        code = read_header(database->sqlite, database->header, size_bytes);
-        if (code != SQLITE_OK)
-            return fail_at_header(database, code, error);
-        if (database->is_immutable && is_fresh(&database->state))
-            sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time shows a change */
-        else if (!is_replaced(database))
-            code = find_changes(database, &changed);
-    }
-    if (changed)
-        return fail_changed(database, code, error);
-    return check_log(database, error);
+    bool changed = false;
+    if (!look_at(database->file_path, &database->state))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", database->path,
+                       strerror(errno));
+    int code = connect_somehow(database);
+    if (code != SQLITE_OK)
+        return fail_opening(database, code, expected, error);
+    code = read_header(database->sqlite, database->header, size_bytes);
+    if (code != SQLITE_OK)
+        return fail_at_header(database, code, error);
+    if (database->is_immutable && is_fresh(&database->state))
+        sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time shows a change */
+    code = find_changes(database, &changed);
+    return changed ? fail_changed(database, code, error) : check_log(database, error);
 }
 
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
@@ -419,8 +380,10 @@ static void close_helpers(pl_database *database) {
 }
 
 void pl_database_open_helpers(pl_database *database, size_t count) {
-    /* a library built for a single thread */
-    if (sqlite3_threadsafe() == 0 || count == 0)
+    /* another connection may see more of a log */
+    const bool has_log = !database->is_immutable && database->header[19] == 2;
+    /* a library may be built for a single thread */
+    if (sqlite3_threadsafe() == 0 || count == 0 || has_log)
         return;
     database->helpers = calloc(count, sizeof *database->helpers);
     while (database->helpers != NULL && database->num_helpers < count &&
