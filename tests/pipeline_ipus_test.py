@@ -402,6 +402,9 @@ def check_verdicts(popliner, report, cuts):
     if ("WARNING 1 of 1 stages is not known to fit" not in log or "SUCCESS" in log
             or "NOT KNOWN TO FIT: [ " not in log):
         sys.exit(log)
+    for several in (["--num-ipus", "1..1"], ["--num-ipus", "1", "--pareto", "memory,traffic"],
+                    ["--total-ipus", "1", "--micro-batches", "2"]):
+        run(popliner, report, "--solve", *several, *LARGE, status=(1,))
     last = len(json.loads(text)["stages"][0]["layers"]) - 1
     stage, = evaluate("whole", (1,), *LARGE)
     same("all in one", (stage["fits"], stage["needs"]["verdict"]), (None, "is not known to fit"))

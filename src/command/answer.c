@@ -33,6 +33,27 @@ popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
     return worst;
 }
 
+const char *answer_word(bool fits) {
+    return fits ? "SUCCESS: " : "NOT KNOWN TO FIT: ";
+}
+
+bool answer_fits(const session *s, const request *r, const popliner_plan *plan) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_stage_detail detail = {.num_ipus = 1};
+    if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || s->analysis == NULL)
+        return plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE;
+    popliner_status status =
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+    for (size_t i = 0;
+         status == POPLINER_OK && info.num_ipus > 1 && detail.num_ipus <= 1 && i < plan->num_stages;
+         i++) {
+        const popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit, 1};
+        status = popliner_analysis_measure_stages(s->analysis, &r->asked, &stage, 1, &detail, NULL,
+                                                  NULL);
+    }
+    return status == POPLINER_OK && detail.num_ipus <= 1;
+}
+
 /* ---- remarks, for most of which something else is solved ---- */
 
 /* Whether what is found out would be seen nowhere: neither in the log nor in JSON or a page. */
@@ -383,8 +404,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
     else
-        log_unbroken(&s->log, POPLINER_LEVEL_INFO,
-                     is_unknown ? "NOT KNOWN TO FIT: " : "SUCCESS: ", line);
+        log_unbroken(&s->log, POPLINER_LEVEL_INFO, answer_word(!is_unknown), line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
     log_messages(s, certificate);

@@ -81,7 +81,7 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 
 /* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
  * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value
- * fits. Memory is that before --reserve. `names` has the names of units and numbers, and the
+ * is known to fit. Memory is that before --reserve. `names` has the names of units and numbers, and the
  * costs. */
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
                             popliner_error *error);
@@ -113,7 +113,7 @@ typedef struct front_words {
 } front_words;
 
 void front_headline(const front_words *words, char headline[HEADLINE_SIZE]);
-void front_tell(session *s, const front_words *words);
+void front_tell(session *s, const front_words *words, bool fits);
 
 /* ---- --total-ipus: how many stages, and how many replicas ---- */
 
@@ -145,5 +145,12 @@ popliner_status answer_solve_again(session *s, const popliner_costs *costs,
 
 /* Returns the worst verdict of any stage; POPLINER_FITS if there is none. O(stages). */
 popliner_verdict answer_worst_verdict(const popliner_certificate *certificate);
+
+/* True if a plan fits, and no stage is on several IPUs of the profile, of which that is not known.
+ * Measures each stage of a profile of several IPUs. */
+bool answer_fits(const session *s, const request *r, const popliner_plan *plan);
+
+/* Returns the beginning of the log's line of an answer that fits, or may fit. */
+const char *answer_word(bool fits);
 
 #endif

@@ -97,7 +97,6 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
 static popliner_status tell_failure(session *s, const request *r, popliner_replicas *replicas,
                                     const popliner_certificate_input *names,
                                     popliner_error *error) {
-    s->failed_softly = true;
     log_message(&s->log, POPLINER_LEVEL_INFO,
                 replicas->is_stopped
                     ? "STOPPED: no pipeline was found yet, and none is ruled out."
@@ -187,13 +186,24 @@ static void write_headline(const session *s, const popliner_replicas *summary,
              names->time_unit == NULL ? "cycles" : names->time_unit, end);
 }
 
+/* True if the best pipeline, or any of a front, is known to fit. */
+static bool is_known_to_fit(const session *s, const request *r, const popliner_replicas *replicas) {
+    bool fits = false;
+    for (size_t i = 0; replicas->best != SIZE_MAX && !fits && i < replicas->num_candidates; i++)
+        fits = (replicas->is_front || i == replicas->best) &&
+               answer_fits(s, r, replicas->candidates[i].plan);
+    return fits;
+}
+
 static popliner_status tell(session *s, const request *r, popliner_replicas *replicas,
                             const popliner_certificate_input *names, popliner_error *error) {
     const popliner_replicas_candidate *best =
         replicas->best == SIZE_MAX ? NULL : &replicas->candidates[replicas->best];
+    const bool fits = is_known_to_fit(s, r, replicas);
+    s->failed_softly = s->failed_softly || !fits;
     if (replicas->is_front && best != NULL) {
         const front_words words = words_of(replicas);
-        front_tell(s, &words);
+        front_tell(s, &words, fits);
         return POPLINER_OK;
     }
     if (replicas->is_stopped)
@@ -203,7 +213,7 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
         return tell_failure(s, r, replicas, names, error);
     char headline[HEADLINE_SIZE];
     write_headline(s, replicas, names, headline);
-    log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
+    log_message(&s->log, POPLINER_LEVEL_INFO, "%s%s", answer_word(fits), headline);
     const popliner_pipeline_step *step = &best->step;
     if (step->order != NULL)
         log_message(&s->log, POPLINER_LEVEL_INFO,
@@ -363,10 +373,12 @@ static popliner_status print_range(const question *q, const popliner_sweep *swee
     session *s = q->s;
     shown own = {.sweep = sweep, .first = sweep->num_values, .r = q->r, .names = q->names};
     size_t num_open = 0;
+    bool fits = false;
     for (size_t i = sweep->num_values; i-- > 0;) {
         const popliner_replicas *summary = sweep->replicas[i];
         if (summary->best != SIZE_MAX)
             own.first = i;
+        fits = fits || is_known_to_fit(s, q->r, summary);
         num_open += summary->best == SIZE_MAX ? summary->is_stopped : !is_best(summary);
     }
     sweep_warn_stopped(s, sweep->num_values);
@@ -374,7 +386,7 @@ static popliner_status print_range(const question *q, const popliner_sweep *swee
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Not all is proven: for %zu of %zu values another pipeline may be better.",
                     num_open, sweep->num_values);
-    s->failed_softly = s->failed_softly || own.first == sweep->num_values;
+    s->failed_softly = s->failed_softly || !fits;
     return outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_table, &own}}, error);
 }
 

@@ -189,7 +189,7 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
     }
     bool fits = false;
     for (size_t i = 0; i < num_solved; i++) {
-        fits = fits || plans[i]->status != POPLINER_PLAN_INFEASIBLE;
+        fits = fits || answer_fits(s, r, plans[i]);
         popliner_plan_free(plans[i]);
     }
     s->failed_softly = s->failed_softly || !fits;
@@ -226,11 +226,11 @@ void front_headline(const front_words *words, char headline[HEADLINE_SIZE]) {
              words->is_complete ? all_of(words) : "There may be more");
 }
 
-void front_tell(session *s, const front_words *words) {
+void front_tell(session *s, const front_words *words, bool fits) {
     char headline[HEADLINE_SIZE];
     front_headline(words, headline);
     if (words->is_complete)
-        log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", headline);
+        log_message(&s->log, POPLINER_LEVEL_INFO, "%s%s", answer_word(fits), headline);
     else
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
@@ -268,10 +268,13 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
         return status;
     log_step(&s->log, "Solving", start);
     const popliner_pareto *summary = pareto;
-    s->failed_softly = s->failed_softly || summary->num_points == 0;
+    bool fits = false;
+    for (size_t i = 0; !fits && i < summary->num_points; i++)
+        fits = answer_fits(s, r, summary->plans[i]);
+    s->failed_softly = s->failed_softly || !fits;
     const front_words words = words_of(summary);
     if (summary->num_points > 0)
-        front_tell(s, &words);
+        front_tell(s, &words, fits);
     else if (summary->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     "STOPPED: no split was found yet, and none is ruled out.");
