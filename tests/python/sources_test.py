@@ -6,9 +6,11 @@ FLOPs by hand. Damaged files have to be refused, or read as what they still say.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import itertools
 import json
 import multiprocessing
 import os
+import random
 import re
 import resource
 import signal
@@ -23,8 +25,11 @@ from unittest import mock
 import common
 import popliner
 from models import CACHES, MODELS
-from popliner.costs import read_source
+from popliner.costs import Table, longest, read_source
+from popliner.costs.table import Unit
 from popliner.costs.__main__ import main
+
+SEED = int(os.environ.get("POPLINER_SEED", "0")) or random.randrange(1, 10**6)
 
 LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
          "num_key_value_heads": 8, "num_hidden_layers": 32, "intermediate_size": 14336,
@@ -403,6 +408,32 @@ class Checkpoints(unittest.TestCase):
         # four slots of 2,500 tokens, rounded up to 256, and of micro-batches of 1,024
         self.assertEqual(kept("gemma4", {"sequence": 2500, "batch": 4, "ubatch": 1024},
                               **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])
+
+    def test_the_longest_context(self):
+        """Of all splits, counted by hand: the most tokens that the fullest device holds."""
+        print(f"seed {SEED} (POPLINER_SEED)")
+        chance = random.Random(SEED)
+        for _ in range(40):
+            count = chance.randrange(2, 7)
+            units = [Unit(str(i), memory=chance.randrange(1, 50), kv=chance.choice([0, 1, 3, 7]),
+                          kv_tokens=chance.choice([None, None, 0, 4])) for i in range(count)]
+            limits = [chance.randrange(20, 300) for _ in range(chance.randrange(1, 4))]
+
+            def room(own, free):
+                """The most tokens; 999 for any number."""
+                return max((t for t in range(1000) if sum(
+                    unit.memory + unit.kv * (t if unit.kv_tokens is None else
+                                             min(t, unit.kv_tokens)) for unit in own) <= free),
+                           default=-1)
+
+            best = max((min(room(units[i:j], limits[k]) for k, (i, j) in enumerate(
+                zip((0, *cuts), (*cuts, count)))) for stages in range(len(limits))
+                for cuts in itertools.combinations(range(1, count), stages)), default=-1)
+            found = longest(Table(units), num_ipus=len(limits), without_reasons=True,
+                            mem_per_tile=dict(enumerate(limits)), message=lambda *_: None)
+            own = -1 if not found.fits else 999 if found.headroom_tokens is None else \
+                found.headroom_tokens
+            self.assertEqual(min(own, 999), best, (units, limits))
 
     def test_states_of_llama_cpp(self):
         """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid

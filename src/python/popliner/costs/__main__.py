@@ -7,16 +7,19 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import argparse
+import contextlib
 import contextvars
 import os
 import signal
 import sys
-from typing import Dict, List, NoReturn, Optional
+from typing import Dict, List, NoReturn, Optional, Tuple
 
+from .._calling import clean
+from ..enums import Level
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
-from . import read_source
-from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, ceil_div
+from . import longest, read_source
+from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, Table, ceil_div
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -27,6 +30,30 @@ def _dims(texts: List[str]) -> Dict[str, int]:
             raise UsageError(f"--dim {text}: expected NAME=SIZE, like batch=1")
         result[name] = int(size)
     return result
+
+
+def _tokens(text: str) -> int:
+    """A number of tokens; K is 1,024."""
+    number, unit = (text[:-1], 1024) if text[-1:] in ("k", "K") else (text, 1)
+    return int(number) * unit
+
+
+def _say(level: Level, message: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it
+        os.write(2, f"{level.name:8}{clean(message)}\n".encode())
+
+
+def _planned(table: Table, a: argparse.Namespace) -> Tuple[int, str]:
+    """The exit status and text of the split for devices."""
+    limits = a.devices.split(",")
+    best = longest(table, num_ipus=len(limits), mem_per_tile=dict(enumerate(limits)),
+                   reserve=a.reserve, message=lambda level, text: None)
+    for message in best.messages if a.plan is not None else ():
+        _say(message.level, message.text)
+    status = 0 if best.fits else 1
+    if a.plan is None:
+        return status, best.text()
+    return status, best.emit(a.plan, message=_say)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,8 +78,8 @@ def parser() -> argparse.ArgumentParser:
                    help="sequences of a micro-batch (default: 1)")
     p.add_argument("--sequence", type=int, default=2048, metavar="N",
                    help="tokens of a sequence (default: 2048)")
-    p.add_argument("--context", "-c", type=int, metavar="N",
-                   help="tokens of all sequences, instead of --sequence")
+    p.add_argument("--context", "-c", type=_tokens, metavar="N",
+                   help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
     p.add_argument("--ubatch", "-ub", type=int, default=512, metavar="N",
                    help="tokens that llama.cpp computes at once (default: 512)")
     p.add_argument("--train", choices=list(OPTIMIZERS), metavar="OPTIMIZER",
@@ -81,6 +108,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
+    p.add_argument("--devices", metavar="SIZE,...", help="what is free of each device, like "
+                   "24G,11.6GiB: finds the split that holds most tokens, and shows it instead")
+    p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
+                   "free on each, like 1GiB or 5%%, for buffers")
+    p.add_argument("--plan", metavar="FORMAT", help="with --devices: print the plan for llama, "
+                   "vllm, sglang, tensorrt or another framework that counts layers")
     p.add_argument("--profile", metavar="FILE", help="times of an ONNX model or of statistics: "
                    "what ONNX Runtime wrote with enable_profiling, a sample for each run")
     return p
@@ -105,7 +138,7 @@ def _write(output: Optional[str], text: str) -> None:
         raise OutputError(f"standard output cannot be written: {error.strerror}") from None
 
 
-def _run(a: argparse.Namespace) -> None:
+def _run(a: argparse.Namespace) -> int:
     READ.set(set())
     if a.context is not None:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
@@ -113,13 +146,18 @@ def _run(a: argparse.Namespace) -> None:
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch)
     table = read_source(a.source, assumed, config=a.config)
-    _write(a.output, table.json() if a.format == "json" else table.csv())
+    if a.devices is None and (a.plan is not None or a.reserve):
+        raise UsageError("--plan and --reserve: give --devices")
+    status, text = (0, table.json() if a.format == "json" else table.csv()) \
+        if a.devices is None else _planned(table, a)
+    _write(a.output, text)
+    return status
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command; the result is its exit status."""
     try:
-        contextvars.copy_context().run(_run, parser().parse_args(arguments))
+        return contextvars.copy_context().run(_run, parser().parse_args(arguments))
     except (Error, MemoryError) as error:
         message = str(error) or "not enough memory"
         try:
@@ -127,7 +165,6 @@ def main(arguments: Optional[List[str]] = None) -> int:
         except OSError:  # nobody reads it
             pass
         return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
-    return 0
 
 
 if __name__ == "__main__":

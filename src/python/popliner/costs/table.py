@@ -193,7 +193,9 @@ class Table:
         times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
         wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens", "cut"]
         return [name for name in wanted
-                if name == "memory" or any(getattr(unit, name) for unit in self.units)]
+                if name == "memory" or any(getattr(unit, name) not in (0, None)
+                                           or name == "kv_tokens" and unit.kv_tokens == 0
+                                           for unit in self.units)]
 
     def csv(self) -> str:
         """The table of layers of docs/costs.md. It has no data that units share: each has a copy,
