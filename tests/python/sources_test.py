@@ -435,6 +435,25 @@ class Checkpoints(unittest.TestCase):
                 found.headroom_tokens
             self.assertEqual(min(own, 999), best, (units, limits))
 
+    def test_experts_on_the_host(self):
+        """--n-cpu-moe of llama.cpp: those of the first layers, of which the first is dense."""
+        pairs = {"general.architecture": "qwen3moe", "qwen3moe.block_count": 4}
+        tensors = [(f"blk.{i}.{name}", [size // 4], 0, size) for i in range(4)
+                   for name, size in (("attn_k.weight", 256), ("ffn_up.weight", 512) if i == 0 else
+                                      ("ffn_up_exps.weight", 1024))]
+        path = write("moe.gguf", gguf(pairs, tensors))
+        for count, right in ((0, [768, 1280, 1280, 1280]), (2, [768, 256, 1280, 1280]),
+                             (9, [768, 256, 256, 256])):
+            table = read_source(path, host_experts=count)
+            self.assertEqual([unit.memory for unit in table.units[1:-1]], right)
+        # 3,584 bytes on one device; 768 + 256 + 256 and 1,280 on two; without a tensor on the host
+        for devices, plan in (("4000,800", "-ts 5 --n-cpu-moe 2"),
+                              ("2000,1300", "-ts 3,2 --n-cpu-moe 3"), ("3400,1300", "-ts 3,2")):
+            done = subprocess.run(
+                [sys.executable, "-m", "popliner.costs", path, "--devices", devices, "--plan",
+                 "llama", "--experts-on-host", "auto"], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stdout.partition(" -sm layer ")[2], plan + "\n")
+
     def test_states_of_llama_cpp(self):
         """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid
         layers without heads have states alone; MTP blocks are not loaded; latent caches have keys

@@ -9,12 +9,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import contextvars
+import dataclasses
 import os
+import re
 import signal
 import sys
-from typing import Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 from .._calling import clean
+from ..chains import MAX_UNITS
 from ..enums import Level
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
@@ -43,17 +46,36 @@ def _say(level: Level, message: str) -> None:
         os.write(2, f"{level.name:8}{clean(message)}\n".encode())
 
 
-def _planned(table: Table, a: argparse.Namespace) -> Tuple[int, str]:
-    """The exit status and text of the split for devices."""
+def _members(a: argparse.Namespace) -> Dict[str, Any]:
+    """The request for devices."""
     limits = a.devices.split(",")
-    best = longest(table, num_ipus=len(limits), mem_per_tile=dict(enumerate(limits)),
-                   reserve=a.reserve, message=lambda level, text: None)
+    return {"num_ipus": len(limits), "mem_per_tile": dict(enumerate(limits)), "reserve": a.reserve,
+            "message": lambda level, text: None}
+
+
+def _fewest(read: Callable[[int], Table], a: argparse.Namespace) -> int:
+    """The fewest layers with experts on the host so that the others fit, else all."""
+    fewest, most = 0, len(read(0).units)
+    while fewest < most:
+        middle = (fewest + most) // 2
+        found = read(middle).costs().solve(without_reasons=True, without_second_proof=True,
+                                           **_members(a))
+        fewest, most = (fewest, middle) if found.fits else (middle + 1, most)
+    return fewest
+
+
+def _planned(table: Table, a: argparse.Namespace, host_experts: int) -> Tuple[int, str]:
+    """The exit status and text of the split for devices."""
+    best = longest(table, **_members(a))
     for message in best.messages if a.plan is not None else ():
         _say(message.level, message.text)
     status = 0 if best.fits else 1
     if a.plan is None:
         return status, best.text()
-    return status, best.emit(a.plan, message=_say)
+    text = best.emit(a.plan, message=_say)
+    if a.plan == "llama" and host_experts:
+        text = f"{text.rstrip()} --n-cpu-moe {min(host_experts, len(table.units) - 2)}\n"
+    return status, text
 
 
 class _Parser(argparse.ArgumentParser):
@@ -94,6 +116,9 @@ def parser() -> argparse.ArgumentParser:
                    help="tensor degree, which divides weights, cache, activations and times")
     p.add_argument("--experts", type=int, metavar="N",
                    help="expert degree, which divides experts (default: the tensor degree)")
+    p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="layers from the "
+                   "first on whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as "
+                   "few as --devices need")
     p.add_argument("--tflops", type=float, metavar="N",
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
@@ -140,16 +165,27 @@ def _write(output: Optional[str], text: str) -> None:
 
 def _run(a: argparse.Namespace) -> int:
     READ.set(set())
+    if re.fullmatch("[0-9]{1,9}|all|auto", a.experts_on_host) is None or (
+            a.experts_on_host == "auto" and a.devices is None):
+        raise UsageError(f"--experts-on-host {a.experts_on_host}: expected a number of layers, all, "
+                         "or with --devices auto")
     if a.context is not None:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
+    def read(host_experts: int) -> Table:
+        return read_source(a.source, dataclasses.replace(assumed, host_experts=host_experts),
+                           config=a.config)
+
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch)
-    table = read_source(a.source, assumed, config=a.config)
+    num_layers = int(a.experts_on_host) if a.experts_on_host.isdigit() else MAX_UNITS
+    if a.experts_on_host == "auto":
+        num_layers = _fewest(read, a)
+    table = read(num_layers)
     if a.devices is None and (a.plan is not None or a.reserve):
         raise UsageError("--plan and --reserve: give --devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
-        if a.devices is None else _planned(table, a)
+        if a.devices is None else _planned(table, a, num_layers)
     _write(a.output, text)
     return status
 

@@ -316,7 +316,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                              f"{assumed.tensor} devices; give another tensor degree")
     if count + 2 > MAX_UNITS:
         raise InputError(f"{source}: {count} layers; expected at most {MAX_UNITS - 2}")
-    first_mtp = count - num_mtp
+    first_mtp, on_host = count - num_mtp, 0
     for place, name in enumerate(model.names):
         is_mtp = place >= first_mtp
         if is_mtp and not keeps_mtp and (shape is None or not shape.is_llama):
@@ -327,9 +327,15 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         if not is_mtp or keeps_mtp:
             unit.memory = weights.share(assumed, training)
             unit.parameters = weights.gradients(assumed)
+            if place < assumed.host_experts:
+                unit.memory -= ceil_div(weights.expert_size, assumed.experts)
+                on_host += weights.expert_size
         if shape is not None:
             _fill(unit, shape, place, assumed)
         table.units.append(unit)
+    if on_host:
+        table.notes.append(f"Experts of {on_host} bytes are on the host: those of the first "
+                           f"{min(assumed.host_experts, count)} layers.")
     ends = {"embedding": ("embedding", "input"), "head": ("norm", "head", "other")}
     for name, parts in ends.items():
         weights = Weights()
