@@ -20,16 +20,16 @@ static void a_damaged_analysis_never_prints_anything_else(void **state) {
     size_t size;
     size_t refused = 0;
     size_t tried = 0;
-    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q", "--solve",
-        "--operation-breakdown", "--memory-totals");
+    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q", "--solve", "--output",
+        "tiles");
     assert_int_equal(run.status, 0);
     uint8_t *bytes = test_read_bytes(in_scratch("stored"), &size);
     for (size_t offset = 30; offset < size; offset += STRIDE, tried++) {
         bytes[offset] ^= 0x10;
         test_write_bytes(in_scratch("damaged"), bytes, size);
         bytes[offset] ^= 0x10;
-        RUN(&loaded, in_scratch("damaged"), "--load-from-file", "-q", "--solve",
-            "--operation-breakdown", "--memory-totals");
+        RUN(&loaded, in_scratch("damaged"), "--load-from-file", "-q", "--solve", "--output",
+            "tiles");
         if (loaded.status == 0) {
             assert_string_equal(loaded.out, run.out); /* the byte is part of nothing */
         } else {

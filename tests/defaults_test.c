@@ -211,8 +211,7 @@ static void errors(void **state) {
     assert_int_equal(popliner_analysis_load(missing, NULL, &analysis, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(load_stored(missing, &profile, &operations, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_stored_analysis_open(missing, &stored, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
-                     POPLINER_ERROR_OUTPUT);
+    assert_int_equal(save_stored(c.profile, c.operations, missing, NULL), POPLINER_ERROR_OUTPUT);
     assert_int_equal(popliner_costs_file_read(missing, NULL, 0, NULL, &file, NULL),
                      POPLINER_ERROR_INPUT);
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),

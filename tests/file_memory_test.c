@@ -202,8 +202,7 @@ static popliner_status save(void *user, char **result, popliner_error *error) {
     static char piece[1 << 16];
     uint64_t sum = 0;
     remove(stored_path);
-    popliner_status status =
-        pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, stored_path, error);
+    popliner_status status = save_stored(c.profile, c.operations, stored_path, error);
     int file = open(stored_path, O_RDONLY);
     assert_int_equal(file >= 0, status == POPLINER_OK);
     if (status != POPLINER_OK)

@@ -240,6 +240,7 @@ typedef struct made_list {
     uint32_t steps[MOST];
     uint32_t programs_start[MOST + 1];
     uint32_t program[MOST];
+    uint32_t unlowered_start[MOST + 1];
     popliner_operation items[MOST];
     char strings[10000];
 } made_list;
@@ -267,6 +268,8 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
     o->programs_start = list->programs_start;
     o->program = list->program;
     o->num_programs = count;
+    o->num_named = of_framework ? 0 : count;
+    o->unlowered_start = list->unlowered_start;
     o->items = list->items;
     for (size_t i = 0; i < count; i++) {
         list->name[i] = add_string(list, operations[i].name);
@@ -285,6 +288,7 @@ static void check_made(const popliner_profile *profile, const made_operation *op
     pl_layers *layers;
     popliner_error error;
     make_list(&list, operations, count, of_framework);
+    assert_true(pl_operations_list_unlowered(&list.operations, profile));
     if (assign(profile, &list.operations, options, told, &layers, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++) {
@@ -295,6 +299,7 @@ static void check_made(const popliner_profile *profile, const made_operation *op
         if (operations[i].note != NULL)
             assert_string_equal(pl_layer_at(layers, i)->note, operations[i].note);
     }
+    free(list.operations.unlowered);
     pl_layers_free(layers);
 }
 

@@ -198,7 +198,7 @@ static pl_operations *find(model *m, const pl_debug_info *info) {
     assert_true(pl_debug_resolve(&m->info));
     if (pl_operations_find(&m->profile, info, &operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    assert_true(pl_operations_check(operations, m->profile.num_programs, m->profile.num_steps));
+    assert_true(pl_operations_check(operations, &m->profile));
     return operations;
 }
 

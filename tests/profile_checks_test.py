@@ -709,7 +709,7 @@ def try_corruption(popliner, folder, name, also_stored):
             problems.append(f"{label}: with --fail-on contradiction status {strict.returncode}")
         stored = os.path.join(place, "stored")
         run(popliner, place, "--save-to-file", stored)
-        loaded = run(popliner, "--load-from-file", stored, "--memory-totals")
+        loaded = run(popliner, "--load-from-file", stored, "--output", "tiles")
         if loaded.returncode != 0 or cases.joined(loaded.stderr).count("Do not trust") != len(breached):
             problems.append(f"{label}: loaded: status {loaded.returncode}, {loaded.stderr}")
         return problems

@@ -311,8 +311,7 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     popliner_analysis analysis = {.listener = POPLINER_LISTENER_INIT,
                                   .profile = s.c.profile,
                                   .operations = s.c.operations,
-                                  .layers = s.layers,
-                                  .has_variables = true};
+                                  .layers = s.layers};
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     popliner_certificate *before = NULL;
     popliner_certificate *now = NULL;

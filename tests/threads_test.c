@@ -16,7 +16,7 @@
 #include "popliner/operations.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/store.h"
+#include "stored.h"
 
 static const size_t thread_counts[] = {1, 2, 4, 7};
 
@@ -68,7 +68,7 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
     if (pl_read_files(profile_path, debug_path, &options, &profile, &info, &error) != POPLINER_OK ||
         pl_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
         pl_profile_check(profile, profile_path, &error) != POPLINER_OK ||
-        pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
+        save_stored(profile, operations, path, &error) != POPLINER_OK)
         fail_msg("%s with %zu threads: %s", profile_path, num_threads, error.message);
     assert_true(t.calls > 1);
     assert_false(t.other_thread);

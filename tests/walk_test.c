@@ -18,7 +18,6 @@
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "stored.h"
 
 #define ASK(...) assert_int_equal((__VA_ARGS__), POPLINER_OK)
 
@@ -851,40 +850,6 @@ static void refuses_children_that_are_no_programs(void **state) {
     }
 }
 
-/* ---- Storing -------------------------------------------------------------------------------- */
-
-static char *directory; /* of the current test */
-
-static void check_stored(const golden_case *c) {
-    char *path = test_path(directory, "stored");
-    popliner_profile *profile = NULL;
-    pl_operations *operations = NULL;
-    popliner_error error = {.message = ""};
-    if (pl_stored_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
-            POPLINER_OK ||
-        load_stored(path, &profile, &operations, &error) != POPLINER_OK)
-        fail_msg("%s", error.message);
-    assert_int_equal(whole_walk(profile), whole_walk(c->profile));
-    pl_profile_free(profile);
-    pl_operations_free(operations);
-    free(path);
-}
-
-static void tells_the_same_of_a_stored_profile(void **state) {
-    directory = *state;
-    golden_for_each(check_stored);
-}
-
-static void tells_the_same_of_a_stored_execution(void **state) {
-    directory = *state;
-    subject s = begin_altered(state, execution, NULL);
-    golden_case c = {.name = "executed", .profile = s.profile};
-    ASK(pl_operations_find(c.profile, NULL, &c.operations, NULL));
-    check_stored(&c);
-    pl_operations_free(c.operations);
-    end(&s);
-}
-
 /* ---- Wrong arguments ------------------------------------------------------------------------ */
 
 /* Calls that lead nowhere are refused with a sentence, and leave the structure as it was. */
@@ -1046,8 +1011,6 @@ int main(void) {
         IN_DIRECTORY(does_without_optional_columns),
         IN_DIRECTORY(leaves_unknown_categories_out),
         IN_DIRECTORY(refuses_children_that_are_no_programs),
-        IN_DIRECTORY(tells_the_same_of_a_stored_profile),
-        IN_DIRECTORY(tells_the_same_of_a_stored_execution),
         IN_DIRECTORY(refuses_numbers_beyond_the_last),
         cmocka_unit_test(fills_structures_of_older_programs),
         cmocka_unit_test(stops_a_visit_with_the_visitors_status),

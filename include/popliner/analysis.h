@@ -152,40 +152,33 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
 
-/* Loads a stored analysis. Most of the file is lowered variables, which are loaded when something
- * needs them; solving does not, if the stages of these layers and this memory model were stored.
- * The file stays open. `options` as for popliner_analysis_read, but max_memory_bytes is ignored,
- * and an IPU must be chosen when the profile is read. Errors: USAGE (struct_size, an IPU was
- * chosen); INPUT for a file that is not a stored analysis, is of another version or machine, or is
- * damaged; MEMORY. */
+/* Loads a stored analysis, which answers for the layers and the memory model that it was stored
+ * with. It has no lowered variables: what needs them (other layers, pages, the diagnosis, most
+ * tables) fails with USAGE, and names the file. In the full model it measures and solves for any
+ * pipeline; in PopLiner's, for the usual ones. The file stays open. `options` as for
+ * popliner_analysis_read, but max_memory_bytes is ignored, and an IPU must be chosen when the
+ * profile is read. Errors: USAGE (struct_size, an IPU was chosen); INPUT for a file that is not
+ * a stored analysis, is of another version or machine, or is damaged; MEMORY. */
 popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
 
 /* Frees the analysis and all that it owns. NULL is fine. */
 void popliner_analysis_free(popliner_analysis *analysis);
 
-/* Measures all stages of this memory model and stores the analysis in one file of popliner's own
- * format, so that later runs with these layers need not measure stages again. With any options, a
- * later run gets the same results from the file as from the profile. Writes a temporary file in the
- * directory of `path` and renames it when it is complete, so `path` is never incomplete. Errors:
- * OUTPUT, MEMORY; INPUT if the analysis was loaded from a damaged file; USAGE for a regex of the
- * options, or if `path` is the profile or its debug information. Cost: that of
- * popliner_analysis_costs, for each kind of recomputation. */
+/* Stores the analysis in one file of popliner's own format: what stages need in this memory
+ * model, for these layers, without the profile's lowered variables (popliner_analysis_load).
+ * Writes a temporary file in the directory of `path` and renames it when it is complete, so
+ * `path` is never incomplete. Errors: OUTPUT, MEMORY; INPUT if the analysis was loaded from a
+ * damaged file; USAGE for a regex of the options, or if `path` is the profile or its debug
+ * information. Cost: that of popliner_analysis_costs, for each kind of recomputation. */
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error);
 
 /* ---- Parts, all owned by the analysis ---- */
 
-/* Returns the profile. In a loaded analysis the lowered variables may not be loaded yet: functions
- * that need them then fail with USAGE, or report no variables if they return no status. */
+/* Returns the profile. That of a loaded analysis lacks the lowered variables: functions that need
+ * them fail with USAGE, or report no variables if they return no status. */
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis);
-
-/* Loads the rest of a loaded analysis: the lowered variables and, if `request` is not
- * NULL, the stages that were stored for it. Call it before reading variables of the profile, or to
- * check that the whole file is undamaged. Does nothing for an analysis that was read. Errors: INPUT
- * for a damaged file, MEMORY; for a request, USAGE for a regex of the options. */
-popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
-                                            const popliner_request *request, popliner_error *error);
 
 /* Adds a message that the caller has shown about the profile, so that later certificates and pages
  * contain it like the library's own warnings. Not while another thread uses the analysis. Errors:

@@ -7,9 +7,8 @@
  * below the count of popliner_profile_info, or if struct_size was never set, and then fills
  * nothing. `error` may be NULL. Calls cost O(1) unless they say otherwise.
  *
- * Threads: any number of threads may read a profile at once. The variables of a loaded analysis are
- * loaded when they are first needed: call popliner_analysis_load_rest before several threads read
- * them.
+ * Threads: any number of threads may read a profile at once. That of a loaded analysis has no
+ * variables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PROFILE_H

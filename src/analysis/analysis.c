@@ -164,7 +164,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
         status = keep_file(&a->debug_file, debug_file, error);
     if (status == POPLINER_OK) {
         a->profile = a->read_profile;
-        a->has_variables = true;
+        a->num_read_warnings = a->recorder.warnings.count;
         pl_step(&a->listener,
                 a->info == NULL ? "Reading the profile"
                                 : "Reading the profile and the debug information",
@@ -222,12 +222,15 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
         status = keep_file(&a->stored_file, path, error);
     if (status == POPLINER_OK && o.leaves_out_notes)
         pl_stored_analysis_leave_out_notes(a->stored);
+    if (status == POPLINER_OK)
+        status = pl_stored_analysis_tell(a->stored, &a->listener, error);
     if (status != POPLINER_OK) {
         popliner_analysis_free(a);
         return status;
     }
     a->profile = a->stored->profile;
     a->operations = a->stored->operations;
+    a->num_read_warnings = a->recorder.warnings.count;
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
     tell_checks(a);
@@ -293,17 +296,14 @@ popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popli
     return pl_analysis_leave(analysis, status);
 }
 
-popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error) {
-    popliner_analysis *a = analysis;
-    double start = pl_clock_seconds();
-    if (a->has_variables)
+popliner_status pl_analysis_require_variables(const popliner_analysis *a, popliner_error *error) {
+    if (a->stored == NULL)
         return POPLINER_OK;
-    popliner_status status = pl_stored_analysis_load_variables(a->stored, &a->listener, error);
-    if (status == POPLINER_OK) {
-        a->has_variables = true;
-        pl_step(&a->listener, "Loading the lowered variables", start);
-    }
-    return status;
+    return pl_fail(
+        error, POPLINER_ERROR_USAGE,
+        "%s: a stored analysis has no lowered variables, which this needs; use the profile "
+        "instead",
+        pl_analysis_stored_name(a));
 }
 
 static popliner_status find_operations(popliner_analysis *analysis,
@@ -397,22 +397,12 @@ popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
 
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_chain **chain, popliner_error *error) {
-    popliner_request usual = POPLINER_REQUEST_INIT;
-    const pl_stage_details *stages;
     *chain = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = pl_analysis_begin(analysis, model, PL_NEED_LAYERS, error);
-    /* without the variables, the chain of stored stages is cheaper */
-    if (status == POPLINER_OK && !analysis->has_variables &&
-        analysis->models[model].chain == NULL) {
-        usual.memory_model = model;
-        const popliner_pipeline pipeline = pl_analysis_pipeline(&usual);
-        status = pl_analysis_find_stages(analysis, model, &pipeline, &stages, error);
-    }
-    if (status == POPLINER_OK && (analysis->has_variables || analysis->models[model].chain == NULL))
-        status = pl_analysis_make_meter(analysis, model, error);
+    status = pl_analysis_begin(analysis, model,
+                               analysis->stored != NULL ? PL_NEED_CHAIN : PL_NEED_METER, error);
     if (status == POPLINER_OK)
         *chain = &analysis->models[model].chain->told;
     return pl_analysis_leave(analysis, status);
@@ -435,7 +425,9 @@ static popliner_status diagnose_in_turn(popliner_analysis *a, popliner_memory_mo
                                         pl_diagnosis **diagnosis, popliner_error *error) {
     pl_diagnosis *made = NULL;
     double start = pl_clock_seconds();
-    popliner_status status = pl_analysis_begin(a, model, PL_NEED_METER, error);
+    popliner_status status = pl_analysis_require_variables(a, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(a, model, PL_NEED_METER, error);
     if (status == POPLINER_OK && (made = calloc(1, sizeof *made)) == NULL)
         status = pl_fail_memory(error, "the diagnosis");
     if (status == POPLINER_OK) {
@@ -503,7 +495,7 @@ popliner_status pl_analysis_pair_layers(popliner_analysis *a, const pl_sharing *
     const pl_layers *layers;
     popliner_status status = find_layers(a, &layers, error);
     if (status == POPLINER_OK && a->sharing.affinity_bytes == NULL) {
-        status = pl_analysis_load_variables(a, error);
+        status = pl_analysis_require_variables(a, error);
         if (status == POPLINER_OK)
             status = pl_sharing_measure(a->profile, a->operations, layers, known_usage(a),
                                         &a->sharing, error);

@@ -30,12 +30,10 @@ typedef struct pl_model_parts {
     pl_stage_meter *meter;
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
-    bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages were loaded from the file */
     /* The last pipelines that were requested, and whether there was one. */
     popliner_pipeline asked[PL_NUM_STAGE_PLACES];
     bool was_asked[PL_NUM_STAGE_PLACES];
     pl_diagnosis *diagnosis; /* of all operations */
-    bool told_not_stored;    /* that they had to be measured was reported, once */
     bool told_training;      /* what a training pipeline needs was reported, once */
 } pl_model_parts;
 
@@ -68,7 +66,7 @@ struct popliner_analysis {
     pl_operations *found_operations;
     pl_debug_info *info; /* NULL if there is none */
     pl_stored_analysis *stored;
-    bool has_variables;
+    size_t num_read_warnings; /* of the recorder's: told while the profile was read */
     pl_analysis_file profile_file, debug_file, stored_file; /* for pages */
 };
 
@@ -106,8 +104,7 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
 popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, const pl_sharing **sharing,
                                         popliner_error *error);
 
-/* The data that a memory model needs: operations and layers; its chain, with the lowered variables
- * loaded; and its meter. */
+/* The data that a memory model needs: operations and layers; its chain; and its meter. */
 typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_needed;
 
 /* Checks the memory model, and makes what is missing of it. Errors: those of
@@ -120,18 +117,24 @@ popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
                                               const struct pl_certificate *certificate,
                                               const char *user, popliner_error *error);
 
-/* Loads the lowered variables if necessary. Errors: INPUT, MEMORY. */
-popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error);
+/* Returns the name of the file of a stored analysis, for messages. */
+static inline const char *pl_analysis_stored_name(const popliner_analysis *analysis) {
+    return analysis->stored_file.name != NULL ? analysis->stored_file.name : "the stored analysis";
+}
 
-/* Make the chain of a memory model, and its meter, if necessary; load the lowered variables. The
- * layers are there. */
+/* Fails with USAGE if the analysis was stored, without the lowered variables. */
+popliner_status pl_analysis_require_variables(const popliner_analysis *analysis,
+                                              popliner_error *error);
+
+/* Make the chain of a memory model, and its meter, if necessary. The layers are there. Errors:
+ * USAGE if the analysis was stored for others; INPUT if it is damaged; MEMORY. */
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error);
 popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error);
 
-/* Finds stages that were measured before, and makes their chain if necessary; *stages is NULL if
- * they must be measured. The analysis owns them, until popliner_analysis_store. */
+/* Finds stages that were measured before; *stages is NULL if they must be measured. The analysis
+ * owns them. The chain is there. */
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline,
                                         const pl_stage_details **stages, popliner_error *error);

@@ -227,7 +227,7 @@ static popliner_status check_compiled(const popliner_profile *p, popliner_analys
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         const popliner_profile *own = popliner_analysis_profile(compiled[i]);
-        status = pl_analysis_load_variables(compiled[i], error);
+        status = pl_analysis_require_variables(compiled[i], error);
         if (status == POPLINER_OK && own->target.num_ipus != 1)
             status = pl_fail(error, POPLINER_ERROR_USAGE,
                              "the compiled profile of stage %zu has %zu IPUs, expected 1", i,

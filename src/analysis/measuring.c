@@ -12,32 +12,57 @@
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/stage_meter.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
+
+/* Loads the chain that was stored. */
+static popliner_status load_chain(popliner_analysis *a, popliner_memory_model model,
+                                  popliner_error *error) {
+    pl_chain **chain = &a->models[model].chain;
+    popliner_status status =
+        pl_stored_analysis_load_chain(a->stored, a->layers, model, chain, error);
+    if (status == POPLINER_OK && *chain == NULL)
+        status =
+            pl_fail(error, POPLINER_ERROR_USAGE,
+                    "%s: was stored for other layers, or another memory model; use the same, or "
+                    "the profile instead",
+                    pl_analysis_stored_name(a));
+    return status;
+}
 
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error) {
     pl_model_parts *parts = &analysis->models[model];
-    popliner_status status = pl_analysis_load_variables(analysis, error);
-    if (status != POPLINER_OK || parts->chain != NULL)
-        return status;
+    if (parts->chain != NULL)
+        return POPLINER_OK;
+    if (analysis->stored != NULL)
+        return load_chain(analysis, model, error);
     return pl_chain_create(analysis->profile, analysis->operations, analysis->layers, model,
                            &parts->chain, error);
+}
+
+static popliner_status make_meter(popliner_analysis *a, popliner_memory_model model,
+                                  popliner_error *error) {
+    pl_model_parts *parts = &a->models[model];
+    if (a->stored == NULL)
+        return pl_stage_meter_create(parts->chain, a->num_threads, &parts->meter, error);
+    if (model == POPLINER_MEMORY_MODEL_FULL)
+        return pl_stored_analysis_load_meter(a->stored, parts->chain, a->num_threads, &parts->meter,
+                                             error);
+    return pl_analysis_require_variables(a, error);
 }
 
 popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error) {
     popliner_analysis *a = analysis;
-    pl_model_parts *parts = &a->models[model];
-    if (parts->meter != NULL)
-        return POPLINER_OK;
-    popliner_status status = pl_analysis_load_variables(a, error);
     double start = pl_clock_seconds();
+    if (a->models[model].meter != NULL)
+        return POPLINER_OK;
     pl_progress(&a->listener, "Preparing the memory model", 0, 1);
+    popliner_status status = pl_analysis_make_chain(a, model, error);
     if (status == POPLINER_OK)
-        status = pl_analysis_make_chain(a, model, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_meter_create(parts->chain, a->num_threads, &parts->meter, error);
+        status = make_meter(a, model, error);
     pl_progress(&a->listener, "Preparing the memory model", 1, 1);
     if (status == POPLINER_OK)
         pl_step(&a->listener,
@@ -60,26 +85,20 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
                                         const popliner_pipeline *pipeline,
                                         const pl_stage_details **stages, popliner_error *error) {
     pl_model_parts *parts = &analysis->models[model];
-    pl_measured_stages found = {0};
+    pl_stage_details *found = NULL;
     double start = pl_clock_seconds();
     *stages = known_stages(parts, pipeline);
     if (*stages != NULL || analysis->stored == NULL)
         return POPLINER_OK;
-    const pl_wanted_stages wanted = {analysis->layers, model, pipeline, parts->chain};
     popliner_status status =
-        pl_stored_analysis_find_stages(analysis->stored, &wanted, &found, error);
-    if (status != POPLINER_OK || found.chain == NULL)
+        pl_stored_analysis_find_stages(analysis->stored, parts->chain, pipeline, &found, error);
+    if (status != POPLINER_OK || found == NULL)
         return status;
-    if (parts->chain == NULL)
-        parts->chain = found.chain;
-    else
-        pl_chain_free(found.chain);
     /* stages that are there do not serve it */
     size_t place = pl_stages_place(pipeline);
     pl_stage_details_free(parts->stages[place]);
-    parts->stages[place] = found.details;
-    parts->is_stored[place] = true;
-    *stages = found.details;
+    parts->stages[place] = found;
+    *stages = found;
     pl_step(&analysis->listener, "Loading the measured stages", start);
     return POPLINER_OK;
 }
@@ -231,8 +250,8 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     double start = pl_clock_seconds();
     size_t place = pl_stages_place(pipeline);
     char step[120];
-    const pl_stage_details *known = parts->is_stored[place] ? NULL : parts->stages[place];
-    /* the file must not depend on earlier requests */
+    const pl_stage_details *known = parts->stages[place];
+    /* a file must not depend on earlier requests */
     if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
         pl_details_serve(&known->key, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
@@ -243,7 +262,6 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
         return status;
     pl_stage_details_free(parts->stages[place]);
     parts->stages[place] = details;
-    parts->is_stored[place] = false;
     snprintf(step, sizeof step, "Measuring all stages%s%s", purpose,
              place == 0                                       ? ""
              : pipeline->recompute == POPLINER_RECOMPUTE_FULL ? ", with recomputation"
@@ -260,51 +278,83 @@ static bool is_same_file(const char *path, const pl_analysis_file *read) {
            new_file.st_dev == old_file.st_dev && new_file.st_ino == old_file.st_ino;
 }
 
-static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
-                                     const char *path, popliner_error *error) {
-    /* rarer pipelines are measured when needed: storing them would double the size */
+enum { MAX_STORED = 3 };
+
+/* Lists the stages to store: measured, or stored before. */
+static popliner_status list_stages(popliner_analysis *a, popliner_memory_model model,
+                                   const pl_stage_details **stages, size_t *count,
+                                   popliner_error *error) {
+    /* rarer pipelines follow from the digests; their largest variables would need more space */
     static const struct {
         popliner_schedule schedule;
         popliner_recompute recompute;
-    } stored[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
-                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE},
-                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_FULL}};
+    } stored[MAX_STORED] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
+                            {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE},
+                            {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_FULL}};
     popliner_request request = POPLINER_REQUEST_INIT;
-    popliner_analysis *a = analysis;
-    pl_measured_stages measured[sizeof stored / sizeof *stored];
-    size_t num_measured = 0;
+    const pl_model_parts *parts = &a->models[model];
     bool is_training = false;
+    popliner_status status = pl_intervals_are_training(parts->chain, &is_training, error);
+    *count = 0;
+    /* those of very long chains would be most of the file */
+    if (!pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain)))
+        return status;
+    for (size_t i = 0; status == POPLINER_OK && i < (is_training ? MAX_STORED : 1); i++) {
+        request.memory_model = model;
+        request.schedule = stored[i].schedule;
+        request.recompute = stored[i].recompute;
+        const popliner_pipeline pipeline = pl_analysis_pipeline(&request);
+        if (a->stored == NULL)
+            status = pl_analysis_keep_stages(a, model, &pipeline, false, ", to be stored", error);
+        if (status == POPLINER_OK)
+            status = pl_analysis_find_stages(a, model, &pipeline, &stages[*count], error);
+        *count += status == POPLINER_OK && stages[*count] != NULL;
+    }
+    return status;
+}
+
+static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
+                                     const char *path, popliner_error *error) {
+    static const popliner_section sections[] = {POPLINER_SECTION_TILES, POPLINER_SECTION_CATEGORIES,
+                                                POPLINER_SECTION_LAYERS};
+    enum { NUM_TABLES = sizeof sections / sizeof *sections };
+    popliner_analysis *a = analysis;
+    pl_stored_table tables[NUM_TABLES] = {{0}};
+    const pl_stage_details *stages[MAX_STORED];
+    size_t num_stages = 0;
     /* a stored analysis may be stored again: it was read as a whole */
     if (is_same_file(path, &a->profile_file) || is_same_file(path, &a->debug_file))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%.300s: would overwrite a file that the analysis is read from", path);
-    popliner_status status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
-    if (status != POPLINER_OK)
-        return status;
+    const bool is_full = model == POPLINER_MEMORY_MODEL_FULL;
+    popliner_status status = pl_analysis_begin(
+        a, model, is_full || a->stored == NULL ? PL_NEED_METER : PL_NEED_CHAIN, error);
     const pl_model_parts *parts = &a->models[model];
-    size_t num_units = pl_chain_num_units(parts->chain);
-    /* very long chains are measured when needed: they would be most of the file */
-    if (pl_analysis_can_keep_stages(num_units)) {
-        status = pl_intervals_are_training(parts->chain, &is_training, error);
-        size_t num_wanted = is_training ? sizeof stored / sizeof *stored : 1;
-        for (; status == POPLINER_OK && num_measured < num_wanted; num_measured++) {
-            request.memory_model = model;
-            request.schedule = stored[num_measured].schedule;
-            request.recompute = stored[num_measured].recompute;
-            popliner_pipeline pipeline = pl_analysis_pipeline(&request);
-            status = pl_analysis_keep_stages(a, model, &pipeline, false, ", to be stored", error);
-            if (status != POPLINER_OK)
-                return status;
-            measured[num_measured] =
-                (pl_measured_stages){parts->chain, parts->stages[pl_stages_place(&pipeline)]};
-        }
+    /* first, as they are then made for any pipeline at once */
+    if (status == POPLINER_OK && is_full && !pl_stage_meter_complete(parts->meter))
+        status = pl_fail_memory(error, "the digests of the tiles");
+    if (status == POPLINER_OK)
+        status = list_stages(a, model, stages, &num_stages, error);
+    for (size_t i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
+        tables[i].name = pl_section_name(sections[i]);
+        status = pl_analysis_keep_section(a, sections[i], model, NULL, &tables[i].sheet, error);
     }
     double start = pl_clock_seconds();
-    if (status == POPLINER_OK)
-        status = pl_stored_analysis_save(a->profile, a->operations, measured, num_measured,
-                                         &a->listener, path, error);
+    if (status == POPLINER_OK) {
+        pl_messages warnings = a->recorder.warnings;
+        warnings.count = a->num_read_warnings;
+        const pl_stored_contents contents = {
+            a->profile, a->operations, parts->chain, is_full ? parts->meter : NULL,
+            stages,     num_stages,    tables,       NUM_TABLES,
+            &warnings};
+        pl_progress(&a->listener, "Storing the analysis", 0, 1);
+        status = pl_stored_analysis_save(&contents, path, error);
+        pl_progress(&a->listener, "Storing the analysis", 1, 1);
+    }
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Storing the analysis", start);
+    for (size_t i = 0; i < NUM_TABLES; i++)
+        pl_sheet_clear(&tables[i].sheet);
     return status;
 }
 

@@ -266,8 +266,8 @@ static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
     pl_put_close(json);
 }
 
-/* Adds the memory of each stage of the plan on every tile, unless that would be most of the page, or
- * stages share IPUs. */
+/* Adds the memory of each stage of the plan on every tile, unless that would be most of the
+ * page, or stages share IPUs. */
 static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
     popliner_analysis *a = t->analysis;
@@ -496,6 +496,8 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
     popliner_analysis *a = t->analysis;
     popliner_status status = take_options(t, options, error);
     if (status == POPLINER_OK)
+        status = pl_analysis_require_variables(a, error);
+    if (status == POPLINER_OK)
         status = pl_analysis_begin(a, t->request.memory_model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
@@ -585,10 +587,12 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
     const pl_stage_details *known = NULL;
     options.request = request;
     popliner_status status = take_options(&t, &options, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_require_variables(analysis, error);
     if (status != POPLINER_OK)
         return status;
     const popliner_memory_model model = t.request.memory_model;
-    status = pl_analysis_begin(analysis, model, PL_NEED_LAYERS, error);
+    status = pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error);
     if (status == POPLINER_OK)
         status = pl_analysis_find_stages(analysis, model, &t.pipeline, &known, error);
     if (status == POPLINER_OK && known == NULL)

@@ -106,7 +106,7 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
 static popliner_status report_tiles(popliner_analysis *a, popliner_format format, char delimiter,
                                     char **text, popliner_error *error) {
     name_check names = {.delimiter = delimiter};
-    popliner_status status = pl_analysis_load_variables(a, error);
+    popliner_status status = pl_analysis_require_variables(a, error);
     if (status == POPLINER_OK)
         status = pl_report_tiles(a->profile, format, text, error);
     if (status == POPLINER_OK && format != POPLINER_FORMAT_JSON) {
@@ -120,7 +120,9 @@ static popliner_status report_tiles(popliner_analysis *a, popliner_format format
 static popliner_status report_stages(popliner_analysis *a, popliner_table table,
                                      popliner_memory_model model, char delimiter, char **text,
                                      popliner_error *error) {
-    popliner_status status = pl_analysis_begin(a, model, PL_NEED_METER, error);
+    popliner_status status = pl_analysis_require_variables(a, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(a, model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &a->models[model];
@@ -220,11 +222,12 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
-/* The data that a section needs in addition to the profile. */
+/* The data that a section needs in addition to the profile without its variables. */
 typedef enum ingredients {
     NOTHING, /* nothing else, or a certificate */
+    CHAIN,
     VARIABLES,
-    CHAIN, /* also the variables, like the ones below */
+    BOTH, /* the chain and the variables, like the ones below */
     METER,
     PAIRS,
     DIAGNOSIS,
@@ -234,23 +237,24 @@ static const struct {
     const char *name;
     pl_section_writer *write;
     ingredients needed;
-    bool is_whole; /* for pages: it is drawn, so it must have all rows */
+    bool is_whole;  /* for pages: it is drawn, so it must have all rows */
+    bool is_stored; /* a stored analysis has it as a table */
 } sections[] = {
-    [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, VARIABLES, false},
+    [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, NOTHING, false},
     [POPLINER_SECTION_PLAN] = {"plan", pl_section_plan, NOTHING, false},
-    [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, VARIABLES, true},
-    [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, VARIABLES, false},
-    [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, CHAIN, true},
+    [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, VARIABLES, true, true},
+    [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, VARIABLES, false, true},
+    [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, BOTH, true},
     [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER, false},
     [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER, false},
     [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, CHAIN, false},
-    [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER, false},
+    [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER, false, true},
     [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS, false},
     [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN, false},
     [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING, false},
     [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING, false},
-    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, CHAIN, false},
-    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, CHAIN, false},
+    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, BOTH, false},
+    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, BOTH, false},
     [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS, false},
     [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS, false},
     [POPLINER_SECTION_ADDRESSES] = {"addresses", pl_section_addresses, VARIABLES, false},
@@ -301,15 +305,15 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
                                   popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (needed >= VARIABLES)
-        status = pl_analysis_load_variables(a, error);
-    if (status == POPLINER_OK && needed >= CHAIN)
+        status = pl_analysis_require_variables(a, error);
+    if (status == POPLINER_OK && needed != NOTHING && needed != VARIABLES)
         status =
             pl_analysis_begin(a, model, needed == METER ? PL_NEED_METER : PL_NEED_CHAIN, error);
     if (status == POPLINER_OK && needed == PAIRS)
         status = pl_analysis_pair_layers(a, &source->pairs, error);
     if (status == POPLINER_OK && needed == DIAGNOSIS)
         status = pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error);
-    if (status != POPLINER_OK || needed < CHAIN)
+    if (status != POPLINER_OK || needed == NOTHING || needed == VARIABLES)
         return status;
     source->operations = a->operations;
     source->layers = a->layers;
@@ -330,7 +334,15 @@ static popliner_status write_section(popliner_analysis *a, popliner_section sect
     };
     pl_sheet_begin(sheet, sheet->format, sections[section].name);
     sheet->is_whole = sections[section].is_whole;
-    popliner_status status = make_ready(a, sections[section].needed, model, &source, error);
+    popliner_status status = POPLINER_OK;
+    if (a->stored != NULL && sections[section].is_stored) {
+        if (sections[section].needed == METER)
+            status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
+        return status == POPLINER_OK
+                   ? pl_stored_analysis_load_table(a->stored, sections[section].name, sheet, error)
+                   : status;
+    }
+    status = make_ready(a, sections[section].needed, model, &source, error);
     return status == POPLINER_OK ? sections[section].write(&source, sheet, error) : status;
 }
 
@@ -390,7 +402,9 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
     case POPLINER_PLOT_TILES:
         return pl_plot_tiles(a->profile, &own, text, error);
     case POPLINER_PLOT_LIVENESS:
-        status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
+        status = pl_analysis_require_variables(a, error);
+        if (status == POPLINER_OK)
+            status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
         return status == POPLINER_OK
                    ? pl_plot_liveness(a->profile, a->models[model].chain, &own, text, error)
                    : status;
@@ -426,6 +440,8 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
     if (status != POPLINER_OK)
         return status;
     status = pl_analysis_check_certificate(analysis, certificate, "a trace", error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_require_variables(analysis, error);
     if (status == POPLINER_OK)
         status = pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error);
     if (status == POPLINER_OK) {

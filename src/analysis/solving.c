@@ -187,13 +187,11 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     if (status == POPLINER_OK)
         status = pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
     /* stages, or the chain that they were made for, may come from the file */
-    if (status == POPLINER_ERROR_INTERNAL && t->analysis->stored != NULL) {
-        const char *name = t->analysis->stored_file.name;
+    if (status == POPLINER_ERROR_INTERNAL && t->analysis->stored != NULL)
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is damaged: its stages are not those of its profile; store the "
+                         "%s: is damaged: its stages are not those of its digests; store the "
                          "analysis again",
-                         name != NULL ? name : "the stored analysis");
-    }
+                         pl_analysis_stored_name(t->analysis));
     if (status == POPLINER_OK)
         t->costs = NULL;
     free(recomputes);

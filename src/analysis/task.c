@@ -106,47 +106,20 @@ static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model 
 static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
                                    const pl_stage_details **stages, popliner_error *error) {
     const popliner_pipeline pipeline = pl_analysis_pipeline(request);
-    pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
     if (is_greedy(request))
         return POPLINER_OK;
-    popliner_status status = find_of_ways(a, request->memory_model, &pipeline, stages, error);
-    if (status == POPLINER_OK && *stages == NULL && a->stored != NULL && !parts->told_not_stored) {
-        parts->told_not_stored = true;
-        pl_tell(&a->listener, POPLINER_LEVEL_INFO,
-                "The stored analysis does not have these stages; they are measured now.");
-    }
-    return status;
-}
-
-popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
-                                            const popliner_request *request,
-                                            popliner_error *error) {
-    popliner_request r;
-    const pl_stage_details *stages;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_analysis_load_variables(analysis, error);
-    if (status == POPLINER_OK && request != NULL)
-        status = take_request(request, &r, error);
-    if (status == POPLINER_OK && request != NULL && analysis->stored != NULL && !is_greedy(&r)) {
-        const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
-        status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_LAYERS, error);
-        if (status == POPLINER_OK)
-            status = find_of_ways(analysis, r.memory_model, &pipeline, &stages, error);
-    }
-    return pl_analysis_leave(analysis, status);
+    return find_of_ways(a, request->memory_model, &pipeline, stages, error);
 }
 
 /* Makes the meter if the stages are not enough. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
-    popliner_status status = pl_analysis_begin(a, request->memory_model, PL_NEED_LAYERS, error);
+    popliner_status status = pl_analysis_begin(a, request->memory_model, PL_NEED_CHAIN, error);
     if (status == POPLINER_OK)
         status = find_stored(a, request, stages, error);
-    /* if variables are loaded, every stage of the answer is measured again */
-    if (status == POPLINER_OK && (*stages == NULL || a->has_variables))
+    /* every stage of the answer is measured again, unless that was stored */
+    if (status == POPLINER_OK && (*stages == NULL || a->stored == NULL))
         status = pl_analysis_make_meter(a, request->memory_model, error);
     return status;
 }
@@ -260,7 +233,7 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
         status = pl_stage_meter_pass_usage(parts->meter, &usage, error);
         is_training = status == POPLINER_OK && usage->passes.is_training;
         if (is_training)
-            has_accumulators = pl_has_accumulators(a->profile);
+            has_accumulators = pl_stage_meter_has_accumulators(parts->meter);
     }
     if (status == POPLINER_OK && is_training && !has_schedule)
         warn_once(t, &parts->told_training,
@@ -283,7 +256,7 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     if (chooses && what == PL_TO_EVALUATE && r.stage_recomputes != NULL)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "stage_recomputes: not with the recomputation auto; choose another one");
-    if (status == POPLINER_OK && what == PL_TO_EVALUATE && !chooses && analysis->has_variables)
+    if (status == POPLINER_OK && what == PL_TO_EVALUATE && !chooses && analysis->stored == NULL)
         status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error);
     else if (status == POPLINER_OK)
         status = prepare(analysis, &r, &t->stages, error);

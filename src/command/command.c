@@ -37,22 +37,6 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
-/* Loads whatever of a stored analysis several actions need before the first of them prints: then
- * one that is damaged is refused as a whole. */
-static popliner_status load_ahead(session *s, popliner_error *error) {
-    const options *o = &s->options;
-    request r = {0};
-    if ((o->actions & ~(unsigned)(SOLVE | STORE | PLANS)) == 0)
-        return POPLINER_OK;
-    popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
-    if (status == POPLINER_OK && o->solve)
-        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    if (status == POPLINER_OK && o->solve)
-        status = popliner_analysis_load_rest(s->analysis, &r.asked, error);
-    request_free(&r);
-    return status;
-}
-
 static void warn_of_unused(session *s) {
     for (size_t i = 0; i < s->options.num_unused; i++)
         session_warn(s,
@@ -117,8 +101,6 @@ static popliner_status perform(session *s, session *other, popliner_error *error
         status = session_choose_report(s, error);
     if (status == POPLINER_OK)
         status = session_open(s, error);
-    if (status == POPLINER_OK)
-        status = load_ahead(s, error);
     if (status == POPLINER_OK)
         status = check_ahead(s, other, error);
     if (status == POPLINER_OK && o->actions == 0 && o->outputs.count == 0)

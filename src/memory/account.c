@@ -12,8 +12,7 @@ void pl_account_free(pl_account *account) {
     *account = (pl_account){0};
 }
 
-static bool allocate(pl_account *account, const popliner_profile *p) {
-    const size_t num_tiles = p->target.num_tiles;
+bool pl_account_allocate(pl_account *account, size_t num_tiles) {
     pl_arrays *own = &account->arrays;
     account->num_tiles = num_tiles;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
@@ -22,11 +21,17 @@ static bool allocate(pl_account *account, const popliner_profile *p) {
     }
     account->fixed_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
     account->overheads = pl_arrays_new(own, num_tiles, sizeof *account->overheads);
+    return !own->failed;
+}
+
+static bool allocate(pl_account *account, const popliner_profile *p) {
+    const size_t num_tiles = p->target.num_tiles;
+    pl_arrays *own = &account->arrays;
     account->variable_flags = pl_arrays_new(own, p->num_variables, 1);
     account->unexplained_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
     account->apart_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
     account->apart = p->apart_variable;
-    return !own->failed;
+    return pl_account_allocate(account, num_tiles);
 }
 
 /* Marks the variables by the operations that touch them. */

@@ -33,7 +33,8 @@ typedef struct pl_account {
     uint64_t *fixed_bytes;
     pl_overhead *overheads;
 
-    /* [num_variables]: bits that say how a stage counts the variable. */
+    /* [num_variables]: bits that say how a stage counts the variable; like the lists below NULL if
+     * the account was loaded. */
     uint8_t *variable_flags;
 
     /* The not always-live variables that no operation touches, by tile. */
@@ -62,6 +63,9 @@ bool pl_account_create(pl_account *account, const pl_memory_model *model,
                        const popliner_profile *profile, const pl_operations *operations,
                        const struct pl_operation_usage *usage);
 void pl_account_free(pl_account *account);
+
+/* Allocates the arrays by tile, for an account that is loaded. False if memory is short. */
+bool pl_account_allocate(pl_account *account, size_t num_tiles);
 
 /* True if an always-live variable is counted as code, so that it is no data. */
 static inline bool pl_account_is_code(const pl_account *account, size_t variable) {

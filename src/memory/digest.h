@@ -1,6 +1,6 @@
 /* The digest of a profile: everything that any stages may need of a tile, by the set of units that
- * needs it. A tile has thousands of variables, but some hundred sets and live ranges. Made once; the
- * memory of any stages follows from it (memory/evaluate.h).
+ * needs it. A tile has thousands of variables, but some hundred sets and live ranges. Made once;
+ * the memory of any stages follows from it (memory/evaluate.h).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_DIGEST_H
@@ -71,6 +71,7 @@ typedef struct pl_digest_tile {
     size_t num_segments;
     size_t num_stash[PL_NUM_STASHES]; /* by the recomputation */
     size_t turn_segment;              /* the first one of the backward pass, or num_segments */
+    bool has_unexplained;             /* some segment has such bytes */
     pl_digest_sum *sums;
     pl_digest_part *parts;
     pl_digest_segment *segments;
@@ -122,6 +123,9 @@ void pl_digest_work_free(pl_digest_work *work);
 /* Makes a tile, unless it is made. Several threads may make different tiles. False if memory is
  * short. O(variables of the tile + steps). */
 bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile);
+
+/* Allocates the lists of a tile, whose numbers are set. False if memory is short. */
+bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
 
 /* Frees what only making tiles needs, once all are made. */
 void pl_digest_finish(pl_digest *digest);

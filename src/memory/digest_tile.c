@@ -449,13 +449,25 @@ static void *next_list(uint64_t **at, size_t count, size_t item_size) {
     return list;
 }
 
+bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
+    size_t bytes = tile->num_sums * sizeof *tile->sums + tile->num_parts * sizeof *tile->parts +
+                   tile->num_segments * sizeof *tile->segments + num_units * sizeof *tile->units;
+    for (int way = 0; way < PL_NUM_STASHES; way++)
+        bytes += tile->num_stash[way] * sizeof *tile->stash[way];
+    uint64_t *at = tile->block = malloc(bytes + 1);
+    if (at == NULL)
+        return false;
+    tile->sums = next_list(&at, tile->num_sums, sizeof *tile->sums);
+    tile->parts = next_list(&at, tile->num_parts, sizeof *tile->parts);
+    tile->segments = next_list(&at, tile->num_segments, sizeof *tile->segments);
+    tile->units = next_list(&at, num_units, sizeof *tile->units);
+    for (int way = 0; way < PL_NUM_STASHES; way++)
+        tile->stash[way] = next_list(&at, tile->num_stash[way], sizeof *tile->stash[way]);
+    return true;
+}
+
 static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_digest_tile *made) {
     const size_t num_units = digest->chain->num_units;
-    uint64_t *at = made->block;
-    made->sums = next_list(&at, made->num_sums, sizeof *made->sums);
-    made->parts = next_list(&at, made->num_parts, sizeof *made->parts);
-    made->segments = next_list(&at, made->num_segments, sizeof *made->segments);
-    made->units = next_list(&at, num_units, sizeof *made->units);
     for (size_t i = 0; i < made->num_sums; i++) {
         const entry *e = &work->sums.entries[i];
         made->sums[i] = (pl_digest_sum){e->bytes, e->key[0], e->key[1]};
@@ -465,11 +477,12 @@ static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_d
         made->parts[i] = (pl_digest_part){e->bytes, e->key[0], work->segment_of_step[e->key[1]],
                                           work->segment_of_step[e->key[2]], 0};
     }
-    if (made->num_segments > 0)
-        memcpy(made->segments, work->segments, made->num_segments * sizeof *made->segments);
+    for (size_t i = 0; i < made->num_segments; i++) {
+        made->segments[i] = work->segments[i];
+        made->has_unexplained = made->has_unexplained || work->segments[i].unexplained_bytes > 0;
+    }
     memcpy(made->units, work->units, num_units * sizeof *made->units);
     for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {
-        made->stash[way] = next_list(&at, made->num_stash[way], sizeof *made->stash[way]);
         pl_digest_stash *stash = made->stash[way];
         for (size_t i = 0; i < num_units * num_units; i++)
             if (work->stash_bytes[way][i] != 0)
@@ -496,18 +509,14 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
                                                                    : made->num_segments;
     if (!find_units(work, digest, tile))
         return false;
-    size_t bytes = made->num_sums * sizeof *made->sums + made->num_parts * sizeof *made->parts +
-                   made->num_segments * sizeof *made->segments + num_units * sizeof *made->units;
     if (digest->key.is_pipelined)
         find_stash(work, digest);
     for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {
         made->num_stash[way] = 0;
         for (size_t i = 0; i < num_units * num_units; i++)
             made->num_stash[way] += work->stash_bytes[way][i] != 0;
-        bytes += made->num_stash[way] * sizeof *made->stash[way];
     }
-    made->block = malloc(bytes + 1);
-    if (made->block == NULL)
+    if (!pl_digest_allocate_tile(made, num_units))
         return false;
     fill_lists(work, digest, made);
     return true;

@@ -18,21 +18,6 @@
 
 /* ---- Cuts and cycles ---- */
 
-/* Sets the bytes that are carried over the cuts. */
-static bool fill_cuts(const pl_stage_meter *meter, popliner_costs *costs) {
-    size_t num_units = meter->chain->num_units;
-    uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
-    uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
-    const bool memory = forward_bytes != NULL && backward_bytes != NULL &&
-                        pl_passes_measure_cuts(&meter->pass_usage, meter->chain->profile,
-                                               forward_bytes, backward_bytes);
-    for (size_t unit = 1; memory && unit < num_units; unit++)
-        pl_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
-    free(forward_bytes);
-    free(backward_bytes);
-    return memory;
-}
-
 /* Returns the transfer time of the cuts of an interval on a link, in cycles. */
 static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                             double bytes_per_second, uint64_t clock_hz) {
@@ -94,9 +79,12 @@ typedef struct tile_work {
 
 static void fill_cuts_and_cycles(void *user) {
     tile_work *t = user;
-    t->has_cuts = fill_cuts(t->meter, t->costs) &&
-                  (!t->options->with_cycles ||
-                   fill_cycles(t->meter, t->options->link_bytes_per_second, t->costs));
+    t->has_cuts = pl_stage_meter_find_cuts(t->meter);
+    for (size_t unit = 1; t->has_cuts && unit < t->meter->chain->num_units; unit++)
+        pl_costs_set_cut(t->costs, unit, t->meter->cut_bytes[unit]);
+    t->has_cuts =
+        t->has_cuts && (!t->options->with_cycles ||
+                        fill_cycles(t->meter, t->options->link_bytes_per_second, t->costs));
 }
 
 /* Makes a worker's state, unless it is made. */

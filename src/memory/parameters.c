@@ -273,19 +273,6 @@ bool pl_gradients_find(pl_gradients *gradients, const pl_chain *chain, const pl_
     return memory;
 }
 
-bool pl_gradients_is_live(const pl_gradients *gradients, const popliner_profile *p,
-                          uint64_t variable, size_t step) {
-    const uint32_t class_index = p->variable_class[variable];
-    bool is_live = p->class_always_live[class_index] != 0;
-    for (uint32_t k = p->class_ranges_start[class_index];
-         !is_live && k < p->class_ranges_start[class_index + 1]; k++) {
-        size_t first = p->range_first_step[k];
-        is_live = first <= step &&
-                  step < pl_gradients_end(gradients, variable, first, p->range_end_step[k]);
-    }
-    return is_live;
-}
-
 void pl_gradients_free(pl_gradients *gradients) {
     free(gradients->complete_step);
     *gradients = (pl_gradients){0};

@@ -118,8 +118,4 @@ static inline size_t pl_gradients_end(const pl_gradients *gradients, uint64_t va
     return first_step < complete_step && complete_step < end_step ? complete_step : end_step;
 }
 
-/* Like popliner_liveness_is_live, with these ends. O(ranges of its class). */
-bool pl_gradients_is_live(const pl_gradients *gradients, const popliner_profile *profile,
-                          uint64_t variable, size_t step);
-
 #endif

@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "base/threads.h"
 #include "memory/chain_data.h"
+#include "memory/largest.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -93,6 +94,8 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     pl_pass_usage_free(&meter->pass_usage);
     pl_gradients_free(&meter->gradients);
     pl_parameter_sums_free(&meter->parameters);
+    pl_candidates_free(meter->candidates);
+    free(meter->cut_bytes);
     free(meter);
 }
 
@@ -121,6 +124,11 @@ popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_trained_paramet
         !pl_trained_parameters_find(trained, &usage->usage, &meter->parameters))
         status = pl_fail_memory(error, "the parameters of the stages");
     return status;
+}
+
+bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter) {
+    return meter->knows_accumulators ? meter->has_accumulators
+                                     : pl_has_accumulators(meter->chain->profile);
 }
 
 void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
@@ -219,9 +227,9 @@ pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *esti
     return meter->digests[key->passes_through][key->accumulates];
 }
 
-bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
-    pl_digest *digest = pl_estimation_digest(meter, estimation);
-    if (digest->inputs == NULL || !pl_estimation_has_tiles(meter, estimation))
+/* Makes the tiles of a digest that are not made. */
+static bool make_tiles(const pl_stage_meter *meter, pl_digest *digest) {
+    if (digest->inputs == NULL)
         return true;
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
     const size_t num_threads =
@@ -235,6 +243,44 @@ bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimati
     if (made)
         pl_digest_finish(digest);
     return made;
+}
+
+bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
+    return !pl_estimation_has_tiles(meter, estimation) ||
+           make_tiles(meter, pl_estimation_digest(meter, estimation));
+}
+
+bool pl_stage_meter_complete(pl_stage_meter *meter) {
+    const pl_digest *digest;
+    const pl_pass_usage *usage;
+    if (pl_stage_meter_pass_usage(meter, &usage, NULL) != POPLINER_OK)
+        return false;
+    const bool is_training = usage->passes.is_training;
+    bool made = !is_training || find_accumulators(meter);
+    const int num_ends = is_training && made && !meter->has_accumulators ? 2 : 1;
+    for (int i = 0; made && i < 2 * num_ends; i++)
+        made = find_digest(meter, (pl_digest_key){i % 2 != 0, i / 2 != 0, is_training}, &digest) &&
+               make_tiles(meter, meter->digests[i % 2][i / 2]);
+    return made;
+}
+
+bool pl_stage_meter_find_cuts(pl_stage_meter *meter) {
+    if (meter->cut_bytes != NULL)
+        return true;
+    const size_t num_units = meter->chain->num_units;
+    uint64_t *bytes = pl_new_array(num_units, sizeof *bytes);
+    uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
+    const bool memory =
+        bytes != NULL && backward_bytes != NULL &&
+        pl_passes_measure_cuts(&meter->pass_usage, meter->chain->profile, bytes, backward_bytes);
+    for (size_t unit = 1; memory && unit < num_units; unit++)
+        bytes[unit] += backward_bytes[unit];
+    free(backward_bytes);
+    if (memory)
+        meter->cut_bytes = bytes;
+    else
+        free(bytes);
+    return memory;
 }
 
 /* ---- Stages on one IPU ----------------------------------------------------------------------- */

@@ -45,6 +45,9 @@ struct pl_trained_parameters;
 popliner_status pl_stage_meter_trained(pl_stage_meter *meter, struct pl_trained_parameters *trained,
                                        popliner_error *error);
 
+/* True if the profile has accumulators: see pl_has_accumulators. */
+bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter);
+
 /* See pl_popliner_meter_remember_peaks; nothing in the full model. */
 void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers);
 

@@ -8,6 +8,9 @@
 #include "memory/stage.h"
 #include "memory/stage_table.h"
 
+/* See memory/largest.h. */
+typedef struct pl_candidates pl_candidates;
+
 struct pl_stage_meter {
     const pl_chain *chain;
     size_t num_threads;
@@ -21,6 +24,8 @@ struct pl_stage_meter {
     /* The digests so far: by passes_through, then accumulates. */
     pl_digest *digests[2][2];
     pl_popliner_meter *popliner; /* in PopLiner's model */
+    pl_candidates *candidates;   /* instead of the variables; NULL: the profile has them */
+    uint64_t *cut_bytes;         /* [num_units]: over the cut before each; NULL: not known yet */
 };
 
 /* Sets *estimation to how stages of a pipeline are estimated, which may have max_stages (NULL: no
@@ -37,6 +42,13 @@ static inline bool pl_estimation_has_tiles(const pl_stage_meter *meter,
 
 /* Returns the digest of an estimation. */
 pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *estimation);
+
+/* Makes all digests that any pipeline may need; false if memory is short. */
+bool pl_stage_meter_complete(pl_stage_meter *meter);
+
+/* Finds cut_bytes, unless they are known: those carried forward and backward. False if memory is
+ * short. Cost: that of pl_passes_measure_cuts. */
+bool pl_stage_meter_find_cuts(pl_stage_meter *meter);
 
 /* Makes all tiles of this digest that are needed and not made; false if memory is short. */
 bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation);

@@ -126,10 +126,9 @@ static void add_sums(pl_stage_table *table, const entry *e, const pl_need_line *
 static bool is_too_much(const pl_stage_table *table, const entry *e) {
     const pl_estimation *estimation = table->estimation;
     const popliner_need need = table->wishes.need;
-    const uint32_t *unexplained;
     if (table->wishes.max_bytes == UINT64_MAX ||
         (need == POPLINER_NEED_LEAST &&
-         pl_account_unexplained(estimation->evaluation.digest->account, e->tile, &unexplained) > 0))
+         estimation->evaluation.digest->tiles[e->tile].has_unexplained))
         return false;
     const pl_stage_tile plain = {e->measured->steady, e->measured->plain, e->measured->plain};
     const pl_tile_stash kept = {e->stash->bytes, 0};

@@ -48,7 +48,6 @@ typedef struct finder {
     pl_regex *first_layer_regex;
     results found;
     pl_text inputs;          /* of the current operation, as the regexes read them */
-    uint32_t *touched_by;    /* last operation + 1 that touched each unlowered variable */
     size_t **names_of;       /* results for each unlowered variable: count, then numbers */
     size_t calls_of_several; /* Calls whose inputs name more than one layer */
     size_t num_counted;      /* operations that are no tensors */
@@ -93,20 +92,11 @@ static void add_results_of_variable(finder *f, uint32_t unlowered) {
 
 /* Sets f->found to the results of the regex on the names of all variables that the operation
  * touches. */
-static void find_in_variables(finder *f, size_t index, const popliner_operation *operation) {
-    const popliner_profile *p = f->profile;
+static void find_in_variables(finder *f, size_t index) {
+    const pl_operations *o = f->operations;
     f->found.count = 0;
-    for (size_t i = 0; i < operation->num_programs; i++) {
-        pl_touches touches = pl_touches_of(p, operation->programs[i]);
-        uint32_t variable;
-        while (is_well(f) && pl_touches_next(&touches, &variable)) {
-            uint32_t unlowered = p->variable_unlowered[variable];
-            if (unlowered == PL_NONE || f->touched_by[unlowered] == index + 1)
-                continue;
-            f->touched_by[unlowered] = (uint32_t)index + 1;
-            add_results_of_variable(f, unlowered);
-        }
-    }
+    for (size_t i = o->unlowered_start[index]; is_well(f) && i < o->unlowered_start[index + 1]; i++)
+        add_results_of_variable(f, o->unlowered[i]);
 }
 
 /* Sets f->inputs to an operation's inputs as the regexes read them: with slashes for points. */
@@ -176,7 +166,7 @@ static void assign(finder *f, size_t index, const assigned *a) {
     if (is_done(f, a, POPLINER_LAYER_RULE_INPUTS))
         return;
     if (f->found.count == 0 && f->operations->of_framework == 0) {
-        find_in_variables(f, index, operation);
+        find_in_variables(f, index);
         if (is_done(f, a, POPLINER_LAYER_RULE_VARIABLES))
             return;
     }
@@ -426,7 +416,6 @@ popliner_status pl_layers_assign(const popliner_profile *profile, const pl_opera
                 .found = {.names = &layers->all_names},
                 .outcome = {.error = error}};
     long *units = pl_arrays_new(&f.scratch, count, sizeof *units);
-    f.touched_by = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.touched_by);
     f.names_of = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.names_of);
     layers->num_operations = count;
     layers->items = pl_arrays_new(&layers->arrays, count, sizeof *layers->items);

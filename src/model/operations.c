@@ -251,6 +251,7 @@ static void write_name(const pl_debug_info *info, const draft *item, pl_text *na
 static bool allocate(pl_operations *operations, const drafts *all) {
     pl_field fields[PL_MAX_FIELDS];
     operations->count = all->count;
+    operations->num_named = operations->of_framework != 0 ? 0 : all->count;
     for (size_t i = 0; i < all->count; i++)
         operations->num_programs += all->items[i].num_programs;
     bool has_room = operations->num_programs < PL_NONE &&
@@ -314,6 +315,32 @@ done:
     return memory;
 }
 
+bool pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
+    uint32_t *touched_by = pl_new_array(p->num_unlowered, sizeof *touched_by); /* last, plus one */
+    size_t capacity = 0;
+    bool memory = touched_by != NULL;
+    for (size_t i = 0; memory && p->num_variables > 0 && i < o->num_named; i++) {
+        for (size_t k = o->programs_start[i]; memory && k < o->programs_start[i + 1]; k++) {
+            pl_touches touches = pl_touches_of(p, o->program[k]);
+            uint32_t variable;
+            while (memory && pl_touches_next(&touches, &variable)) {
+                const uint32_t unlowered = p->variable_unlowered[variable];
+                if (unlowered == PL_NONE || touched_by[unlowered] == i + 1)
+                    continue;
+                touched_by[unlowered] = (uint32_t)i + 1;
+                memory =
+                    o->num_unlowered < PL_NONE &&
+                    pl_grow(&o->unlowered, &capacity, o->num_unlowered + 1, sizeof *o->unlowered);
+                if (memory)
+                    o->unlowered[o->num_unlowered++] = unlowered;
+            }
+        }
+        o->unlowered_start[i + 1] = (uint32_t)o->num_unlowered;
+    }
+    free(touched_by);
+    return memory;
+}
+
 popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
                                    pl_operations **result, popliner_error *error) {
     drafts all = {0};
@@ -337,8 +364,9 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
                               : find_own_operations(profile, &all, operations->step_operation,
                                                     operations->program_standing);
     }
-    memory =
-        memory && finish(profile, info, &all, operations) && pl_operations_complete(operations);
+    memory = memory && finish(profile, info, &all, operations) &&
+             pl_operations_list_unlowered(operations, profile) &&
+             pl_operations_complete(operations);
     free(context_of_program);
     free_drafts(&all);
     *result = memory ? operations : NULL;
@@ -359,6 +387,9 @@ size_t pl_operations_fields(pl_operations *o, pl_field *fields) {
         {"operation_last_step", &o->last_step, sizeof *o->last_step, &o->count, 0},
         {"operation_programs_start", &o->programs_start, sizeof *o->programs_start, &o->count, 1},
         {"operation_program", &o->program, sizeof *o->program, &o->num_programs, 0},
+        {"operation_unlowered_start", &o->unlowered_start, sizeof *o->unlowered_start,
+         &o->num_named, 1},
+        {"operation_unlowered", &o->unlowered, sizeof *o->unlowered, &o->num_unlowered, 0},
         {"program_standing", &o->program_standing, sizeof *o->program_standing, &o->num_standings,
          0},
         {"step_operation", &o->step_operation, sizeof *o->step_operation, &o->num_steps, 0},
@@ -367,26 +398,37 @@ size_t pl_operations_fields(pl_operations *o, pl_field *fields) {
     return sizeof all / sizeof *all;
 }
 
-bool pl_operations_check(const pl_operations *o, size_t num_programs, size_t num_steps) {
+bool pl_operations_check(const pl_operations *o, const popliner_profile *p) {
     if (o->count > 0 && (o->strings_length == 0 || o->strings[o->strings_length - 1] != '\0'))
         return false;
     if (o->programs_start[0] != 0 || o->programs_start[o->count] != o->num_programs)
         return false;
     for (size_t i = 0; i < o->count; i++) {
         if (o->name[i] >= o->strings_length || o->inputs[i] >= o->strings_length ||
-            o->first_step[i] > o->last_step[i] || o->last_step[i] >= num_steps ||
+            o->first_step[i] > o->last_step[i] || o->last_step[i] >= p->num_steps ||
             o->programs_start[i] >= o->programs_start[i + 1])
             return false;
     }
     for (size_t i = 0; i < o->num_programs; i++) {
-        if (o->program[i] >= num_programs)
+        if (o->program[i] >= p->num_programs)
+            return false;
+    }
+    if (o->num_named != (o->of_framework != 0 ? 0 : o->count) || o->unlowered_start[0] != 0 ||
+        o->unlowered_start[o->num_named] != o->num_unlowered)
+        return false;
+    for (size_t i = 0; i < o->num_named; i++) {
+        if (o->unlowered_start[i] > o->unlowered_start[i + 1])
+            return false;
+    }
+    for (size_t i = 0; i < o->num_unlowered; i++) {
+        if (o->unlowered[i] >= p->num_unlowered)
             return false;
     }
     for (size_t i = 0; i < o->num_steps; i++) {
         if (o->step_operation[i] >= o->count && o->step_operation[i] != PL_NONE)
             return false;
     }
-    return o->num_steps == num_steps && o->num_standings == num_programs;
+    return o->num_steps == p->num_steps && o->num_standings == p->num_programs;
 }
 
 bool pl_operations_complete(pl_operations *o) {

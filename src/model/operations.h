@@ -52,6 +52,12 @@ struct pl_operations {
     uint32_t *programs_start; /* [count + 1] into program */
     size_t num_programs;
     uint32_t *program;
+    /* Without a framework, the unlowered variables that each touches, whose names may tell its
+     * layer: in the order in which it touches them. Else none. */
+    size_t num_named;          /* count, or 0 */
+    uint32_t *unlowered_start; /* [num_named + 1] into unlowered */
+    size_t num_unlowered;
+    uint32_t *unlowered;
 
     /* Why a program belongs to no operation of its own, or PL_STANDING_IN_OPERATION; a program in a
      * called function may still belong to the Call. */
@@ -79,8 +85,12 @@ static inline size_t pl_operations_count(const pl_operations *operations) {
 /* Fills fields[PL_MAX_FIELDS] with every array of the list and returns their number. */
 size_t pl_operations_fields(pl_operations *operations, pl_field *fields);
 
-/* True if every index is in range for a profile with these numbers of programs and steps. */
-bool pl_operations_check(const pl_operations *operations, size_t num_programs, size_t num_steps);
+/* Fills `unlowered`; unlowered_start is all 0. False if memory is short. Cost: one pass over what
+ * programs touch, if there is no framework. */
+bool pl_operations_list_unlowered(pl_operations *operations, const popliner_profile *profile);
+
+/* True if every index is in range for the profile. */
+bool pl_operations_check(const pl_operations *operations, const popliner_profile *profile);
 
 /* Makes `items` again, once all other arrays are complete and will not move. False if memory is
  * short. */

@@ -11,8 +11,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
     if (!profile->lacks_variables)
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "the lowered variables of the stored analysis are not loaded; call "
-                   "popliner_analysis_load_rest first");
+                   "a stored analysis has no lowered variables; use the profile instead");
 }
 
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {

@@ -202,8 +202,10 @@ struct popliner_profile {
     size_t num_category_parts;  /* PL_NUM_CATEGORY_PARTS for each category, or 0 */
     pl_series *category_memory; /* by category and part */
 
-    /* True if the fields of pl_profile_variable_fields were left out. */
+    /* True if the fields of pl_profile_variable_fields were left out, and the number of variables
+     * that there were. */
     bool lacks_variables;
+    size_t num_left_out;
 
     /* Lowered variables, sorted by tile, and by id on each. One that was not allocated has size 0.
      */

@@ -15,7 +15,7 @@
 
 /* "PPLN" in the header of the file. The version changes with any stored array, automatically with
  * POPLINER_NUM_PARTS. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 14 + POPLINER_NUM_PARTS };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 15 + POPLINER_NUM_PARTS };
 
 /* SQLite limits blobs to a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };
@@ -36,7 +36,7 @@ static uint64_t piece_checksum(const char *name, int piece, size_t num_bytes, co
 bool pl_array_writer_open(pl_array_writer *writer, const char *path) {
     char begin[400];
     snprintf(begin, sizeof begin,
-             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 65536;"
+             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;"
              "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN;"
              "CREATE TABLE arrays (name TEXT, piece INTEGER, num_bytes INTEGER, checksum INTEGER,"
              " bytes BLOB, PRIMARY KEY (name, piece));",

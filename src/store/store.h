@@ -1,11 +1,15 @@
-/* Stores a profile and its operations for later runs, with all stages of chains measured. The file
- * format: named arrays in SQLite, with a version, and a checksum for each piece of an array.
+/* Stores what an analysis knows without the lowered variables of its profile, for later runs: the
+ * rest of the profile, its operations, one chain and its digests, the stages of the usual
+ * pipelines, and some tables. The file format: named arrays in SQLite, with a version, and a
+ * checksum for each piece of an array.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_STORE_STORE_H
 #define PL_STORE_STORE_H
 
+#include "base/failure.h"
 #include "base/growth.h"
+#include "base/sheet.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
 #include "popliner/costs.h"
@@ -15,27 +19,30 @@
 #include "popliner/stage.h"
 #include "profile/database.h"
 
-/* The results of pl_intervals_measure for a chain, for pipelines of any length. */
-typedef struct pl_measured_stages {
-    pl_chain *chain;
-    pl_stage_details *details;
-} pl_measured_stages;
+/* A table of names and numbers, by its name. */
+typedef struct pl_stored_table {
+    const char *name;
+    pl_sheet sheet; /* kept; see base/sheet.h */
+} pl_stored_table;
 
-/* Frees all parts, and sets them to NULL. If several have one chain, set it to NULL in all but
- * one. */
-void pl_measured_stages_clear(pl_measured_stages *stages);
+/* The contents of a file. The profile may lack its variables. */
+typedef struct pl_stored_contents {
+    const popliner_profile *profile;
+    const pl_operations *operations;
+    const pl_chain *chain; /* NULL: none, and nothing but the profile and its operations */
+    pl_stage_meter *meter; /* of the chain, in the full memory model; else NULL */
+    const pl_stage_details *const *stages; /* [num_stages], for pipelines of any length */
+    size_t num_stages;
+    const pl_stored_table *tables; /* [num_tables] */
+    size_t num_tables;
+    const pl_messages *warnings; /* told while the profile was read */
+} pl_stored_contents;
 
-/* Stores the profile and its operations in one file of popliner's own format (SQLite, with a
- * version and a checksum for each part), and measured stages[num_stages], so that later runs with
- * these layers need not measure them again. With any layer options, a later run gets the same
- * results from the file as from the profile. Writes a temporary file in the directory of `path` and
- * renames it when it is complete, so `path` is never incomplete. Reports progress to the listener
- * (may be NULL). Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not
- * loaded. */
-popliner_status pl_stored_analysis_save(const popliner_profile *profile,
-                                        const pl_operations *operations,
-                                        const pl_measured_stages *stages, size_t num_stages,
-                                        const popliner_listener *listener, const char *path,
+/* Stores an analysis in one file of popliner's own format (SQLite, with a version and a checksum
+ * for each part). Completes the digests of the meter. Writes a temporary file in the directory
+ * of `path` and renames it when it is complete, so `path` is never incomplete. Errors: OUTPUT,
+ * MEMORY. */
+popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, const char *path,
                                         popliner_error *error);
 
 /* ---- The file ---- */
@@ -81,13 +88,12 @@ void pl_array_reader_fail(pl_array_reader *reader, const char *what);
 
 /* ---- Loading ---- */
 
-/* A stored analysis that is loaded on demand: most of the file is lowered variables, which nothing
- * needs if the stages are measured. Owned by the caller; free with pl_stored_analysis_close. */
+/* A stored analysis, of which further parts are loaded when they are needed. Owned by the caller;
+ * free with pl_stored_analysis_close. */
 typedef struct pl_stored_analysis {
     pl_array_reader reader;
-    /* Owned. Lacks the lowered variables, and which programs touch them, unless its layers depend
-     * on them (pl_layers_assign). Functions that need them fail with USAGE, or report none if they
-     * return no status. */
+    /* Owned. Lacks the lowered variables, and which programs touch them. Functions that need them
+     * fail with USAGE, or report none if they return no status. */
     popliner_profile *profile;
     pl_operations *operations; /* owned */
 } pl_stored_analysis;
@@ -102,27 +108,30 @@ void pl_stored_analysis_close(pl_stored_analysis *analysis);
  * them. */
 void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis);
 
-/* Loads the variables, unless they are loaded. Reports progress to the listener (may be NULL).
- * Errors: INPUT if they are damaged, MEMORY; they are then still missing. */
-popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
-                                                  const popliner_listener *listener,
-                                                  popliner_error *error);
+/* Tells the warnings that were stored. Errors of this and the functions below: INPUT for a damaged
+ * file, MEMORY. */
+popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
+                                        const popliner_listener *listener, popliner_error *error);
 
-/* The stages to find. */
-typedef struct pl_wanted_stages {
-    const pl_layers *layers;
-    popliner_memory_model model;
-    const popliner_pipeline *pipeline;
-    const pl_chain *chain; /* of these layers and this model, if known; else NULL */
-} pl_wanted_stages;
+/* Writes a stored table to a sheet that was begun. */
+popliner_status pl_stored_analysis_load_table(pl_stored_analysis *analysis, const char *name,
+                                              pl_sheet *sheet, popliner_error *error);
 
-/* Finds stages that were measured for these layers and this memory model, and, if the profile
- * trains and the schedule is for training, for this recomputation; pipelines may have any length.
- * *stages becomes the result, owned by the caller, or all zero. Its chain refers to the layers;
- * names in its details live as long as the analysis. Errors: INPUT if the stages are damaged, or
- * have another chain; MEMORY. */
-popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
-                                               const pl_wanted_stages *wanted,
-                                               pl_measured_stages *stages, popliner_error *error);
+/* Loads the chain, which the caller owns and which refers to the layers; *chain is NULL if it was
+ * made for other layers or another memory model. */
+popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, const pl_layers *layers,
+                                              popliner_memory_model model, pl_chain **chain,
+                                              popliner_error *error);
+
+/* Loads the meter of the chain, in the full memory model. */
+popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, const pl_chain *chain,
+                                              size_t num_threads, pl_stage_meter **meter,
+                                              popliner_error *error);
+
+/* Finds stages of the chain that serve a pipeline; *stages, which the caller owns, is NULL if there
+ * are none. Names in them live as long as the analysis. */
+popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, const pl_chain *chain,
+                                               const popliner_pipeline *pipeline,
+                                               pl_stage_details **stages, popliner_error *error);
 
 #endif

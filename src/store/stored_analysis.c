@@ -1,9 +1,10 @@
-/* Stores and loads every array of the profile, of the operations and of measured stages as in
- * memory.
+/* Stores and loads the arrays of the profile without its variables, of the operations, of the chain
+ * and of measured stages as in memory; the digests, tables and warnings as numbers of few bytes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,21 +22,24 @@
 #include "pipeline/pipeline.h"
 #include "profile/database.h"
 #include "profile/profile_data.h"
+#include "store/coder.h"
+#include "store/stored_meter.h"
 
-/* ---- The measured stages of a chain ---- */
+/* ---- Parts of the file
+ * ------------------------------------------------------------------------ */
 
-/* The stored data of measured stages. Zero-initialise; free with free_record. */
-typedef struct record {
+enum { MAX_FIELDS = 16, MAX_GROUP = 40 };
+
+/* The chain, and what it was made for. Zero-initialise; free with free_chain_record. */
+typedef struct chain_record {
     size_t num_settings;
-    uint64_t *settings; /* [NUM_SETTINGS] */
+    uint32_t *settings; /* [1]: the memory model */
     size_t num_operations;
-    uint32_t *layer_key; /* [operations]: the layers that the chain was made for */
-    pl_chain *chain;
-    pl_stage_details *details;
-} record;
+    uint32_t *layer_key; /* [operations] */
+} chain_record;
 
+/* The kind of pipeline that all stages were measured for. */
 enum {
-    SETTING_MODEL,
     SETTING_SCHEDULE,
     SETTING_RECOMPUTE,
     SETTING_MAX_STAGES,
@@ -46,36 +50,50 @@ enum {
     NUM_SETTINGS
 };
 
-enum { MAX_FIELDS = 16, MAX_GROUP = 40 };
-
 static void name_group(size_t number, char *group) {
     snprintf(group, MAX_GROUP, "stages/%zu/", number);
 }
 
-/* Lists the fields that identify the stages. */
-static size_t list_key(record *r, pl_field *fields) {
+static size_t list_chain_key(chain_record *r, pl_field *fields) {
     fields[0] = (pl_field){"settings", &r->settings, sizeof *r->settings, &r->num_settings, 0};
     fields[1] = (pl_field){"layer_key", &r->layer_key, sizeof *r->layer_key, &r->num_operations, 0};
     return 2;
 }
 
-/* Lists the fields of the stages themselves. */
-static size_t list_contents(record *r, pl_field *fields) {
-    size_t count = pl_chain_fields(r->chain, fields);
-    return count + pl_details_fields(r->details, fields + count);
+static bool add_fields(pl_array_writer *writer, const char *group, const pl_field *fields,
+                       size_t num_fields) {
+    bool saved = true;
+    for (size_t i = 0; saved && i < num_fields; i++)
+        saved = pl_array_writer_add(writer, group, &fields[i]);
+    return saved;
 }
 
-/* Stores the stages as number `number`. Errors: OUTPUT if the file cannot be written, without a
- * message, which SQLite has; MEMORY. */
+/* Stores the chain. Like the functions below: if the file cannot be written, the error is OUTPUT
+ * without a message, which SQLite has. Errors: also MEMORY. */
+static popliner_status save_chain(pl_array_writer *writer, const pl_chain *chain,
+                                  popliner_error *error) {
+    pl_chain own = *chain; /* listing fields takes the addresses of mutable members */
+    uint32_t model = (uint32_t)chain->model->id;
+    chain_record r = {1, &model, chain->num_operations, NULL};
+    pl_field fields[MAX_FIELDS];
+    r.layer_key = pl_new_array(r.num_operations, sizeof *r.layer_key);
+    if (r.layer_key == NULL)
+        return pl_fail_memory(error, "the stored stages");
+    for (size_t i = 0; i < r.num_operations; i++)
+        r.layer_key[i] = pl_layer_key(chain->layers, i);
+    size_t num_fields = list_chain_key(&r, fields);
+    num_fields += pl_chain_fields(&own, fields + num_fields);
+    const bool saved = add_fields(writer, "chain/", fields, num_fields);
+    free(r.layer_key);
+    return saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
+}
+
+/* Stores stages as number `number`. */
 static popliner_status save_stages(pl_array_writer *writer, size_t number,
-                                   const pl_operations *operations,
-                                   const pl_measured_stages *stages, popliner_error *error) {
-    /* shallow copies: listing fields takes the addresses of mutable members */
-    pl_chain chain = *stages->chain;
-    pl_stage_details details = *stages->details;
+                                   const pl_stage_details *stages) {
+    pl_stage_details details = *stages;
     const popliner_pipeline *pipeline = &details.key.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
-        [SETTING_MODEL] = (uint64_t)chain.model->id,
         [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
         [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
         [SETTING_MAX_STAGES] = pipeline->max_stages,
@@ -84,150 +102,88 @@ static popliner_status save_stages(pl_array_writer *writer, size_t number,
         [SETTING_TRAINING] = details.key.is_training ? 1 : 0,
         [SETTING_HAS_ACCUMULATORS] = details.key.has_accumulators ? 1 : 0,
     };
-    record r = {
-        .num_settings = NUM_SETTINGS,
-        .settings = settings,
-        .num_operations = pl_operations_count(operations),
-        .chain = &chain,
-        .details = &details,
-    };
-    pl_field fields[MAX_FIELDS];
-    char group[MAX_GROUP];
-    r.layer_key = pl_new_array(r.num_operations, sizeof *r.layer_key);
-    if (r.layer_key == NULL)
-        return pl_fail_memory(error, "the stored stages");
-    for (size_t i = 0; i < r.num_operations; i++)
-        r.layer_key[i] = pl_layer_key(chain.layers, i);
-    size_t num_fields = list_key(&r, fields);
-    num_fields += list_contents(&r, fields + num_fields);
-    name_group(number, group);
-    bool saved = true;
-    for (size_t i = 0; saved && i < num_fields; i++)
-        saved = pl_array_writer_add(writer, group, &fields[i]);
-    free(r.layer_key);
-    return saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
-}
-
-static void free_record(record *r) {
-    free(r->settings);
-    free(r->layer_key);
-    pl_chain_free(r->chain);
-    pl_stage_details_free(r->details);
-}
-
-/* Loads arrays of the record; all counts except that of the operations come from the file. */
-static void load(pl_array_reader *reader, const char *group, const pl_field *fields,
-                 size_t num_fields) {
-    for (size_t i = 0; i < num_fields; i++)
-        *fields[i].count = SIZE_MAX;
-    for (size_t i = 0; i < num_fields; i++)
-        pl_array_reader_load(reader, group, &fields[i]);
-}
-
-static pl_details_key key_of(const record *r) {
-    return (pl_details_key){
-        .pipeline =
-            {
-                .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
-                .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
-                .max_stages = (size_t)r->settings[SETTING_MAX_STAGES],
-                .effects = (unsigned)r->settings[SETTING_EFFECTS],
-                .accumulators = (popliner_accumulators)r->settings[SETTING_ACCUMULATORS],
-            },
-        .is_training = r->settings[SETTING_TRAINING] != 0,
-        .has_accumulators = r->settings[SETTING_HAS_ACCUMULATORS] != 0,
-    };
-}
-
-/* True if these stages are wanted. */
-static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
-    const pl_details_key measured = key_of(r);
-    if (r->settings[SETTING_MODEL] != (uint64_t)wanted->model ||
-        pl_memory_model_find(wanted->model) == NULL)
-        return false;
-    for (size_t i = 0; i < r->num_operations; i++)
-        if (r->layer_key[i] != pl_layer_key(wanted->layers, i))
-            return false;
-    return pl_details_serve(&measured, wanted->pipeline);
-}
-
-/* True if all sizes match and all references are within the profile. */
-static bool is_consistent(const record *r, const popliner_profile *profile) {
-    size_t num_units = r->chain->num_units;
-    size_t max_stages = r->details->key.pipeline.max_stages;
-    /* pipelines of any length were measured, unless nothing is stored */
-    return (max_stages == 1 || max_stages == num_units) &&
-           pl_details_check(r->details, num_units, profile);
-}
-
-/* Moves what was loaded to *stages. */
-static void take(record *r, pl_measured_stages *stages) {
-    stages->chain = r->chain;
-    stages->details = r->details;
-    r->chain = NULL;
-    r->details = NULL;
-}
-
-/* True if both have the same units with the same operations. Cost: O(operations). */
-static bool chain_is_same(const pl_chain *chain, const pl_chain *other) {
-    bool is_same =
-        chain->num_units == other->num_units && chain->num_operations == other->num_operations;
-    for (size_t i = 0; is_same && i < chain->num_units; i++)
-        is_same = chain->kind[i] == other->kind[i] && chain->layer[i] == other->layer[i];
-    for (size_t i = 0; is_same && i < chain->num_operations; i++)
-        is_same = chain->unit_of_operation[i] == other->unit_of_operation[i];
-    return is_same;
-}
-
-/* Loads the contents of a wanted record. */
-static void load_contents(pl_stored_analysis *analysis, const char *group, record *r,
-                          const pl_wanted_stages *wanted) {
-    pl_array_reader *reader = &analysis->reader;
-    pl_outcome *outcome = &reader->database.outcome;
-    pl_field fields[MAX_FIELDS];
-    bool is_right = false;
-    r->chain = calloc(1, sizeof *r->chain);
-    r->details = calloc(1, sizeof *r->details);
-    if (!pl_outcome_has(outcome, r->chain != NULL && r->details != NULL, "the stored stages"))
-        return;
-    r->chain->model = pl_memory_model_find(wanted->model);
-    load(reader, group, fields, list_contents(r, fields));
-    r->details->key = key_of(r);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        r->details->largest[need].max_copies = pl_most_copies(r->details->key.pipeline.max_stages);
-        r->details->largest[need].unused = PL_NONE;
-    }
-    if (outcome->status == POPLINER_OK)
-        outcome->status = pl_chain_complete(r->chain, analysis->profile, analysis->operations,
-                                            wanted->layers, &is_right, outcome->error);
-    if (outcome->status == POPLINER_OK &&
-        (!is_right || (wanted->chain != NULL && !chain_is_same(r->chain, wanted->chain)) ||
-         !is_consistent(r, analysis->profile)))
-        pl_array_reader_fail(reader, "its stages");
-}
-
-/* Loads the stages of this number if they are wanted; else *stages stays zero. False if the file
- * has no stages of this number. */
-static bool load_stages(pl_stored_analysis *analysis, size_t number, const pl_wanted_stages *wanted,
-                        pl_measured_stages *stages) {
-    pl_array_reader *reader = &analysis->reader;
-    record r = {0};
-    pl_field fields[MAX_FIELDS];
+    size_t num_settings = NUM_SETTINGS;
+    uint64_t *first = settings;
+    pl_field fields[MAX_FIELDS] = {{"settings", &first, sizeof *first, &num_settings, 0}};
     char group[MAX_GROUP];
     name_group(number, group);
-    if (!pl_array_reader_has(reader, group, "settings"))
-        return false;
-    load(reader, group, fields, list_key(&r, fields));
-    if (r.num_settings != NUM_SETTINGS ||
-        r.num_operations != pl_operations_count(analysis->operations))
-        pl_array_reader_fail(reader, "its stages");
-    if (pl_database_is_well(&reader->database) && is_wanted(&r, wanted)) {
-        load_contents(analysis, group, &r, wanted);
-        if (pl_database_is_well(&reader->database))
-            take(&r, stages);
+    return add_fields(writer, group, fields, 1 + pl_details_fields(&details, fields + 1))
+               ? POPLINER_OK
+               : POPLINER_ERROR_OUTPUT;
+}
+
+/* Stores what was coded, and frees it. */
+static popliner_status save_coded(pl_array_writer *writer, const char *group, const char *name,
+                                  pl_coder *coder, popliner_error *error) {
+    const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
+    popliner_status status = POPLINER_OK;
+    if (coder->is_short)
+        status = pl_fail_memory(error, "the stored analysis");
+    else if (!pl_array_writer_add(writer, group, &field))
+        status = POPLINER_ERROR_OUTPUT;
+    free(coder->bytes);
+    return status;
+}
+
+/* Describes messages. To read, calls `take` with each. */
+static void code_messages(pl_coder *coder, const pl_messages *messages,
+                          const popliner_listener *listener) {
+    size_t count = messages == NULL ? 0 : messages->count;
+    pl_code_count(coder, &count);
+    for (size_t i = 0; pl_coder_is_well(coder) && i < count; i++) {
+        uint32_t level = coder->is_reading ? 0 : (uint32_t)messages->items[i].level;
+        pl_code_place(coder, &level, POPLINER_LEVEL_ERROR);
+        const char *text = pl_code_text(coder, coder->is_reading ? NULL : messages->items[i].text);
+        if (coder->is_reading && pl_coder_is_well(coder))
+            pl_tell(listener, (popliner_level)level, "%s", text);
     }
-    free_record(&r);
-    return true;
+}
+
+/* ---- Tables ---- */
+
+/* Writes a cell to a sheet. */
+static void put_cell(pl_sheet *sheet, pl_cell_kind kind, const pl_cell *cell) {
+    switch (kind) {
+    case PL_CELL_NUMBER:
+        pl_sheet_number(sheet, cell->value.number);
+        break;
+    case PL_CELL_TEXT:
+        pl_sheet_text(sheet, cell->value.text);
+        break;
+    default:
+        pl_sheet_none(sheet);
+        break;
+    }
+}
+
+/* Describes a table of names and numbers: `kept` when it is written, else *sheet gets it. */
+static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
+    size_t num_columns = kept == NULL ? 0 : kept->num_columns;
+    size_t num_cells = kept == NULL ? 0 : kept->num_cells;
+    pl_code_count(coder, &num_columns);
+    for (size_t i = 0; pl_coder_is_well(coder) && i < num_columns; i++) {
+        const char *name = pl_code_text(coder, kept == NULL ? NULL : kept->columns[i]);
+        if (kept == NULL)
+            pl_sheet_name(sheet, name);
+    }
+    if (kept == NULL)
+        pl_sheet_end_names(sheet);
+    pl_code_count(coder, &num_cells);
+    coder->is_damaged =
+        coder->is_damaged || (num_columns == 0 ? num_cells > 0 : num_cells % num_columns != 0);
+    for (size_t i = 0; pl_coder_is_well(coder) && i < num_cells; i++) {
+        pl_cell cell = kept == NULL ? (pl_cell){0} : kept->cells[i];
+        uint32_t kind = (uint32_t)cell.kind;
+        assert(kind <= PL_CELL_TEXT);
+        pl_code_place(coder, &kind, PL_CELL_TEXT);
+        if (kind == PL_CELL_NUMBER)
+            pl_code(coder, &cell.value.number, UINT64_MAX);
+        if (kind == PL_CELL_TEXT)
+            cell.value.text =
+                pl_code_text(coder, kept == NULL ? NULL : kept->names.items[cell.value.number]);
+        if (kept == NULL)
+            put_cell(sheet, (pl_cell_kind)kind, &cell);
+    }
 }
 
 /* ---- Storing ---- */
@@ -251,10 +207,17 @@ static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *part, const c
                    pl_database_why_not_opened(sqlite, part));
 }
 
+/* The number of variables, also if they were left out. */
+static uint64_t count_variables(const popliner_profile *p) {
+    return p->lacks_variables ? p->num_left_out : p->num_variables;
+}
+
 /* Computes the checksum of everything in the row of the target. */
-static uint64_t target_checksum(const pl_target *target, const pl_operations *operations) {
+static uint64_t target_checksum(const pl_target *target, const pl_operations *operations,
+                                uint64_t num_variables) {
     const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
-                                target->bytes_per_tile, target->clock_hz, operations->of_framework};
+                                target->bytes_per_tile, target->clock_hz, operations->of_framework,
+                                num_variables};
     uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
     return XXH3_64bits_withSeed(target->architecture, strlen(target->architecture), seed);
 }
@@ -263,12 +226,13 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
                         const pl_operations *operations) {
     static const char create[] =
         "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
-        " architecture, of_framework, byte_order, checksum, clock_hz)";
+        " architecture, of_framework, byte_order, checksum, clock_hz, num_variables)";
     sqlite3_stmt *insert = NULL;
     const pl_target *target = &profile->target;
     bool saved =
         sqlite3_exec(sqlite, create, NULL, NULL, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        sqlite3_prepare_v2(sqlite,
+                           "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                            -1, &insert, NULL) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 1, (sqlite3_int64)target->num_tiles) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 2, (sqlite3_int64)target->num_ipus) == SQLITE_OK &&
@@ -278,60 +242,61 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
         sqlite3_bind_int(insert, 6, operations->of_framework) == SQLITE_OK &&
         sqlite3_bind_blob(insert, 7, &byte_order_mark, sizeof byte_order_mark, SQLITE_STATIC) ==
             SQLITE_OK &&
-        sqlite3_bind_int64(insert, 8, (sqlite3_int64)target_checksum(target, operations)) ==
-            SQLITE_OK &&
+        sqlite3_bind_int64(insert, 8,
+                           (sqlite3_int64)target_checksum(target, operations,
+                                                          count_variables(profile))) == SQLITE_OK &&
+        sqlite3_bind_int64(insert, 10, (sqlite3_int64)count_variables(profile)) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 9, (sqlite3_int64)target->clock_hz) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
     sqlite3_finalize(insert);
     return saved;
 }
 
-/* Returns the total size of several arrays. */
-static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < num_fields; i++)
-        bytes += (uint64_t)(*fields[i].count + fields[i].extra_items) * fields[i].item_size;
-    return bytes;
-}
-
-/* The data to store, and the final path, which errors name. */
-typedef struct contents {
-    const popliner_profile *profile;
-    const pl_operations *operations;
-    const pl_measured_stages *stages; /* [num_stages] */
-    size_t num_stages;
-    const popliner_listener *listener;
-    const char *path;
-} contents;
-
-/* Writes the file `part`, which will become c->path. */
-static popliner_status write_file(const contents *c, const char *part, popliner_error *error) {
-    pl_array_writer writer = {0};
+/* Writes the profile without its variables, and its operations. */
+static bool save_ground(pl_array_writer *writer, const pl_stored_contents *c) {
     pl_field fields[2 * PL_MAX_FIELDS];
     /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_profile profile_copy = *c->profile;
     pl_operations operations_copy = *c->operations;
     size_t num_fields = pl_profile_fields(&profile_copy, fields);
+    num_fields -= pl_profile_variable_fields(&profile_copy, fields + num_fields);
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
-    bool saved = pl_array_writer_open(&writer, part) &&
-                 save_target(writer.sqlite, c->profile, c->operations);
-    uint64_t done_bytes = 0;
-    uint64_t total_bytes = bytes_of(fields, num_fields);
-    for (size_t i = 0; saved && i < num_fields; i++) {
-        pl_progress(c->listener, "Storing the analysis", done_bytes, total_bytes);
-        saved = pl_array_writer_add(&writer, "", &fields[i]);
-        done_bytes += bytes_of(&fields[i], 1);
-    }
-    pl_progress(c->listener, "Storing the analysis", total_bytes, total_bytes);
-    popliner_status status = saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
+    return save_target(writer->sqlite, c->profile, c->operations) &&
+           add_fields(writer, "", fields, num_fields);
+}
+
+/* Writes the file `part`, which will become `path`. */
+static popliner_status write_file(const pl_stored_contents *c, const char *part, const char *path,
+                                  popliner_error *error) {
+    pl_array_writer writer = {0};
+    pl_coder meter = {0};
+    pl_coder warnings = {0};
+    popliner_status status = pl_array_writer_open(&writer, part) && save_ground(&writer, c)
+                                 ? POPLINER_OK
+                                 : POPLINER_ERROR_OUTPUT;
+    if (status == POPLINER_OK && c->chain != NULL)
+        status = save_chain(&writer, c->chain, error);
     for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
-        status = save_stages(&writer, i, c->operations, &c->stages[i], error);
+        status = save_stages(&writer, i, c->stages[i]);
+    if (status == POPLINER_OK && c->meter != NULL) {
+        pl_stored_meter_write(&meter, c->meter);
+        status = save_coded(&writer, "", "meter", &meter, error);
+    }
+    if (status == POPLINER_OK) {
+        code_messages(&warnings, c->warnings, NULL);
+        status = save_coded(&writer, "", "warnings", &warnings, error);
+    }
+    for (size_t i = 0; status == POPLINER_OK && i < c->num_tables; i++) {
+        pl_coder table = {0};
+        code_table(&table, &c->tables[i].sheet, NULL);
+        status = save_coded(&writer, "table/", c->tables[i].name, &table, error);
+    }
     if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
         status = POPLINER_ERROR_OUTPUT;
     if (status == POPLINER_ERROR_OUTPUT)
-        status = fail_in_sqlite(writer.sqlite, part, c->path, error);
+        status = fail_in_sqlite(writer.sqlite, part, path, error);
     if (!pl_array_writer_close(&writer) && status == POPLINER_OK)
-        status = fail_saving(EIO, c->path, error);
+        status = fail_saving(EIO, path, error);
     return status;
 }
 
@@ -355,27 +320,15 @@ static popliner_status check_beside(const char *place, const char *path, popline
     return status;
 }
 
-popliner_status pl_stored_analysis_save(const popliner_profile *profile,
-                                        const pl_operations *operations,
-                                        const pl_measured_stages *stages, size_t num_stages,
-                                        const popliner_listener *listener, const char *path,
+popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, const char *path,
                                         popliner_error *error) {
     pl_new_file file;
-    popliner_status status = pl_profile_require_variables(profile, error);
-    if (status != POPLINER_OK)
-        return status;
     int fault = pl_new_file_begin_apart(&file, path);
     if (fault != 0)
         return fail_saving(fault, path, error);
-    status = check_beside(file.path, path, error);
-    const contents all = {.profile = profile,
-                          .operations = operations,
-                          .stages = stages,
-                          .num_stages = num_stages,
-                          .listener = listener,
-                          .path = path};
+    popliner_status status = check_beside(file.path, path, error);
     if (status == POPLINER_OK)
-        status = write_file(&all, file.part, error);
+        status = write_file(contents, file.part, path, error);
     if (status != POPLINER_OK)
         pl_new_file_end(&file, ECANCELED);
     else if ((fault = pl_new_file_end(&file, 0)) != 0)
@@ -383,13 +336,16 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
     return status;
 }
 
+/* ---- Loading ---- */
+
 static void load_target(pl_array_reader *reader, popliner_profile *profile,
                         pl_operations *operations) {
-    static const pl_column columns[] = {
-        {"num_tiles", true},      {"num_ipus", true},     {"num_replicas", true},
-        {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},
-        {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
-    static const pl_table table = {"target", true, columns, 9, ""};
+    static const pl_column columns[] = {{"num_tiles", true},    {"num_ipus", true},
+                                        {"num_replicas", true}, {"bytes_per_tile", true},
+                                        {"architecture", true}, {"of_framework", true},
+                                        {"byte_order", true},   {"checksum", true},
+                                        {"clock_hz", true},     {"num_variables", true}};
+    static const pl_table table = {"target", true, columns, 10, ""};
     pl_target *target = &profile->target;
     size_t size = 0;
     pl_rows rows = pl_rows_open(&reader->database, &table);
@@ -406,18 +362,18 @@ static void load_target(pl_array_reader *reader, popliner_profile *profile,
         pl_rows_fail(&rows, 0, "is 0");
     operations->of_framework = (uint8_t)pl_rows_number(&rows, 5, 1);
     target->clock_hz = pl_rows_number(&rows, 8, INT64_MAX);
+    profile->num_left_out = (size_t)pl_rows_number(&rows, 9, INT64_MAX);
     const uint8_t *mark = pl_rows_blob(&rows, 6, &size);
     if (size != sizeof byte_order_mark || memcmp(mark, &byte_order_mark, size) != 0)
         pl_outcome_fail(&reader->database.outcome, POPLINER_ERROR_INPUT,
                         "%s: was stored with another byte order; store it again on this machine",
                         reader->database.path);
     snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
-    if ((uint64_t)pl_rows_integer(&rows, 7) != target_checksum(target, operations))
+    if ((uint64_t)pl_rows_integer(&rows, 7) !=
+        target_checksum(target, operations, profile->num_left_out))
         pl_array_reader_fail(reader, "the target");
     pl_rows_close(&rows);
 }
-
-/* ---- Loading ---- */
 
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
@@ -438,17 +394,7 @@ void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
     p->num_notes = 0;
 }
 
-/* Frees the arrays of variables, so that the profile has none; false if memory is short. */
-static bool leave_variables_out(popliner_profile *p) {
-    pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_variable_fields(p, fields);
-    pl_fields_free(fields, num_fields);
-    p->lacks_variables = true;
-    pl_profile_count_variables(p, 0);
-    return pl_fields_allocate(fields, num_fields);
-}
-
-/* Loads everything except the variables. */
+/* Loads the profile and its operations. */
 static void load_ground(pl_stored_analysis *a) {
     pl_outcome *outcome = &a->reader.database.outcome;
     pl_field fields[2 * PL_MAX_FIELDS];
@@ -461,42 +407,18 @@ static void load_ground(pl_stored_analysis *a) {
     a->profile->target.num_tiles = num_tiles;
     for (size_t i = 0; i < num_fields; i++)
         pl_array_reader_load(&a->reader, "", &fields[i]);
-    if (!pl_outcome_has(outcome, leave_variables_out(a->profile), "the stored analysis"))
+    a->profile->lacks_variables = true;
+    pl_profile_count_variables(a->profile, 0);
+    num_fields = pl_profile_variable_fields(a->profile, fields);
+    if (!pl_outcome_has(outcome, pl_fields_allocate(fields, num_fields), "the stored analysis"))
         return;
     outcome->status = pl_profile_check(a->profile, a->reader.database.path, outcome->error);
     if (outcome->status != POPLINER_OK)
         return;
-    if (!pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
+    if (!pl_operations_check(a->operations, a->profile))
         pl_array_reader_fail(&a->reader, "the operations");
     else if (pl_outcome_has(outcome, pl_operations_complete(a->operations), "the stored analysis"))
         pl_profile_take_facts(a->profile);
-}
-
-popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
-                                                  const popliner_listener *listener,
-                                                  popliner_error *error) {
-    pl_database *database = &analysis->reader.database;
-    popliner_profile *p = analysis->profile;
-    pl_field fields[PL_MAX_FIELDS];
-    if (!p->lacks_variables)
-        return POPLINER_OK;
-    size_t num_fields = pl_profile_variable_fields(p, fields);
-    pl_fields_free(fields, num_fields);
-    pl_profile_count_variables(p, SIZE_MAX);
-    database->outcome = (pl_outcome){.error = error};
-    for (size_t i = 0; i < num_fields; i++) {
-        pl_progress(listener, "Loading lowered variables", i, num_fields);
-        pl_array_reader_load(&analysis->reader, "", &fields[i]);
-    }
-    pl_progress(listener, "Loading lowered variables", num_fields, num_fields);
-    popliner_status status = database->outcome.status;
-    if (status == POPLINER_OK)
-        status = pl_profile_check(p, database->path, error);
-    status = pl_database_end_reading(database, status, error);
-    p->lacks_variables = false;
-    if (status != POPLINER_OK && !leave_variables_out(p))
-        return pl_fail_memory(error, "the stored analysis");
-    return status;
 }
 
 popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **result,
@@ -515,11 +437,7 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
         load_target(&a->reader, a->profile, a->operations);
         load_ground(a);
     }
-    popliner_status status = outcome->status;
-    /* without a framework, layers also depend on the names of variables */
-    if (status == POPLINER_OK && !a->operations->of_framework)
-        status = pl_stored_analysis_load_variables(a, NULL, error);
-    status = pl_database_end_reading(&a->reader.database, status, error);
+    popliner_status status = pl_database_end_reading(&a->reader.database, outcome->status, error);
     if (status == POPLINER_OK)
         *result = a;
     else
@@ -527,24 +445,190 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
     return status;
 }
 
-/* ---- Measured stages ---- */
-
-void pl_measured_stages_clear(pl_measured_stages *stages) {
-    pl_chain_free(stages->chain);
-    pl_stage_details_free(stages->details);
-    *stages = (pl_measured_stages){0};
+/* Begins to load further parts. */
+static pl_outcome *begin_part(pl_stored_analysis *analysis, popliner_error *error) {
+    analysis->reader.database.outcome = (pl_outcome){.error = error};
+    return &analysis->reader.database.outcome;
 }
 
-popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
-                                               const pl_wanted_stages *wanted,
-                                               pl_measured_stages *stages, popliner_error *error) {
-    pl_database *database = &analysis->reader.database;
-    *stages = (pl_measured_stages){0};
-    database->outcome = (pl_outcome){.error = error};
-    for (size_t i = 0; stages->chain == NULL && load_stages(analysis, i, wanted, stages); i++)
-        continue;
-    popliner_status status = pl_database_end_reading(database, database->outcome.status, error);
-    if (status != POPLINER_OK)
-        pl_measured_stages_clear(stages);
+/* Ends it, after what was coded was read; `what` it is. */
+static popliner_status end_coded(pl_stored_analysis *analysis, pl_coder *coder, const char *what,
+                                 popliner_error *error) {
+    pl_outcome *outcome = &analysis->reader.database.outcome;
+    if (coder->is_short)
+        pl_outcome_fail_memory(outcome, "the stored analysis");
+    if (coder->is_damaged)
+        pl_array_reader_fail(&analysis->reader, what);
+    free(coder->bytes);
+    return pl_database_end_reading(&analysis->reader.database, outcome->status, error);
+}
+
+/* Loads what was coded; it is empty after a failure. */
+static void load_coded(pl_stored_analysis *analysis, const char *group, const char *name,
+                       pl_coder *coder, popliner_error *error) {
+    const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
+    begin_part(analysis, error);
+    coder->is_reading = true;
+    coder->length = SIZE_MAX;
+    pl_array_reader_load(&analysis->reader, group, &field);
+    if (coder->bytes == NULL)
+        coder->length = 0;
+}
+
+popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
+                                        const popliner_listener *listener, popliner_error *error) {
+    pl_coder coder = {0};
+    load_coded(analysis, "", "warnings", &coder, error);
+    if (coder.length > 0)
+        code_messages(&coder, NULL, listener);
+    return end_coded(analysis, &coder, "its warnings", error);
+}
+
+popliner_status pl_stored_analysis_load_table(pl_stored_analysis *analysis, const char *name,
+                                              pl_sheet *sheet, popliner_error *error) {
+    pl_coder coder = {0};
+    load_coded(analysis, "table/", name, &coder, error);
+    if (coder.length > 0)
+        code_table(&coder, NULL, sheet);
+    return end_coded(analysis, &coder, "its tables", error);
+}
+
+popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, const pl_chain *chain,
+                                              size_t num_threads, pl_stage_meter **meter,
+                                              popliner_error *error) {
+    pl_coder coder = {0};
+    *meter = NULL;
+    load_coded(analysis, "", "meter", &coder, error);
+    if (coder.length > 0)
+        *meter = pl_stored_meter_read(&coder, chain, num_threads);
+    popliner_status status = end_coded(analysis, &coder, "its digests", error);
+    if (status != POPLINER_OK) {
+        pl_stage_meter_free(*meter);
+        *meter = NULL;
+    }
+    return status;
+}
+
+/* ---- Its chain, and measured stages ---- */
+
+/* Loads arrays whose counts the file tells. */
+static void load_fields(pl_array_reader *reader, const char *group, const pl_field *fields,
+                        size_t num_fields) {
+    for (size_t i = 0; i < num_fields; i++)
+        *fields[i].count = SIZE_MAX;
+    for (size_t i = 0; i < num_fields; i++)
+        pl_array_reader_load(reader, group, &fields[i]);
+}
+
+/* True if the chain was made for these layers and this model. */
+static bool is_of(const chain_record *r, const pl_layers *layers, popliner_memory_model model) {
+    bool is_same = r->settings[0] == (uint32_t)model && pl_memory_model_find(model) != NULL;
+    for (size_t i = 0; is_same && i < r->num_operations; i++)
+        is_same = r->layer_key[i] == pl_layer_key(layers, i);
+    return is_same;
+}
+
+popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, const pl_layers *layers,
+                                              popliner_memory_model model, pl_chain **result,
+                                              popliner_error *error) {
+    pl_array_reader *reader = &analysis->reader;
+    pl_outcome *outcome = begin_part(analysis, error);
+    chain_record r = {0};
+    pl_field fields[MAX_FIELDS];
+    pl_chain *chain = calloc(1, sizeof *chain);
+    bool is_right = false;
+    *result = NULL;
+    load_fields(reader, "chain/", fields, list_chain_key(&r, fields));
+    if (pl_database_is_well(&reader->database) &&
+        (r.num_settings != 1 || r.num_operations != pl_operations_count(analysis->operations)))
+        pl_array_reader_fail(reader, "its chain");
+    if (pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_of(&r, layers, model)) {
+        chain->model = pl_memory_model_find(model);
+        load_fields(reader, "chain/", fields, pl_chain_fields(chain, fields));
+        if (outcome->status == POPLINER_OK)
+            outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,
+                                                layers, &is_right, error);
+        if (outcome->status == POPLINER_OK && !is_right)
+            pl_array_reader_fail(reader, "its chain");
+    }
+    popliner_status status = pl_database_end_reading(&reader->database, outcome->status, error);
+    if (status == POPLINER_OK && is_right)
+        *result = chain;
+    else
+        pl_chain_free(chain);
+    free(r.settings);
+    free(r.layer_key);
+    return status;
+}
+
+static pl_details_key key_of(const uint64_t *settings) {
+    return (pl_details_key){
+        .pipeline =
+            {
+                .schedule = (popliner_schedule)settings[SETTING_SCHEDULE],
+                .recompute = (popliner_recompute)settings[SETTING_RECOMPUTE],
+                .max_stages = (size_t)settings[SETTING_MAX_STAGES],
+                .effects = (unsigned)settings[SETTING_EFFECTS],
+                .accumulators = (popliner_accumulators)settings[SETTING_ACCUMULATORS],
+            },
+        .is_training = settings[SETTING_TRAINING] != 0,
+        .has_accumulators = settings[SETTING_HAS_ACCUMULATORS] != 0,
+    };
+}
+
+/* Loads the stages of a group. */
+static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *group,
+                                      const pl_details_key *key, const pl_chain *chain) {
+    pl_array_reader *reader = &analysis->reader;
+    const size_t max_stages = key->pipeline.max_stages;
+    pl_field fields[MAX_FIELDS];
+    pl_stage_details *details = calloc(1, sizeof *details);
+    if (!pl_outcome_has(&reader->database.outcome, details != NULL, "the stored stages"))
+        return NULL;
+    load_fields(reader, group, fields, pl_details_fields(details, fields));
+    details->key = *key;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        details->largest[need].max_copies = pl_most_copies(max_stages);
+        details->largest[need].unused = PL_NONE;
+    }
+    /* pipelines of any length were measured, unless nothing is stored */
+    if (pl_database_is_well(&reader->database) &&
+        ((max_stages != 1 && max_stages != chain->num_units) ||
+         !pl_details_check(details, chain->num_units, analysis->profile)))
+        pl_array_reader_fail(reader, "its stages");
+    if (pl_database_is_well(&reader->database))
+        return details;
+    pl_stage_details_free(details);
+    return NULL;
+}
+
+popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, const pl_chain *chain,
+                                               const popliner_pipeline *pipeline,
+                                               pl_stage_details **stages, popliner_error *error) {
+    pl_array_reader *reader = &analysis->reader;
+    const pl_outcome *outcome = begin_part(analysis, error);
+    char group[MAX_GROUP];
+    *stages = NULL;
+    name_group(0, group);
+    for (size_t i = 0; *stages == NULL && pl_array_reader_has(reader, group, "settings");) {
+        uint64_t *settings = NULL;
+        size_t num_settings = SIZE_MAX;
+        const pl_field field = {"settings", &settings, sizeof *settings, &num_settings, 0};
+        pl_array_reader_load(reader, group, &field);
+        if (pl_database_is_well(&reader->database) && num_settings != NUM_SETTINGS)
+            pl_array_reader_fail(reader, "its stages");
+        if (pl_database_is_well(&reader->database)) {
+            const pl_details_key key = key_of(settings);
+            if (pl_details_serve(&key, pipeline))
+                *stages = load_details(analysis, group, &key, chain);
+        }
+        free(settings);
+        name_group(++i, group);
+    }
+    popliner_status status = pl_database_end_reading(&reader->database, outcome->status, error);
+    if (status != POPLINER_OK) {
+        pl_stage_details_free(*stages);
+        *stages = NULL;
+    }
     return status;
 }

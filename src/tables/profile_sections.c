@@ -54,14 +54,16 @@ static void add_device(const popliner_profile_info *info, pl_sheet *sheet) {
         add_number(sheet, "device", "only_ipu", info->ipu);
 }
 
-static void add_counts(const popliner_profile_info *info, pl_sheet *sheet) {
+static void add_counts(const popliner_profile *p, const popliner_profile_info *info,
+                       pl_sheet *sheet) {
     add_number(sheet, "count", "programs", info->num_programs);
     add_number(sheet, "count", "liveness_steps", info->num_steps);
     add_number(sheet, "count", "compute_sets", info->num_compute_sets);
     add_number(sheet, "count", "vertices", info->num_vertices);
     add_number(sheet, "count", "edges", info->num_edges);
     add_number(sheet, "count", "vertex_types", info->num_vertex_types);
-    add_number(sheet, "count", "lowered_variables", info->num_variables);
+    add_number(sheet, "count", "lowered_variables",
+               p->lacks_variables ? p->num_left_out : p->num_variables);
     add_number(sheet, "count", "unlowered_variables", info->num_unlowered_variables);
     add_number(sheet, "count", "equivalence_classes", info->num_equivalence_classes);
     add_number(sheet, "count", "categories", info->num_categories);
@@ -121,7 +123,7 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
     add_text(sheet, "version", "poplar_package_hash", info.poplar_package_hash);
     add_text(sheet, "version", "profile_format", version);
     add_device(&info, sheet);
-    add_counts(&info, sheet);
+    add_counts(p, &info, sheet);
     add_memory(p, &info, sheet);
     for (size_t i = 0; i < p->num_options; i++) {
         pl_sheet_text(sheet, "engine_option");

@@ -20,7 +20,7 @@
 #include "profile/database.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/store.h"
+#include "stored.h"
 
 /* ---- What happens to the files of a folder --------------------------------------------------- */
 
@@ -393,7 +393,7 @@ static two_files save_without_power(const char *directory, bool ignores_syncs) {
     disk.ignores_syncs = ignores_syncs;
     start_recording(paths, 1);
     sqlite_vfs_follow(&plan);
-    if (pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
+    if (save_stored(profile, operations, path, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     sqlite_vfs_follow(NULL);
     files.new.bytes = test_read_bytes(path, &files.new.size);

@@ -77,7 +77,6 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
     made->num_threads = 1;
     made->read_profile = profile;
     made->profile = profile;
-    made->has_variables = true;
     const popliner_status status = pl_profile_check(profile, path, &error);
     fuzz_check_status(status, &error, 1u << POPLINER_ERROR_INPUT, path);
     if (status != POPLINER_OK) {

@@ -517,20 +517,21 @@ static void store_and_load(const subject *s, question q, const char *answer) {
     subject loaded = *s;
     popliner_error error = {.message = ""};
     const popliner_memory_model model =
-        q.detail & 1 ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL;
+        q.model & 1 ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL;
     options.ipu = SIZE_MAX;
     popliner_status status = popliner_analysis_store(s->analysis, model, path, &error);
-    fuzz_check_status(status, &error, 1u << POPLINER_ERROR_INPUT, s->path);
+    /* one that was stored for another model has none of this */
+    fuzz_check_status(status, &error, 1u << POPLINER_ERROR_INPUT | 1u << POPLINER_ERROR_USAGE,
+                      s->path);
     if (status != POPLINER_OK)
         return;
     status = popliner_analysis_load(path, &options, &loaded.analysis, &error);
     fuzz_check_status(status, &error, 0, NULL);
     loaded.path = path;
     char *same = ask(&loaded, q, &error);
-    if (s->is_measured) {
-        FUZZ_CHECK((same == NULL) == (answer == NULL));
-        FUZZ_CHECK(same == NULL || is_same(answer, same));
-    }
+    /* what needs variables has no answer then */
+    if (s->is_measured)
+        FUZZ_CHECK(same == NULL || (answer != NULL && is_same(answer, same)));
     free(same);
     status = popliner_analysis_store(loaded.analysis, model, second_path, &error);
     fuzz_check_status(status, &error, 0, NULL);

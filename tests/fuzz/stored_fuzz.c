@@ -117,7 +117,8 @@ static void describe(changing_array *a, const char *name) {
         count = pl_chain_fields(&chain, fields);
         count += pl_details_fields(&details, fields + count);
     }
-    a->item_size = is_of_stages && strcmp(own_name, "/layer_key") == 0 ? 4 : 8;
+    const bool is_coded = !is_of_stages || strncmp(name, "table/", 6) == 0;
+    a->item_size = strncmp(name, "chain/", 6) == 0 ? 4 : is_coded ? 1 : 8;
     a->group = (size_t)a; /* its own */
     for (size_t i = 0; i < count; i++) {
         if (strcmp(fields[i].name, is_of_stages ? own_name + 1 : name) != 0)
@@ -155,23 +156,23 @@ static void make_base(void) {
     base.writer.sqlite = base.sqlite;
     base.writer.insert = prepare("INSERT OR REPLACE INTO arrays VALUES (?1, ?2, ?3, ?4, ?5)");
     base.read_target = prepare("SELECT num_tiles, num_ipus, num_replicas, bytes_per_tile, clock_hz,"
-                               " of_framework, architecture FROM target");
+                               " of_framework, num_variables, architecture FROM target");
     base.write_target = prepare("UPDATE target SET num_tiles = ?1, num_ipus = ?2, num_replicas ="
                                 " ?3, bytes_per_tile = ?4, clock_hz = ?5, of_framework = ?6,"
-                                " checksum = ?7");
+                                " num_variables = ?7, checksum = ?8");
 }
 
 /* ---- Changes -------------------------------------------------------------------------------- */
 
 /* Changes a number of the target, with the checksum that it then has. */
 static void change_target(const uint8_t *record) {
-    enum { NUM_NUMBERS = 6 };
+    enum { NUM_NUMBERS = 7 };
     uint64_t numbers[NUM_NUMBERS];
     FUZZ_CHECK(sqlite3_step(base.read_target) == SQLITE_ROW);
     for (int i = 0; i < NUM_NUMBERS; i++)
         numbers[i] = (uint64_t)sqlite3_column_int64(base.read_target, i);
     numbers[record[2] % NUM_NUMBERS] = (uint64_t)records_number(record);
-    const char *architecture = (const char *)sqlite3_column_text(base.read_target, 6);
+    const char *architecture = (const char *)sqlite3_column_text(base.read_target, NUM_NUMBERS);
     const uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
     const uint64_t checksum = XXH3_64bits_withSeed(architecture, strlen(architecture), seed);
     sqlite3_reset(base.read_target);

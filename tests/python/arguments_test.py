@@ -118,7 +118,7 @@ class Arguments(unittest.TestCase):
             (popliner.Request, {}),
             (analysis.add_message, {"message": "a"}), (analysis.chain, {}),
             (analysis.is_training, {}), (analysis.debug_path, {"debug_context": 1}),
-            (analysis.load_rest, {}), (analysis.prepare, quick), (analysis.prepare_page, quick),
+            (analysis.prepare, quick), (analysis.prepare_page, quick),
             (analysis.save, {"path": "saved2"}), (analysis.measure, {"stages": [(0, 1)], **quick}),
             (analysis.costs, quick), (analysis.solve, quick), (analysis.evaluate, {"split": "1"}),
             (analysis.sweep, {"what": "num_ipus", "values": [1, 2], **quick}),

@@ -43,10 +43,11 @@ class FilesTest(unittest.TestCase):
         for path, take in ((report, popliner.read), (stored, popliner.load)):
             with take(path, notes=False) as analysis:
                 self.assertNotIn("app", {row["group"] for row in analysis.section("summary")})
-                page = analysis.page(num_ipus=2)
-                self.assertNotIn("token of the app", page)
-                self.assertNotIn(common.scratch(), page)
-                self.assertIn(common.scratch(), analysis.page(num_ipus=2, paths=True))
+                if take is popliner.read:
+                    page = analysis.page(num_ipus=2)
+                    self.assertNotIn("token of the app", page)
+                    self.assertNotIn(common.scratch(), page)
+                    self.assertIn(common.scratch(), analysis.page(num_ipus=2, paths=True))
                 analysis.save(stored + "2")
             with open(stored + "2", "rb") as file:
                 self.assertNotIn(b"token of the app", file.read())

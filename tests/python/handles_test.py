@@ -421,7 +421,7 @@ CLOSED_CALLS = {
         lambda it: it.section("tiles"), lambda it: it.table("layers"), lambda it: it.plot(),
         lambda it: it.trace(), lambda it: it.page(), lambda it: it.diagnose(),
         lambda it: it.layer_pairs(), lambda it: it.debug_path(1), lambda it: it.is_training(),
-        lambda it: it.load_rest(), lambda it: it.prepare(), lambda it: it.save("/nowhere/x"),
+        lambda it: it.prepare(), lambda it: it.save("/nowhere/x"),
         lambda it: it.measure([(0, 0)]), lambda it: it.sweep("num_ipus", [1]),
         lambda it: it.pareto("memory,traffic"), lambda it: it.solve_replicas(2),
         lambda it: it.profile.is_live(0, 0), lambda it: it.profile.peaks(),

@@ -203,23 +203,14 @@ class Analysis(Owner):
                 return decoded(path.value)
             room *= 4
 
-    def load_rest(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
-        """Loads what is missing of a loaded analysis: the lowered variables, and, if anything is
-        said of a request, the stages that were stored for it."""
-        if request is None and not members:
-            self._call(library.popliner_analysis_load_rest, None)
-            return
-        asked = self._ask(request, members)
-        self._call(library.popliner_analysis_load_rest, ctypes.byref(asked.request))
-
     def prepare(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
         """Prepares what solving for a request needs in addition to the units."""
         asked = self._ask(request, members)
         self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request), False)
 
     def save(self, path: Path, memory_model: Model = MemoryModel.FULL) -> None:
-        """Stores the analysis in one file, with all stages of this memory model measured, for
-        popliner.load."""
+        """Stores what the analysis needs for answers in this memory model in one file, for
+        popliner.load: without the profile's lowered variables."""
         self._call(library.popliner_analysis_store,
                    member(MemoryModel, memory_model, "memory_model"), file_name(path))
 

@@ -213,8 +213,7 @@ class Profile:
 
     @property
     def variables(self) -> Sequence[r.Variable]:
-        """The lowered variables, sorted by tile. Those of a loaded analysis are there after
-        load_rest()."""
+        """The lowered variables, sorted by tile. A loaded analysis has none."""
         return self._items("variables", self.info.num_variables, r.Variable, c.popliner_variable,
                            ItemKind.VARIABLE)
 

@@ -1,0 +1,47 @@
+/* The largest variables of stages, and the few variables of each tile that may be among them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_LARGEST_H
+#define PL_MEMORY_LARGEST_H
+
+#include "base/growth.h"
+#include "memory/stage_meter.h"
+
+enum { PL_NUM_DIGESTS = 4 };
+
+/* Returns the number of a digest of a meter, among all that it may have. */
+static inline size_t pl_digest_number(const pl_digest *digest) {
+    return 2 * (size_t)digest->key.passes_through + (size_t)digest->key.accumulates;
+}
+
+/* When and where a data variable counts. Without padding, since kinds are compared as bytes. */
+typedef struct pl_variable_kind {
+    uint32_t class_index;
+    uint32_t unlowered; /* or PL_NONE */
+    uint32_t category;
+    uint32_t complete_step; /* see pl_gradients; PL_NONE: it is none */
+    uint32_t is_untouched;  /* 0 or 1: it is not always live, and no operation touches it */
+    /* [digest]: the units that count it, from the turn on and before it; sets of the digest */
+    uint32_t counting[PL_NUM_DIGESTS][2];
+} pl_variable_kind;
+
+/* The variables of each tile that are among the largest of any stages on it, at the step of any
+ * segment of any digest. */
+struct pl_candidates {
+    pl_arrays arrays; /* own the arrays below */
+    size_t num_kinds;
+    pl_variable_kind *kinds;
+    size_t count;
+    uint64_t *tile_start; /* [num_tiles + 1] */
+    uint32_t *variable;   /* [count], ascending */
+    uint32_t *size_bytes; /* [count] */
+    uint32_t *kind;       /* [count] */
+};
+
+/* Finds the candidates of a meter whose digests are complete; NULL if memory is short. Free with
+ * pl_candidates_free. Cost: sorting the variables of each tile, and for each segment those that are
+ * larger than the largest that count. */
+pl_candidates *pl_candidates_find(const pl_stage_meter *meter);
+void pl_candidates_free(pl_candidates *candidates);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/coder.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/growth.h"
+
+static void put(pl_coder *c, const void *bytes, size_t length) {
+    if (c->is_short || !pl_grow(&c->bytes, &c->capacity, c->length + length, 1)) {
+        c->is_short = true;
+        return;
+    }
+    memcpy(c->bytes + c->length, bytes, length);
+    c->length += length;
+}
+
+static void write_number(pl_coder *c, uint64_t number) {
+    uint8_t bytes[10];
+    size_t length = 0;
+    for (; number >= 0x80; number >>= 7)
+        bytes[length++] = (uint8_t)(number | 0x80);
+    bytes[length++] = (uint8_t)number;
+    put(c, bytes, length);
+}
+
+static uint64_t read_number(pl_coder *c, uint64_t max) {
+    uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64 && c->at < c->length; shift += 7) {
+        const uint8_t byte = c->bytes[c->at++];
+        number |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80 && number <= max)
+            return number;
+        if (byte < 0x80)
+            break;
+    }
+    c->is_damaged = true;
+    c->at = c->length;
+    return 0;
+}
+
+void pl_code(pl_coder *c, uint64_t *number, uint64_t max) {
+    assert(c->is_reading || *number <= max);
+    if (c->is_reading)
+        *number = read_number(c, max);
+    else
+        write_number(c, *number);
+}
+
+void pl_code_place(pl_coder *c, uint32_t *number, uint64_t max) {
+    uint64_t wide = *number;
+    pl_code(c, &wide, max);
+    *number = (uint32_t)wide;
+}
+
+void pl_code_signed(pl_coder *c, int64_t *number, int64_t max) {
+    uint64_t wide = *number < 0 ? 2 * (uint64_t) - *number - 1 : 2 * (uint64_t)*number;
+    pl_code(c, &wide, 2 * (uint64_t)max);
+    *number = wide % 2 != 0 ? -(int64_t)(wide / 2) - 1 : (int64_t)(wide / 2);
+}
+
+void pl_code_count(pl_coder *c, size_t *count) {
+    uint64_t wide = *count;
+    pl_code(c, &wide, c->is_reading ? c->length - c->at : SIZE_MAX);
+    *count = (size_t)wide;
+}
+
+void pl_code_flag(pl_coder *c, bool *flag) {
+    uint64_t wide = *flag;
+    pl_code(c, &wide, 1);
+    *flag = wide != 0;
+}
+
+const char *pl_code_text(pl_coder *c, const char *text) {
+    if (!c->is_reading) {
+        put(c, text, strlen(text) + 1);
+        return text;
+    }
+    const char *begin = (const char *)c->bytes + c->at;
+    const char *end = memchr(begin, '\0', c->length - c->at);
+    c->is_damaged = c->is_damaged || end == NULL;
+    c->at = end == NULL ? c->length : c->at + (size_t)(end - begin) + 1;
+    return end == NULL ? "" : begin;
+}
