@@ -29,7 +29,8 @@ static bool has_run;        /* since the case began */
 static bool has_ended;      /* the case, without a failure */
 static char words_text[LINE_BYTES * 2];
 
-/* Of the next run, or of all of the next "each": standard input; standard output, or "closed"; standard error is a terminal. */
+/* Of the next run, or of all of the next "each": standard input; standard output, or "closed";
+ * standard error is a terminal. */
 static struct next_run {
     char input[LINE_BYTES * 2];
     char into[LINE_BYTES];
@@ -58,7 +59,8 @@ static const char *append_bytes(const char *digits, char *out) {
     return digits + 1;
 }
 
-/* Appends what $NAME or $[BYTES] stands for, or another $ itself, and returns its end. Words have `all` for $@. */
+/* Appends what $NAME or $[BYTES] stands for, or another $ itself, and returns its end. Words have
+ * `all` for $@. */
 static const char *append_variable(const char *name, char *out, const char *all) {
     static const struct {
         const char *name;

@@ -158,7 +158,7 @@ static void solve_chain(size_t num_units, size_t max_stages, popliner_plan *plan
 static void what_glpk_chooses_is_the_plan(void **state) {
     (void)state;
     if (!pl_glpk_exists())
-        skip();
+        test_skip("the library was built without GLPK");
     for (size_t is_late = 0; is_late < 2; ++is_late) {
         popliner_plan plan = {0};
         prefers_late_cuts = is_late == 1;

@@ -1247,7 +1247,7 @@ def main():
     every = cases.takes_all()
     for folder in list(folders):
         if not os.path.exists(os.path.join(folder, "profile.pop")):
-            print(f"[  SKIPPED ] {folder} has no profile.pop")
+            print(f"left out: {folder} has no profile.pop\n[  SKIPPED ] a_profile")
             folders.remove(folder)
     sample = folders[0]
     # the quick run has each section of the sample, or of one that is made

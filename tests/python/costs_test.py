@@ -29,7 +29,7 @@ try:
     import numpy
 except ImportError:
     numpy = None
-    print("[  SKIPPED ] arrays_of_numpy")
+    print("left out: NumPy is not installed\n[  SKIPPED ] arrays_of_numpy")
 
 
 def splits(n, most):
