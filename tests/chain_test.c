@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
+#include "memory/stage_details.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/operations.h"
@@ -562,11 +564,46 @@ static void refuses_a_model_that_there_is_not(void **state) {
     pl_layers_free(layers);
 }
 
+/* What a file may say of the last unit, operation and interval is looked at, too. */
+static void knows_what_leads_out_of_the_profile(void **state) {
+    (void)state;
+    golden_case c;
+    bool is_right = true;
+    char *sample = test_project_file("data/sample");
+    golden_load_directory(&c, sample);
+    free(sample);
+    pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    const pl_interval_options options = {.with_cycles = true};
+    const size_t num_units = pl_chain_num_units(chain);
+    pl_stage_details *details;
+    assert_int_equal(pl_intervals_measure(chain, &options, NULL, &details, NULL), POPLINER_OK);
+    assert_true(pl_details_check(details, num_units, c.profile));
+    assert_true(details->num_cycles > 0);
+    details->cycles[details->num_cycles - 1] = POPLINER_MAX_CYCLES + 1;
+    assert_false(pl_details_check(details, num_units, c.profile));
+    pl_stage_details_free(details);
+    uint32_t *unit = &chain->unit_of_operation[chain->num_operations - 1];
+    const uint32_t kept = *unit;
+    *unit = (uint32_t)num_units;
+    pl_chain_complete(chain, c.profile, c.operations, layers, &is_right, NULL);
+    assert_false(is_right);
+    *unit = kept;
+    is_right = true;
+    chain->kind[num_units - 1] = POPLINER_UNIT_TAIL + 1;
+    pl_chain_complete(chain, c.profile, c.operations, layers, &is_right, NULL);
+    assert_false(is_right);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+    golden_free(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_operations_and_steps_by_the_rules),
         cmocka_unit_test(places_those_of_the_real_profile),
         cmocka_unit_test(finds_heads_and_tails_in_the_golden_cases),
+        cmocka_unit_test(knows_what_leads_out_of_the_profile),
         IN_DIRECTORY(places_guessed_calls_by_what_they_touch),
         cmocka_unit_test(keeps_every_rule),
         cmocka_unit_test(gives_steps_to_the_operation_before),
