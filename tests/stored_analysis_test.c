@@ -498,6 +498,9 @@ static void refuses_live_ranges_that_reading_would_join(void **state) {
         put_array(&d, "range_end_step", ends[i], sizeof ends[i], true);
         assert_reason(d.path, "its live ranges are inconsistent");
     }
+    const uint32_t descending[] = {0, 3, 2}; /* at the end */
+    replace_array(&d, "class_ranges_start", descending, sizeof descending, true);
+    assert_reason(d.path, "its equivalence classes are inconsistent");
     end_damage(&d);
 }
 
