@@ -258,8 +258,8 @@ static const char *everywhere_of(const popliner_emit_options *o, pl_text *name) 
     return name->failed ? "" : name->data;
 }
 
-/* Where the device map lacks rotary_emb, Accelerate leaves it on the CPU. For a module that the model
- * does not have it only warns. */
+/* Where the device map lacks rotary_emb, Accelerate leaves it on the CPU. For a module that the
+ * model does not have it only warns. */
 popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
     const popliner_emit_options *o = &e->options;
     pl_text name = {0};

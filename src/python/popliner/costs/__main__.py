@@ -116,9 +116,9 @@ def parser() -> argparse.ArgumentParser:
                    help="tensor degree, which divides weights, cache, activations and times")
     p.add_argument("--experts", type=int, metavar="N",
                    help="expert degree, which divides experts (default: the tensor degree)")
-    p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="layers from the "
-                   "first on whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as "
-                   "few as --devices need")
+    p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="the first layers "
+                   "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
+                   "--devices need")
     p.add_argument("--tflops", type=float, metavar="N",
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
@@ -167,8 +167,8 @@ def _run(a: argparse.Namespace) -> int:
     READ.set(set())
     if re.fullmatch("[0-9]{1,9}|all|auto", a.experts_on_host) is None or (
             a.experts_on_host == "auto" and a.devices is None):
-        raise UsageError(f"--experts-on-host {a.experts_on_host}: expected a number of layers, all, "
-                         "or with --devices auto")
+        raise UsageError(f"--experts-on-host {a.experts_on_host}: expected a number of layers, "
+                         "all, or with --devices auto")
     if a.context is not None:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
     def read(host_experts: int) -> Table:

@@ -415,8 +415,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
                       if cache.window})
     if windows:
         say(f"Windows of {', '.join(map(str, windows))} tokens"
-            + (f", in llama.cpp with {assumed.ubatch} more for a micro-batch." if shape.is_llama else
-               "."))
+            + (f", in llama.cpp with {assumed.ubatch} more for a micro-batch."
+               if shape.is_llama else "."))
     if any(layer.state for layer in shape.layers) and assumed.train is None:
         say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
