@@ -22,7 +22,6 @@ import tempfile
 
 import cases
 
-NAMES = ["by number", "depth first", "breadth first", "by heaviest path", "by least traffic"]
 
 
 # ---- units, by reachability ----
@@ -110,30 +109,16 @@ def size(graph, inside):
 
 # ---- orders ----
 
-def make_order(graph, units, pairs, name, from_end):
-    """The units in one order, as numbers of units."""
-    nodes = graph["nodes"]
-    if from_end:
-        pairs = {(b, a) for a, b in pairs}
-    cycles = [sum(billionths(nodes[i]["fpgaLatency"]) for i in unit) for unit in units]
-    ids = [{nodes[i]["id"] for i in unit} for unit in units]
-    chain, since, path = [], {}, {}
-
-    def cut_behind(placed):
-        inside = set().union(*(ids[u] for u in placed))
-        return load({"nodes": [], "edges": graph["edges"]}, inside)
-
+def make_order(units, pairs):
+    """The units breadth first, as numbers of units."""
+    chain, since = [], {}
     while len(chain) < len(units):
         ready = [u for u in range(len(units)) if u not in chain
                  and all(a in chain for a, b in pairs if b == u)]
         for u in ready:
             since.setdefault(u, len(chain))
-            path[u] = max((path[a] + cycles[a] for a, b in pairs if b == u), default=0)
-        key = {"by number": lambda u: 0, "depth first": lambda u: -since[u],
-               "breadth first": lambda u: since[u], "by heaviest path": lambda u: path[u],
-               "by least traffic": lambda u: cut_behind(chain + [u])}[name]
-        chain.append(min(ready, key=lambda u: (key(u), -u if from_end else u)))
-    return chain[::-1] if from_end else chain
+        chain.append(min(ready, key=lambda u: (since[u], u)))
+    return chain
 
 
 def best_split(graph, units, chain, most_stages, limit):
@@ -309,15 +294,9 @@ def check_small(popliner, directory, seed):
     units, pairs = find_units(graph)
     asked = r.choice([None, r.randint(1, 5)])
     stages = asked if asked is not None else graph["maxFPGAs"]
-    best, told = None, None
-    for name in NAMES:
-        for from_end in (False, True):
-            chain = make_order(graph, units, pairs, name, from_end)
-            value = best_split(graph, units, chain, stages, graph["maxSizePerFPGA"])
-            if value is not None and (best is None or value < best):
-                best, told = value, name + (" from the end" if from_end else "")
+    best = best_split(graph, units, make_order(units, pairs), stages, graph["maxSizePerFPGA"])
     options = [] if asked is None else ["--num-ipus", str(asked)]
-    # a range of numbers of IPUs has the best chain, for as many as the file says
+    # a range of numbers of IPUs is of the chain alone
     graph["maxFPGAs"] = stages
     swept, order = solve(popliner, write(directory, graph), "--num-ipus", f"{stages}..{stages}")
     chain = swept["results"][0]
@@ -325,7 +304,7 @@ def check_small(popliner, directory, seed):
     assert (order is not None) == is_free, (seed, order)
     assert chain["status"] == ("infeasible" if best is None else "optimal"), (seed, swept)
     if best is not None:
-        assert order == told or not is_free, (seed, order, told)
+        assert order == "breadth first" or not is_free, (seed, order)
         assert billionths(chain["objectives"][0]["value"]) == best, (seed, swept, best)
     answer, _ = solve(popliner, write(directory, graph), *options)
     assert is_free == (answer["graph"] is not None), (seed, answer)
@@ -374,7 +353,7 @@ def main():
             order = check_small(popliner, directory, seed)
             orders[order] = orders.get(order, 0) + 1
         print(f"small graphs: {orders}")
-        assert cases.is_enough(len(orders) > 3)
+        assert cases.is_enough(len(orders) > 1)
 
         graph = deep_graph(40, 8)
         path = os.path.join(directory, "deep.json")

@@ -1,4 +1,4 @@
-/* Makes costs from a graph of layers: chooses the order of its units, and fills the table.
+/* Makes costs from a graph of layers: the chain of its units, and its table.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/costs_file_data.h"
@@ -11,14 +11,6 @@
 #include "base/id_map.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
-
-enum {
-    /* Up to this number of units, all orders are tried; for more, that would take longer than
-     * solving. */
-    MAX_UNITS_TO_ORDER = 4096,
-    /* The number of stages if neither the file nor the caller gives one. */
-    USUAL_STAGES = 16,
-};
 
 /* The costs of a chain. */
 typedef struct amounts {
@@ -73,102 +65,6 @@ static void free_amounts(amounts *a) {
     pl_interval_sums_free(&a->sums);
     free(a->cut_changes);
     free(a->ends);
-}
-
-/* ---- The order ------------------------------------------------------------------------------ */
-
-/* The limits and scratch arrays by which the best split of a chain is found. */
-typedef struct judgement {
-    pl_bounds *bounds;
-    size_t max_stages;
-    uint64_t limit_bytes;
-    /* [(num_units + 1) * (max_stages + 1)]: slowest stage of the first units, by their stages */
-    uint64_t *best;
-    uint64_t *cycles_of_place; /* [num_units] */
-} judgement;
-
-/* Returns the cycles of the slowest stage in the best split of a chain; UINT64_MAX if no split has
- * fewer than `known`. Without its traffic, a stage's cycles only grow with the stage, so longer
- * stages end the search: about num_units^2 steps. */
-static uint64_t slowest_stage(amounts *a, const judgement *j, size_t num_units, uint64_t known) {
-    size_t width = j->max_stages + 1;
-    for (size_t i = 0; i < (num_units + 1) * width; ++i)
-        j->best[i] = UINT64_MAX;
-    j->best[0] = 0;
-    for (size_t first = 0; first < num_units && !pl_bounds_ask(j->bounds); ++first) {
-        const uint64_t *before = &j->best[first * width];
-        uint64_t least_cycles = 0;
-        pl_interval_sums_begin(&a->sums);
-        for (size_t last = first; last < num_units; ++last) {
-            const uint64_t *totals = pl_interval_sums_extend(&a->sums);
-            uint64_t *behind = &j->best[(last + 1) * width];
-            least_cycles += j->cycles_of_place[last];
-            if (least_cycles >= known || totals[1] > j->limit_bytes)
-                break;
-            for (size_t stages = 0; stages < j->max_stages && totals[0] < known; ++stages) {
-                uint64_t slowest = before[stages] > totals[0] ? before[stages] : totals[0];
-                if (slowest < behind[stages + 1])
-                    behind[stages + 1] = slowest;
-            }
-        }
-    }
-    uint64_t least = UINT64_MAX;
-    for (size_t stages = 1; stages < width; ++stages)
-        if (j->best[num_units * width + stages] < least)
-            least = j->best[num_units * width + stages];
-    return least < known ? least : UINT64_MAX;
-}
-
-/* Makes the chain of one order and tries it; lowers *slowest if the chain's slowest stage is
- * faster. False when memory is short or reading should stop. */
-static bool try_order(const pl_unit_graph *units, pl_unit_order order, const judgement *j,
-                      uint32_t *place, uint64_t *slowest) {
-    amounts a = {0};
-    bool done = pl_unit_order_make(units, order, place) && gather_amounts(&a, units, place, true);
-    if (done) {
-        for (size_t i = 0; i < units->num_units; ++i)
-            j->cycles_of_place[place[i]] = units->cycles[i];
-        uint64_t found = slowest_stage(&a, j, units->num_units, *slowest);
-        *slowest = found < *slowest ? found : *slowest;
-    }
-    free_amounts(&a);
-    return done && !pl_bounds_are_over(j->bounds);
-}
-
-/* Sets *chosen to the order with the fastest best split, of equal ones to the first; leaves it if
- * there is no split. Starts with a bound of twice the average and doubles it, so that long stages
- * are rarely tried. Returns as try_order. */
-static bool choose_order(const pl_unit_graph *units, size_t max_stages, uint64_t limit_bytes,
-                         uint32_t *place, pl_unit_order *chosen, pl_bounds *bounds) {
-    judgement j = {
-        .bounds = bounds,
-        .max_stages = max_stages < units->num_units ? max_stages : units->num_units,
-        .limit_bytes = limit_bytes,
-        .cycles_of_place = pl_new_array(units->num_units, sizeof *j.cycles_of_place),
-    };
-    uint64_t total = 0;
-    j.best = pl_new_array((units->num_units + 1) * (j.max_stages + 1), sizeof *j.best);
-    bool done = j.best != NULL && j.cycles_of_place != NULL;
-    bool found = false;
-    for (size_t i = 0; i < units->num_units; ++i)
-        total += units->cycles[i];
-    for (size_t i = 0; i < units->num_nets; ++i)
-        total += units->net_traffic[i];
-    for (uint64_t bound = total / j.max_stages + 1; done && !found && bound <= total;) {
-        bound *= 2;
-        uint64_t slowest = bound;
-        for (size_t order = 0; done && order < PL_NUM_UNIT_ORDERS; ++order) {
-            uint64_t before = slowest;
-            done = try_order(units, (pl_unit_order)order, &j, place, &slowest);
-            if (slowest < before) {
-                *chosen = (pl_unit_order)order;
-                found = true;
-            }
-        }
-    }
-    free(j.best);
-    free(j.cycles_of_place);
-    return done;
 }
 
 /* True if the units have no other order: each has to precede the next. */
@@ -251,7 +147,7 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
 }
 
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    size_t max_stages, pl_costs_file *file, popliner_error *error) {
+                                    pl_costs_file *file, popliner_error *error) {
     pl_unit_graph units = {0};
     uint32_t *place = NULL;
     popliner_status status = POPLINER_OK;
@@ -269,25 +165,17 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         goto cleanup;
     }
 
-    /* Where traffic takes no time, all orders are nearly equal. */
-    bool several = graph->traffic_takes_cycles && units.num_units <= MAX_UNITS_TO_ORDER;
-    size_t known_stages = max_stages != SIZE_MAX ? max_stages : file->info.num_ipus;
-    uint64_t limit_bytes = file->info.bytes_per_tile > 0 ? file->info.bytes_per_tile : UINT64_MAX;
-    pl_unit_order order = PL_ORDER_NUMBER;
     place = pl_new_array(units.num_units, sizeof *place);
-    if (place == NULL ||
-        (several && !choose_order(&units, known_stages > 0 ? known_stages : USUAL_STAGES,
-                                  limit_bytes, place, &order, &file->bounds)) ||
-        !pl_unit_order_make(&units, order, place))
-        status = pl_bounds_are_over(&file->bounds)
-                     ? POPLINER_OK
-                     : pl_fail_memory(error, "the order of the graph's units");
-    else
-        status = fill_file(graph, &units, place, file, error);
+    for (size_t unit = 0; place != NULL && unit < units.num_units; ++unit)
+        place[unit] = (uint32_t)unit;
+    /* where traffic takes no time, orders are nearly equal, and units stay by number */
+    status = place == NULL || (graph->traffic_takes_cycles && !pl_unit_graph_places(&units, place))
+                 ? pl_fail_memory(error, "the order of the graph's units")
+                 : fill_file(graph, &units, place, file, error);
     if (status == POPLINER_OK)
         status = pl_costs_file_ask(file, path, error);
     if (status == POPLINER_OK && !is_only_order(&units, place)) {
-        file->info.unit_order = pl_unit_order_name(order);
+        file->info.unit_order = graph->traffic_takes_cycles ? "breadth first" : "by number";
         file->costs->unit_order = file->info.unit_order;
         file->own_units = units;
         file->graph = (pl_graph_chain){&file->own_graph, &file->own_units, place, {0}};

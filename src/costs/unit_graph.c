@@ -326,146 +326,28 @@ void pl_unit_graph_free(pl_unit_graph *units) {
     *units = (pl_unit_graph){0};
 }
 
-/* ---- Their orders ---------------------------------------------------------------------------- */
+/* ---- Their chain ----------------------------------------------------------------------------- */
 
-const char *pl_unit_order_name(pl_unit_order order) {
-    static const char *const names[PL_NUM_UNIT_ORDERS] = {
-        "by number",        "by number from the end",
-        "depth first",      "depth first from the end",
-        "breadth first",    "breadth first from the end",
-        "by heaviest path", "by heaviest path from the end",
-        "by least traffic", "by least traffic from the end",
-    };
-    return names[order];
-}
-
-/* Lists of numbers: list i is items[from[i]] ... items[from[i + 1] - 1]. */
-typedef struct lists {
-    uint32_t *from;
-    uint32_t *items;
-} lists;
-
-/* Inverts lists: lists, for each of num_items numbers, the lists that contain it. */
-static bool invert(const lists *source, size_t num_lists, size_t num_items, lists *result,
-                   pl_arrays *owner) {
-    result->from = pl_arrays_new(owner, num_items + 1, sizeof *result->from);
-    result->items = pl_arrays_new(owner, source->from[num_lists], sizeof *result->items);
-    if (owner->failed)
-        return false;
-    for (size_t i = 0; i < source->from[num_lists]; ++i)
-        ++result->from[source->items[i]];
-    for (size_t i = 0; i < num_items; ++i)
-        result->from[i + 1] += result->from[i];
-    for (size_t i = num_lists; i-- > 0;)
-        for (size_t k = source->from[i]; k < source->from[i + 1]; ++k)
-            result->items[--result->from[source->items[k]]] = (uint32_t)i;
-    return true;
-}
-
-typedef struct walk {
-    const pl_unit_graph *units;
-    pl_unit_order kind; /* without its direction */
-    bool from_end;
-    lists before; /* of each unit */
-    lists nets;   /* of each unit */
-    /* the units after and before a unit, in the direction of the walk */
-    const lists *next;
-    const lists *previous;
-    uint32_t *waits_for; /* of a unit: the number of `previous` units that are not placed */
-    uint32_t *ready;
-    size_t num_ready;
-    size_t num_placed;
-    uint64_t *key;          /* of a unit; the smallest is placed next */
-    uint64_t *path;         /* of a unit: cycles of the heaviest path that ends with it */
-    uint32_t *placed_units; /* of a net */
-} walk;
-
-/* Returns by how much this unit changes the cost of the cut after the placed units, plus UINT64_MAX
- * / 2 because it can be negative. */
-static uint64_t key_of_traffic(const walk *w, uint32_t unit) {
-    uint64_t key = UINT64_MAX / 2;
-    for (size_t i = w->nets.from[unit]; i < w->nets.from[unit + 1]; ++i) {
-        uint32_t net = w->nets.items[i];
-        uint32_t count = w->units->nets_from[net + 1] - w->units->nets_from[net];
-        if (w->placed_units[net] == 0)
-            key += w->units->net_traffic[net];
-        if (w->placed_units[net] + 1 == count)
-            key -= w->units->net_traffic[net];
-    }
-    return key;
-}
-
-static void become_ready(walk *w, uint32_t unit) {
-    uint64_t heaviest = 0;
-    for (size_t i = w->previous->from[unit]; i < w->previous->from[unit + 1]; ++i) {
-        uint64_t path = w->path[w->previous->items[i]];
-        heaviest = path > heaviest ? path : heaviest;
-    }
-    w->path[unit] = heaviest + w->units->cycles[unit];
-    w->key[unit] = w->kind == PL_ORDER_DEPTH     ? w->units->num_units - w->num_placed
-                   : w->kind == PL_ORDER_BREADTH ? w->num_placed
-                   : w->kind == PL_ORDER_PATH    ? heaviest
-                                                 : 0;
-    w->ready[w->num_ready++] = unit;
-}
-
-/* Removes the next unit from the ready ones. */
-static uint32_t take_next(walk *w) {
-    size_t best = 0;
-    for (size_t i = 0; i < w->num_ready; ++i) {
-        uint32_t unit = w->ready[i];
-        if (w->kind == PL_ORDER_TRAFFIC)
-            w->key[unit] = key_of_traffic(w, unit);
-        uint32_t rival = w->ready[best];
-        if (w->key[unit] < w->key[rival] ||
-            (w->key[unit] == w->key[rival] && (w->from_end ? unit > rival : unit < rival)))
-            best = i;
-    }
-    uint32_t unit = w->ready[best];
-    w->ready[best] = w->ready[--w->num_ready];
-    return unit;
-}
-
-static void walk_units(walk *w, uint32_t *place) {
-    size_t num_units = w->units->num_units;
-    for (size_t unit = 0; unit < num_units; ++unit) {
-        w->waits_for[unit] = w->previous->from[unit + 1] - w->previous->from[unit];
-        if (w->waits_for[unit] == 0)
-            become_ready(w, (uint32_t)unit);
-    }
-    while (w->num_ready > 0) {
-        uint32_t unit = take_next(w);
-        place[unit] = (uint32_t)(w->from_end ? num_units - 1 - w->num_placed : w->num_placed);
-        ++w->num_placed;
-        for (size_t i = w->nets.from[unit]; i < w->nets.from[unit + 1]; ++i)
-            ++w->placed_units[w->nets.items[i]];
-        for (size_t i = w->next->from[unit]; i < w->next->from[unit + 1]; ++i)
-            if (--w->waits_for[w->next->items[i]] == 0)
-                become_ready(w, w->next->items[i]);
-    }
-}
-
-bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_t *place) {
-    size_t count = units->num_units;
-    for (size_t unit = 0; order == PL_ORDER_NUMBER && unit < count; ++unit)
-        place[unit] = (uint32_t)unit;
-    if (order == PL_ORDER_NUMBER)
-        return true;
-    const lists followers = {units->followers_from, units->followers};
-    const lists units_of_nets = {units->nets_from, units->net_units};
-    walk w = {.units = units, .kind = order - order % 2, .from_end = order % 2 != 0};
-    w.next = w.from_end ? &w.before : &followers;
-    w.previous = w.from_end ? &followers : &w.before;
+bool pl_unit_graph_places(const pl_unit_graph *units, uint32_t *place) {
     pl_arrays arrays = {0};
-    w.waits_for = pl_arrays_new(&arrays, count, sizeof *w.waits_for);
-    w.ready = pl_arrays_new(&arrays, count, sizeof *w.ready);
-    w.key = pl_arrays_new(&arrays, count, sizeof *w.key);
-    w.path = pl_arrays_new(&arrays, count, sizeof *w.path);
-    w.placed_units = pl_arrays_new(&arrays, units->num_nets, sizeof *w.placed_units);
-    bool done = invert(&followers, count, count, &w.before, &arrays) &&
-                invert(&units_of_nets, units->num_nets, count, &w.nets, &arrays);
-    if (done)
-        walk_units(&w, place);
+    uint32_t *waits_for = pl_arrays_new(&arrays, units->num_units, sizeof *waits_for);
+    uint32_t *queue = pl_arrays_new(&arrays, units->num_units, sizeof *queue);
+    size_t num_ready = 0;
+    for (size_t i = 0; !arrays.failed && i < units->followers_from[units->num_units]; ++i)
+        ++waits_for[units->followers[i]];
+    for (size_t unit = 0; !arrays.failed && unit < units->num_units; ++unit)
+        if (waits_for[unit] == 0)
+            queue[num_ready++] = (uint32_t)unit;
+    for (size_t i = 0; i < num_ready; ++i) {
+        const uint32_t unit = queue[i];
+        const size_t num_before = num_ready;
+        place[unit] = (uint32_t)i;
+        for (size_t k = units->followers_from[unit]; k < units->followers_from[unit + 1]; ++k)
+            if (--waits_for[units->followers[k]] == 0)
+                queue[num_ready++] = units->followers[k];
+        qsort(queue + num_before, num_ready - num_before, sizeof *queue, compare_numbers);
+    }
+    const bool done = !arrays.failed;
     pl_arrays_free(&arrays);
     return done;
 }

@@ -6,8 +6,9 @@
  * backward edges to other units count in the other direction. (These are the artificial forward
  * nodes of Tarnawski et al., createArtificialForwardNodes in their program.)
  *
- * A chain is one topological order of the units. Which order can be cut best shows only when all
- * are tried.
+ * The chain has the units breadth first, or by number if traffic takes no time. On 40 instances of
+ * published graphs (Tarnawski et al.; PipeDream) the answers, whose search goes on from this chain,
+ * are as good and as often proven as with the best of ten orders.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_UNIT_GRAPH_H
@@ -82,29 +83,9 @@ typedef struct pl_unit_graph {
 bool pl_unit_graph_find(pl_unit_graph *units, const pl_layer_graph *graph);
 void pl_unit_graph_free(pl_unit_graph *units);
 
-/* How the next of the ready units is chosen; of equal ones, the first by number. Each order also
- * exists from the end: it places the last unit first, always one whose followers are all placed, of
- * equal ones the last by number. */
-typedef enum pl_unit_order {
-    PL_ORDER_NUMBER,          /* the first by number */
-    PL_ORDER_NUMBER_FROM_END, /* every order is followed by its reverse */
-    PL_ORDER_DEPTH,           /* the one that became ready last */
-    PL_ORDER_DEPTH_FROM_END,
-    PL_ORDER_BREADTH, /* the one that became ready first */
-    PL_ORDER_BREADTH_FROM_END,
-    PL_ORDER_PATH, /* the one whose heaviest path, up to it, has the fewest cycles */
-    PL_ORDER_PATH_FROM_END,
-    PL_ORDER_TRAFFIC, /* the one after which a cut is cheapest */
-    PL_ORDER_TRAFFIC_FROM_END,
-    PL_NUM_UNIT_ORDERS,
-} pl_unit_order;
-
-/* Returns the name, in words. */
-const char *pl_unit_order_name(pl_unit_order order);
-
-/* Sets place[num_units] to the place of each unit in the chain. False when memory is short. O(units
- * * ready units); for PL_ORDER_TRAFFIC, times their nets. */
-bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_t *place);
+/* Sets place[num_units] to the place of each unit in the chain: next is the unit that became ready
+ * first, of equal ones the first by number. False when memory is short. O(followers * log). */
+bool pl_unit_graph_places(const pl_unit_graph *units, uint32_t *place);
 
 /* ---- A file's graph ---------------------------------------------------------------------------
  */
