@@ -164,7 +164,7 @@ def main():
     models += [drawn(source) for _ in range(20 if everything else 1)]
     overfull = 0
     with tempfile.TemporaryDirectory() as directory:
-        for options in models:
+        for options in cases.within_budget(models):
             subprocess.run([sys.argv[1], "--output", directory, "--force", "--quiet",
                             "--debug-nesting", "0", "--debug-arguments", "0", *options],
                            check=True)

@@ -12,7 +12,7 @@ const fs = require('fs');
 const path = require('path');
 const vm = require('vm');
 const zlib = require('zlib');
-const { isNightly, takesAll } = require('./cases.js');
+const { isNightly, isShort, takesAll, withinBudget } = require('./cases.js');
 
 const [popliner, mkprofile, scratch, golden, sample, real] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
@@ -921,7 +921,7 @@ async function main() {
     const statuses = new Set();
     const every = isNightly ? 1 : takesAll ? 2 : 6;
     const chosen = cases.filter((_, i) => i % every === 0);
-    for (const words of chosen) {
+    for (const words of withinBudget(chosen, 2)) {
         const data = makePage(words);
         const model = Model.read(data);
         const name = words.join(' ');
@@ -935,7 +935,7 @@ async function main() {
         checkConstraints(data, model, name).forEach((status) => statuses.add(status));
         checkTables(data, model, name);
     }
-    if (solves)
+    if (solves && !isShort())
         assert.deepStrictEqual([...statuses].sort(), ['infeasible', 'optimal']);
     checkCosts(solves, isNightly ? EACH : takesAll ? 12 : 2);
     if (isNightly)

@@ -492,7 +492,7 @@ def main():
     if not everything:
         kinds = [kinds[0], kinds[8], kinds[9]]
     with tempfile.TemporaryDirectory() as directory:
-        for framework, schedule, trains, more, cuts in kinds:
+        for framework, schedule, trains, more, cuts in cases.within_budget(kinds):
             options = ["--framework", framework, "--training" if trains else "--inference",
                        "--schedule", schedule, "--layers", "4", "--tiles", "9", "--hidden", "32",
                        "--sequence", "16", "--vocabulary", "200", "--pipeline", cuts, *more]

@@ -255,11 +255,10 @@ def main():
         for path in paths:
             look_at_version(report, path, usual)
         key = lambda item: (item[0], item[1] or "")
-        step = 1 if TAKES_ALL else 5
-        for table, column in sorted(needed, key=key)[::step]:
+        for table, column in cases.some(sorted(needed, key=key), 5):
             # of a table without rows nothing can be missing but its columns
             look_at_needed(report, table, column)
-        for table, column in sorted(missed, key=key)[::step]:
+        for table, column in cases.some(sorted(missed, key=key), 5, 2):
             is_absent = of_type.get(table) is not None and of_type[table] not in types
             look_at_missed(report, table, column, tables[table][1],
                            "absent" if is_absent else "", usual)
