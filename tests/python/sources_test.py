@@ -447,12 +447,17 @@ class Checkpoints(unittest.TestCase):
             table = read_source(path, host_experts=count)
             self.assertEqual([unit.memory for unit in table.units[1:-1]], right)
         # 3,584 bytes on one device; 768 + 256 + 256 and 1,280 on two; without a tensor on the host
-        for devices, plan in (("4000,800", "-ts 5 --n-cpu-moe 2"),
-                              ("2000,1300", "-ts 3,2 --n-cpu-moe 3"), ("3400,1300", "-ts 3,2")):
+        for host, devices, plan in (
+                ("--experts-on-host", "4000,800", "all -ts 5 --n-cpu-moe 2"),
+                ("--experts-on-host", "2000,1300", "all -ts 3,2 --n-cpu-moe 3"),
+                ("--experts-on-host", "3400,1300", "all -ts 3,2"),
+                # the last two layers and the output, as llama.cpp counts
+                ("--layers-on-host", "1300,1300", "3 -ts 1,2")):
             done = subprocess.run(
                 [sys.executable, "-m", "popliner.costs", path, "--devices", devices, "--plan",
-                 "llama", "--experts-on-host", "auto"], capture_output=True, text=True, check=True)
-            self.assertEqual(done.stdout.partition(" -sm layer ")[2], plan + "\n")
+                 "llama", host, "auto"], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stdout.replace(" -sm layer ", " ").partition(" -ngl ")[2],
+                             plan + "\n")
 
     def test_states_of_llama_cpp(self):
         """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid

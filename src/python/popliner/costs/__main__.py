@@ -21,6 +21,7 @@ from ..chains import MAX_UNITS
 from ..enums import Level
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
+from ..plans import Answer
 from . import longest, read_source
 from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, Table, ceil_div
 
@@ -54,7 +55,7 @@ def _members(a: argparse.Namespace) -> Dict[str, Any]:
 
 
 def _fewest(read: Callable[[int], Table], a: argparse.Namespace) -> int:
-    """The fewest layers with experts on the host so that the others fit, else all."""
+    """The fewest layers on the host, or with experts there, so that the others fit, else all."""
     fewest, most = 0, len(read(0).units)
     while fewest < most:
         middle = (fewest + most) // 2
@@ -64,7 +65,18 @@ def _fewest(read: Callable[[int], Table], a: argparse.Namespace) -> int:
     return fewest
 
 
-def _planned(table: Table, a: argparse.Namespace, host_experts: int) -> Tuple[int, str]:
+def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
+    """A plan of llama.cpp with the options for what is on the host."""
+    count, layers = len(best.unit_names) - 2, assumed.host_layers
+    if layers:
+        shares = [max(it.last_unit - max(it.first_unit, layers + 1) + 1, 0) for it in best.stages]
+        text = text.replace("-ngl all", f"-ngl {max(count - layers, 0) + 1}")
+        text = re.sub(r"-ts \S+", "-ts " + ",".join(map(str, shares)), text)
+    return f"{text.rstrip()} --n-cpu-moe {min(assumed.host_experts, count)}\n" \
+        if assumed.host_experts else text
+
+
+def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     best = longest(table, **_members(a))
     for message in best.messages if a.plan is not None else ():
@@ -73,9 +85,7 @@ def _planned(table: Table, a: argparse.Namespace, host_experts: int) -> Tuple[in
     if a.plan is None:
         return status, best.text()
     text = best.emit(a.plan, message=_say)
-    if a.plan == "llama" and host_experts:
-        text = f"{text.rstrip()} --n-cpu-moe {min(host_experts, len(table.units) - 2)}\n"
-    return status, text
+    return status, _for_llama(text, best, assumed) if a.plan == "llama" else text
 
 
 class _Parser(argparse.ArgumentParser):
@@ -119,6 +129,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="the first layers "
                    "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
                    "--devices need")
+    p.add_argument("--layers-on-host", metavar="N|all|auto", default="0", help="the first layers, "
+                   "which run on the host with their caches, as -ngl of llama.cpp leaves them there")
     p.add_argument("--tflops", type=float, metavar="N",
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
@@ -165,27 +177,32 @@ def _write(output: Optional[str], text: str) -> None:
 
 def _run(a: argparse.Namespace) -> int:
     READ.set(set())
-    if re.fullmatch("[0-9]{1,9}|all|auto", a.experts_on_host) is None or (
-            a.experts_on_host == "auto" and a.devices is None):
-        raise UsageError(f"--experts-on-host {a.experts_on_host}: expected a number of layers, "
-                         "all, or with --devices auto")
     if a.context is not None:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
-    def read(host_experts: int) -> Table:
-        return read_source(a.source, dataclasses.replace(assumed, host_experts=host_experts),
-                           config=a.config)
-
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch)
-    num_layers = int(a.experts_on_host) if a.experts_on_host.isdigit() else MAX_UNITS
-    if a.experts_on_host == "auto":
-        num_layers = _fewest(read, a)
-    table = read(num_layers)
+    for what, value in (("experts", a.experts_on_host), ("layers", a.layers_on_host)):
+        if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
+                value == "auto" and a.devices is None):
+            raise UsageError(f"--{what}-on-host {value}: expected a number of layers, all, or with "
+                             "--devices auto")
+        def with_host(count: int, given: Assumed = assumed, name: str = f"host_{what}") -> Assumed:
+            return dataclasses.replace(given, **{name: count})
+
+        def read(count: int, way: Callable[[int], Assumed] = with_host) -> Table:
+            return read_source(a.source, way(count), config=a.config)
+
+        if value != "0" and a.plan not in (None, "llama"):
+            raise UsageError(f"--{what}-on-host {value}: no plan of {a.plan} says that; it is for "
+                             "llama")
+        assumed = with_host(int(value) if value.isdigit() else
+                            _fewest(read, a) if value == "auto" else MAX_UNITS)
+    table = read_source(a.source, assumed, config=a.config)
     if a.devices is None and (a.plan is not None or a.reserve):
         raise UsageError("--plan and --reserve: give --devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
-        if a.devices is None else _planned(table, a, num_layers)
+        if a.devices is None else _planned(table, a, assumed)
     _write(a.output, text)
     return status
 

@@ -332,7 +332,11 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 on_host += weights.expert_size
         if shape is not None:
             _fill(unit, shape, place, assumed)
+        if place < assumed.host_layers:
+            unit.memory = unit.kv = 0
         table.units.append(unit)
+    if assumed.host_layers:
+        table.notes.append(f"The first {min(assumed.host_layers, count)} layers run on the host.")
     if on_host:
         table.notes.append(f"Experts of {on_host} bytes are on the host: those of the first "
                            f"{min(assumed.host_experts, count)} layers.")

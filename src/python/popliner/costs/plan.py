@@ -6,7 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Dict
 
 from ..plans import Answer
 from .table import MAX_BYTES, Table
@@ -27,7 +27,7 @@ def longest(table: Table, **members: Any) -> Answer:
     best = costs.solve(**members)
     if not best.fits or best.headroom_tokens is None:
         return best
-    quick = {**members, "without_second_proof": True, "without_reasons": True}
+    quick: Dict[str, Any] = {**members, "without_second_proof": True, "without_reasons": True}
     fitting, too_many = best.headroom_tokens, MAX_BYTES // sum(unit.kv for unit in table.units) + 1
     while too_many - fitting > 1:
         tokens = (fitting + too_many) // 2

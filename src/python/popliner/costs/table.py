@@ -83,6 +83,7 @@ class Assumed:
     mtp: Optional[str] = None
     ubatch: int = 512  #: tokens that llama.cpp computes at once, which it stores next to a window
     host_experts: int = 0  #: the first layers whose experts are on the host, in inference
+    host_layers: int = 0  #: the first layers that run on the host, with their caches
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
@@ -100,7 +101,9 @@ class Assumed:
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
-        number(self.host_experts, "host_experts")
+        for name in ("host_experts", "host_layers"):
+            if number(getattr(self, name), name) and self.train is not None:
+                raise UsageError(f"{name}: is for inference; leave out train")
         if self.train is not None and self.train not in OPTIMIZERS:
             raise UsageError(f"train {shown(self.train)}: expected one of {', '.join(OPTIMIZERS)}")
         for name, known in (("gradient", DTYPE_BYTES), ("dtype", DTYPE_BYTES),
@@ -115,8 +118,6 @@ class Assumed:
         for name, own in (("logits", "last"), ("embedding", "host")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
-        if self.train is not None and self.host_experts:
-            raise UsageError("host_experts: is for inference; leave out train")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
             raise UsageError(f"tflops {shown(self.tflops)}: expected a number above 0")
 
