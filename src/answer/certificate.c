@@ -612,5 +612,8 @@ void popliner_certificate_free(popliner_certificate *callers) {
 
 const char *pl_certificate_status(const popliner_plan *plan) {
     static const char *const states[] = {"optimal", "feasible", "infeasible"};
-    return states[plan->status];
+    const bool is_unknown = plan->status == POPLINER_PLAN_INFEASIBLE &&
+                            plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN &&
+                            plan->proof == POPLINER_PROOF_NONE;
+    return is_unknown ? "unknown" : states[plan->status];
 }

@@ -207,7 +207,7 @@ const char *pl_certificate_per_tile(const pl_certificate *certificate, const cha
  * graph". */
 const char *pl_certificate_splits(const pl_certificate *certificate);
 
-/* "optimal", "feasible" or "infeasible". */
+/* "optimal", "feasible" or "infeasible"; "unknown" where a stop left no split. */
 const char *pl_certificate_status(const popliner_plan *plan);
 
 /* The object `mem` of the original's output, with what the full memory model and the pipeline

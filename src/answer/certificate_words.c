@@ -357,9 +357,12 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         pl_text text = {0};
         pl_text_add(&text, "");
         parts[i](c, &text);
+        const bool is_warning =
+            parts[i] == add_unknown || (parts[i] == add_proof && c->plan.is_stopped &&
+                                        c->plan.status != POPLINER_PLAN_OPTIMAL);
         if (!text.failed)
-            pl_messages_add_lines(
-                &c->messages, parts[i] == add_unknown ? POPLINER_LEVEL_WARNING : usual, text.data);
+            pl_messages_add_lines(&c->messages, is_warning ? POPLINER_LEVEL_WARNING : usual,
+                                  text.data);
         c->messages.failed = c->messages.failed || text.failed;
         free(text.data);
     }

@@ -18,12 +18,6 @@ static pl_certificate of_plan(const pl_certificate_input *names, const popliner_
     return c;
 }
 
-/* Returns the status of a value: unknown if it was stopped too early. */
-static const char *status_of(const popliner_plan *plan) {
-    return plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN ? "unknown"
-                                                                     : pl_certificate_status(plan);
-}
-
 /* The units of all stages. */
 static pl_text split_text(const pl_certificate_input *names, const popliner_plan *plan) {
     pl_text line = {0};
@@ -60,7 +54,7 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
     const pl_certificate c = of_plan(names, sheet->is_naming ? &none : plan);
     const size_t num_objectives = names->options->num_objectives;
     const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
-    PL_COLUMN(sheet, text, "status", status_of(plan));
+    PL_COLUMN(sheet, text, "status", pl_certificate_status(plan));
     for (size_t i = 0; i < (num_objectives > 0 ? num_objectives : 2); i++) {
         const bool is_known = i < c.plan.num_values;
         const popliner_plan_value *own = is_known ? &c.plan.values[i] : NULL;
@@ -91,7 +85,7 @@ static void put_stage(const pl_certificate_input *names, const popliner_plan *pl
 /* Those of a row's object: the same, with stages, their choices and bounds. */
 static void put_plan(const pl_certificate_input *names, const popliner_plan *plan, pl_json *json) {
     const pl_certificate c = of_plan(names, plan);
-    pl_put_text(json, "status", status_of(plan));
+    pl_put_text(json, "status", pl_certificate_status(plan));
     pl_certificate_objectives_json(&c, json);
     pl_put_number(json, "used", plan->num_ipus);
     const popliner_pipeline_step step = step_of(names, plan);

@@ -100,17 +100,18 @@ static popliner_status fail_value(const char *name, popliner_error *error) {
                 name);
 }
 
-/* A list or an object: one word, or one for each member. */
+/* A list or an object: one word, or one for each member of a list that has no commas. */
 static popliner_status add_members(config *c, const char *key_of_all, const option *o,
                                    const char *prefix, json_t *value, popliner_error *error) {
     const size_t count = json_is_array(value) ? json_array_size(value) : json_object_size(value);
     void *member = json_object_iter(value);
     popliner_status status = POPLINER_OK;
     growing_text joined = {0};
+    const bool is_apart = o->kind->is_list && o->list == NULL;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         const char *key = member == NULL ? NULL : json_object_iter_key(member);
         json_t *item = member == NULL ? json_array_get(value, i) : json_object_iter_value(member);
-        if (o->kind->is_list || i == 0)
+        if (is_apart || i == 0)
             joined = begin_word(prefix);
         else
             text_add(&joined, ",");
@@ -118,7 +119,7 @@ static popliner_status add_members(config *c, const char *key_of_all, const opti
             free(joined.text);
             return fail_value(key_of_all, error);
         }
-        if (o->kind->is_list || i + 1 == count)
+        if (is_apart || i + 1 == count)
             status = add_word(c, joined, error);
         member = member == NULL ? NULL : json_object_iter_next(value, member);
     }

@@ -177,6 +177,7 @@ typedef struct overridden {
     const char *option; /* NULL: there is none */
     const char *before;
     const char *value; /* that counts */
+    bool is_of_some;   /* of both, only some members have others in the value */
 } overridden;
 
 /* A rule of --require for one layer, or for two. */

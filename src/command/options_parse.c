@@ -92,7 +92,7 @@ static popliner_status note(const option *o, const char *value, bool is_own, opt
     const char *before = list->count == 0 ? NULL : list->texts[list->count - 1];
     if (!o->kind->is_list && before != NULL && value != NULL && is_own == g->is_own[place] &&
         strcmp(before, value) != 0)
-        result->overridden = (overridden){o->name, before, value};
+        result->overridden = (overridden){o->name, before, value, false};
     if (!o->kind->is_list)
         take_back(o, result);
     for (size_t i = 0; o->cancels != NULL && i < num_options; i++)
@@ -140,7 +140,8 @@ static popliner_status take_value(const option *o, const char *value, options *r
     problem why = {.text = ""};
     const bool is_taken = o->kind->parse(value, o, place_of(o, result), &why);
     if (why.before != NULL)
-        result->overridden = (overridden){o->name, why.before, value};
+        result->overridden = (overridden){o->name, why.before, value,
+                                          o->list != NULL && strchr(why.before, ',') != NULL};
     if (is_taken)
         return POPLINER_OK;
     if (why.lacks_memory)

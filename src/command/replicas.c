@@ -405,7 +405,7 @@ static popliner_status answer_range(const question *q, popliner_error *error) {
     o.without_reasons = true;
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
     while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
-        values[sweep.num_values] = range->first + sweep.num_values * range->step;
+        values[sweep.num_values] = range_value(range, sweep.num_values);
         status = session_less_reserve(s, values[sweep.num_values], &o.mem_per_tile, error);
         interrupts_catch(&s->interrupts);
         if (status == POPLINER_OK)

@@ -149,7 +149,8 @@ static const char *parse_member(const char *text, const char *member, const opti
             return NULL;
         }
         if (values->all_text == text) {
-            problem_is(why, "has two values for all of them");
+            problem_is(why, "has two values for all of them; that of one is written like 0=%.*s",
+                       (int)length, member);
             return NULL;
         }
         if (values->all_text != NULL && strcmp(values->all_text, text) != 0)
@@ -193,7 +194,7 @@ const value_kind kind_memory_by_ipu = {
         (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
                             {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
                             {"600K,0=500K,2..3=1M", "500,000 bytes on IPU 0, 1,000,000 on 2 and 3"},
-                            {"400K..600K:50K", "a table, a row for each; with no step, 15 rows"},
+                            {"400K..600K:50K", "a table, a row for each; with no step, 16 rows"},
                             {.form = NULL}},
     .expected = "bytes, like 600K or 624KiB, also 0=600K or a range 400K..600K:50K"};
 const value_kind kind_numbers_by_ipu = {
@@ -377,6 +378,31 @@ static popliner_status reserve_on_ipus(request *r, const session *s, popliner_er
     return status;
 }
 
+/* Warns if some IPUs have limits, and others where a stage may run have none. */
+static void warn_unlimited(const request *r, session *s) {
+    const popliner_solver_options *o = &r->solver;
+    const size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : most_ipus(r, &s->options);
+    size_t end = 0;
+    if (o->num_ipu_limits == 0 || o->mem_per_tile < INT64_MAX)
+        return;
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        end = o->ipu_limits[i].ipu >= end ? o->ipu_limits[i].ipu + 1 : end;
+    bool *has_limit = calloc(end, sizeof *has_limit);
+    for (size_t i = 0; has_limit != NULL && i < o->num_ipu_limits; i++)
+        has_limit[o->ipu_limits[i].ipu] = true;
+    for (size_t i = 0; has_limit != NULL && i < most; i++) {
+        const size_t ipu = o->num_mapped_stages > 0 ? o->device_map[i] : i;
+        if (ipu < end && has_limit[ipu])
+            continue;
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Device %zu has no limit, as --mem-per-tile has none for it: add one for all "
+                    "others, or say how many devices there are by --num-ipus.",
+                    ipu);
+        break;
+    }
+    free(has_limit);
+}
+
 /* Warns of limits of IPUs that are not used. */
 static void warn_limits(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
@@ -407,5 +433,6 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
         status = reserve_on_ipus(r, s, error);
     if (status == POPLINER_OK)
         warn_limits(r, s);
+    warn_unlimited(r, s);
     return status;
 }

@@ -150,8 +150,9 @@ static popliner_status solve_row(session *s, const request *r, const popliner_co
 void sweep_warn_stopped(session *s, size_t num_solved) {
     const size_t count = range_count(s->options.sweep);
     if (num_solved < count)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);
+        session_warn(s, "Stopped: %zu of %zu values were not solved for.", count - num_solved,
+                     count);
+    s->failed_softly = s->failed_softly || num_solved < count;
 }
 
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
@@ -168,7 +169,7 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
     interrupts_catch(&s->interrupts);
     while (status == POPLINER_OK && num_solved < count && !is_stopped) {
-        values[num_solved] = range.first + num_solved * range.step;
+        values[num_solved] = range_value(&range, num_solved);
         status = solve_row(s, r, names->costs, values[num_solved], &plans[num_solved], error);
         is_stopped =
             r->solver.should_stop != NULL && r->solver.should_stop(r->solver.should_stop_user);

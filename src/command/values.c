@@ -193,15 +193,23 @@ const char *range_take(const char *text, bool of_ipus, value_range *range) {
     rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_value(rest + 2, of_ipus, &range->last)
                                                        : NULL;
     const uint64_t width = range->last - range->first;
-    range->step = of_ipus || width < USUAL_STEPS ? 1 : width / USUAL_STEPS;
+    range->step = of_ipus || width < USUAL_STEPS ? 1 : 0;
     if (rest != NULL && *rest == ':')
         rest = take_value(rest + 1, of_ipus, &range->step);
     return range->last >= range->first ? rest : NULL;
 }
 
 size_t range_count(const value_range *range) {
-    const uint64_t steps = (range->last - range->first) / range->step;
+    const uint64_t steps =
+        range->step == 0 ? USUAL_STEPS : (range->last - range->first) / range->step;
     return steps < MAX_ROWS ? (size_t)steps + 1 : SIZE_MAX;
+}
+
+uint64_t range_value(const value_range *range, size_t i) {
+    const uint64_t width = range->last - range->first;
+    return range->first + (range->step > 0
+                               ? i * range->step
+                               : width / USUAL_STEPS * i + width % USUAL_STEPS * i / USUAL_STEPS);
 }
 
 grouped_number grouped(uint64_t number) {

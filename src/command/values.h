@@ -92,16 +92,19 @@ typedef struct value_range {
     bool of_ipus;
     uint64_t first;
     uint64_t last; /* included */
-    uint64_t step;
+    uint64_t step; /* 0: 15 equal ones, but for rounding, so that the last value is there */
 } value_range;
 
-/* Reads "A..B", and ":STEP" if wanted; without a step memory goes in 15 steps. Returns what
+/* Reads "A..B", and ":STEP" if wanted; without a step memory goes in 15 steps to B. Returns what
  * follows; NULL for anything else. */
 const char *range_take(const char *text, bool of_ipus, value_range *range);
 
 /* How many values a range has; SIZE_MAX for more than a table may have rows. */
 enum { MAX_ROWS = 10000 };
 size_t range_count(const value_range *range);
+
+/* Returns value i of a range. */
+uint64_t range_value(const value_range *range, size_t i);
 
 /* "512,308" */
 enum { GROUPED_SIZE = 28 };

@@ -93,7 +93,9 @@ class Plan:
 
     def __repr__(self) -> str:
         split = self.split if len(self.split) <= 200 else f"{len(self.stages)} stages"
-        return (f"<{type(self).__name__}: {self.status.name.lower()}, {split}, "
+        is_unknown = self.is_stopped and not self.stages and self.proof == Proof.NONE
+        status = "stopped" if is_unknown else self.status.name.lower()
+        return (f"<{type(self).__name__}: {status}, {split}, "
                 f"{self.peak_bytes} bytes>")
 
     def _repr_html_(self) -> str:

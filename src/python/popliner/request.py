@@ -300,6 +300,9 @@ def memory_of(memory: Any) -> Dict[Optional[int], Any]:
         return {}
     if isinstance(memory, Mapping):
         return dict(memory)
+    if isinstance(memory, (list, tuple)):
+        raise TypeError(f"mem_per_tile is {shown(memory)}: expected bytes, or those of each IPU, like "
+                        f"{{0: '24GiB', 1: '12GiB'}}")
     if not isinstance(memory, str):
         return {None: memory}
     result: Dict[Optional[int], Any] = {}
