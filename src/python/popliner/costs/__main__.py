@@ -38,8 +38,10 @@ def _dims(texts: List[str]) -> Dict[str, int]:
 
 def _tokens(text: str) -> int:
     """A number of tokens; K is 1,024."""
-    number, unit = (text[:-1], 1024) if text[-1:] in ("k", "K") else (text, 1)
-    return int(number) * unit
+    found = re.fullmatch("([0-9]{1,12})([kK]?)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError("expected tokens, like 32768 or 32K")
+    return int(found[1]) * (1024 if found[2] else 1)
 
 
 def _say(level: Level, message: str) -> None:
@@ -130,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
                    "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
                    "--devices need")
     p.add_argument("--layers-on-host", metavar="N|all|auto", default="0", help="the first layers, "
-                   "which run on the host with their caches, as -ngl of llama.cpp leaves them there")
+                   "which run on the host with their caches, as -ngl of llama.cpp has them")
     p.add_argument("--tflops", type=float, metavar="N",
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
