@@ -127,7 +127,7 @@ static void check_chain(const golden_case *c, const pl_layers *layers, uint64_t 
             part_of[i] = (uint32_t)pl_random_below(random, num_parts - 1);
         assert_true(
             pl_unit_usage_find(&usage, c->profile, c->operations, chain->usage,
-                               &(pl_unit_map){part_of, num_parts, account.variable_flags != NULL}));
+                               &(pl_unit_map){part_of, num_parts, account.touched != NULL}));
         check_parts(c, meter, chain, part_of, num_parts, &usage);
         pl_unit_usage_free(&usage);
     }

@@ -35,6 +35,9 @@ popliner_script(compare_pipeline ${PROJECT_SOURCE_DIR}/tools/compare-pipeline
   ARGUMENTS --quick --limit 25 --popliner ${popliner} --mkprofile ${mkprofile} FROM full)
 
 # Profiles against themselves, against a second implementation, and corrupted.
+popliner_script(profile_queries profile_queries_test.py
+  ARGUMENTS ${docs}/profile-format.md ${sample} ${golden}/popart-train-outline
+    ${golden}/tensorflow-train ${shared}/firehose)
 popliner_script(profile_checks profile_checks_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${mkprofile} ${golden}/popart-inf ${golden}/popart-inf-outline
     ${golden}/popart-train

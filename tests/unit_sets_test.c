@@ -173,7 +173,7 @@ static void check_usage(const golden_case *c) {
                 assert_true(pl_unit_usage_find(
                     &usage, p, c->operations, chain->usage,
                     &(pl_unit_map){unit_of, pl_chain_num_units(chain),
-                                   has_account != 0 && account.variable_flags != NULL}));
+                                   has_account != 0 && account.touched != NULL}));
                 assert_usage(c, &usage, unit_of,
                              has_account != 0 && model == POPLINER_MEMORY_MODEL_FULL);
                 pl_unit_usage_free(&usage);

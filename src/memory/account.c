@@ -27,28 +27,18 @@ bool pl_account_allocate(pl_account *account, size_t num_tiles) {
 static bool allocate(pl_account *account, const popliner_profile *p) {
     const size_t num_tiles = p->target.num_tiles;
     pl_arrays *own = &account->arrays;
-    account->variable_flags = pl_arrays_new(own, p->num_variables, 1);
+    account->profile = p;
+    account->touched = pl_arrays_new(own, p->num_variables / 8 + 1, sizeof *account->touched);
+    for (size_t category = 0; category < p->num_categories; category++)
+        account->is_code[category] = pl_code_group(p, category) < PL_NUM_CODE_GROUPS;
     account->unexplained_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
     account->apart_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
     account->apart = p->apart_variable;
     return pl_account_allocate(account, num_tiles);
 }
 
-/* Marks the variables by the operations that touch them. */
-static bool mark_known(pl_account *account, const popliner_profile *p,
-                       const pl_operation_usage *usage) {
-    uint8_t *flags = pl_new_array(usage->sets.count, sizeof *flags);
-    if (flags == NULL)
-        return false;
-    for (uint32_t set = 1; set < usage->sets.count; set++) {
-        flags[set] = flags[usage->sets.rest[set]] | PL_VARIABLE_IS_TOUCHED;
-        if (usage->sets.last_unit[set] < usage->num_operations)
-            flags[set] |= PL_VARIABLE_IS_COMPUTED_ON;
-    }
-    for (size_t i = 0; i < p->num_variables; i++)
-        account->variable_flags[i] = flags[usage->variable_set[i]];
-    free(flags);
-    return true;
+static void mark_touched(pl_account *account, size_t variable) {
+    account->touched[variable / 8] |= (uint8_t)(1u << variable % 8);
 }
 
 /* Counts the code of all operations, and marks the variables that they touch. */
@@ -66,17 +56,16 @@ static bool explain(pl_account *account, const pl_memory_model *model, const pop
             if (counter.program_seen[program] == counter.number)
                 continue;
             pl_code_counter_add(&counter, program, account->explained_bytes);
-            uint8_t flags = PL_VARIABLE_IS_TOUCHED;
-            if (p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID)
-                flags |= PL_VARIABLE_IS_COMPUTED_ON;
             pl_touches touches = pl_touches_of(p, program);
             uint32_t variable;
             while (usage == NULL && pl_touches_next(&touches, &variable))
-                account->variable_flags[variable] |= flags;
+                mark_touched(account, variable);
         }
     }
     pl_code_counter_finish(&counter, account->explained_bytes);
-    memory = usage == NULL || mark_known(account, p, usage);
+    for (size_t i = 0; usage != NULL && i < p->num_variables; i++)
+        if (usage->variable_set[i] != 0)
+            mark_touched(account, i);
 done:
     pl_code_counter_free(&counter);
     return memory;
@@ -94,7 +83,7 @@ static bool sort_variables(pl_account *account, const popliner_profile *p) {
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             int group = group_of_category[p->variable_category[i]];
-            bool is_touched = (account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
+            bool is_touched = pl_account_is_touched(account, i);
             if (!p->class_always_live[p->variable_class[i]]) {
                 if (is_touched)
                     continue;
@@ -103,7 +92,6 @@ static bool sort_variables(pl_account *account, const popliner_profile *p) {
                     return false;
                 account->unexplained[count++] = (uint32_t)i;
             } else if (group < PL_NUM_CODE_GROUPS) {
-                account->variable_flags[i] |= PL_VARIABLE_IS_CODE;
                 account->truth_bytes[group][tile] += p->variable_size_bytes[i];
             } else if (!is_touched) {
                 account->fixed_bytes[tile] += p->variable_size_bytes[i];

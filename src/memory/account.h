@@ -33,9 +33,10 @@ typedef struct pl_account {
     uint64_t *fixed_bytes;
     pl_overhead *overheads;
 
-    /* [num_variables]: bits that say how a stage counts the variable; like the lists below NULL if
-     * the account was loaded. */
-    uint8_t *variable_flags;
+    /* like the lists below NULL if the account was loaded */
+    const popliner_profile *profile;
+    uint8_t *touched;                /* bits by variable: some operation touches it */
+    bool is_code[PL_MAX_CATEGORIES]; /* by category: of a group of code */
 
     /* The not always-live variables that no operation touches, by tile. */
     uint64_t *unexplained_start; /* [num_tiles + 1] */
@@ -46,13 +47,6 @@ typedef struct pl_account {
     uint64_t *apart_start; /* [num_tiles + 1] */
     const uint32_t *apart; /* the profile's */
 } pl_account;
-
-enum {
-    PL_VARIABLE_IS_CODE = 1,    /* always live, of a group of code: counted there */
-    PL_VARIABLE_IS_TOUCHED = 2, /* some operation's program touches it */
-    /* some program of an operation other than a host copy touches it */
-    PL_VARIABLE_IS_COMPUTED_ON = 4,
-};
 
 struct pl_operation_usage;
 
@@ -69,18 +63,23 @@ bool pl_account_allocate(pl_account *account, size_t num_tiles);
 
 /* True if an always-live variable is counted as code, so that it is no data. */
 static inline bool pl_account_is_code(const pl_account *account, size_t variable) {
-    return account->variable_flags != NULL &&
-           (account->variable_flags[variable] & PL_VARIABLE_IS_CODE) != 0;
+    const popliner_profile *p = account->profile;
+    return account->touched != NULL && account->is_code[p->variable_category[variable]] &&
+           p->class_always_live[p->variable_class[variable]] != 0;
+}
+
+static inline bool pl_account_is_touched(const pl_account *account, size_t variable) {
+    return (account->touched[variable / 8] >> variable % 8 & 1) != 0;
 }
 
 /* True if a variable is data of a stage whose operations touch it, or do not. */
 static inline bool pl_account_is_data(const pl_account *account, const popliner_profile *profile,
                                       size_t variable, bool is_touched) {
-    if (account->variable_flags == NULL)
+    if (account->touched == NULL)
         return is_touched;
     if (profile->class_always_live[profile->variable_class[variable]])
         return is_touched && !pl_account_is_code(account, variable);
-    return is_touched || (account->variable_flags[variable] & PL_VARIABLE_IS_TOUCHED) == 0;
+    return is_touched || !pl_account_is_touched(account, variable);
 }
 
 /* Sets *variables to those of a tile in a list by tile, which may be NULL; returns their number. */

@@ -25,13 +25,13 @@ static void add_digest(pl_variable_kind *kind, const pl_digest *digest, uint32_t
 static pl_variable_kind kind_of(const pl_account *account, const popliner_profile *p,
                                 uint32_t variable) {
     const uint32_t class_index = p->variable_class[variable];
-    return (pl_variable_kind){
-        .class_index = class_index,
-        .unlowered = p->variable_unlowered[variable],
-        .category = p->variable_category[variable],
-        .complete_step = PL_NONE,
-        .is_untouched = account->variable_flags != NULL && !p->class_always_live[class_index] &&
-                        (account->variable_flags[variable] & PL_VARIABLE_IS_TOUCHED) == 0};
+    return (pl_variable_kind){.class_index = class_index,
+                              .unlowered = p->variable_unlowered[variable],
+                              .category = p->variable_category[variable],
+                              .complete_step = PL_NONE,
+                              .is_untouched = account->touched != NULL &&
+                                              !p->class_always_live[class_index] &&
+                                              !pl_account_is_touched(account, variable)};
 }
 
 static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_t step) {

@@ -413,7 +413,7 @@ static int compare_contexts(const void *left, const void *right) {
 static bool measure_shares(const pl_stage_meter *meter, pl_part_sums *sums) {
     const size_t count = pl_operations_count(meter->chain->operations);
     uint32_t *numbers = pl_new_array(count, sizeof *numbers);
-    const pl_unit_map map = {numbers, count, meter->account.variable_flags != NULL};
+    const pl_unit_map map = {numbers, count, meter->account.touched != NULL};
     pl_unit_usage usage = {0};
     const pl_shares shares = {.count = count, .share_of_operation = numbers, .usage = &usage};
     for (size_t i = 0; numbers != NULL && i < count; i++)

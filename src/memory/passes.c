@@ -175,7 +175,7 @@ bool pl_passes_find(pl_passes *passes, const pl_chain *chain) {
 static bool find_usage(const pl_passes *passes, pl_unit_usage *usage, const pl_chain *chain,
                        const pl_account *account) {
     uint32_t *unit = pl_new_array(chain->num_operations, sizeof *unit);
-    const pl_unit_map map = {unit, 2 * chain->num_units, account->variable_flags != NULL};
+    const pl_unit_map map = {unit, 2 * chain->num_units, account->touched != NULL};
     for (size_t i = 0; unit != NULL && i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
         if (!pl_begins_forward(passes, unit[i], i))

@@ -364,7 +364,7 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
                           s->chain->usage) &&
         pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
                            &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
-                                          data.account.variable_flags != NULL});
+                                          data.account.touched != NULL});
     popliner_status status = memory ? POPLINER_OK : pl_fail_memory(error, "a trace");
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);
