@@ -479,6 +479,9 @@ static size_t ipus_with_numbers(const popliner_solver_options *o, size_t num_ipu
 void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options,
                            bool may_lack_map) {
     size_t count = 0;
+    /* without a map, IPUs that have no limit of their own have the usual one */
+    may_lack_map = may_lack_map && (options->mem_per_tile < POPLINER_PEAK_FORBIDDEN - 1 ||
+                                    !pl_objectives_include(options, POPLINER_OBJECTIVE_HEADROOM));
     for (size_t i = 0; i < why->num_remedies; ++i) {
         popliner_remedy remedy = why->remedies[i];
         if (remedy.kind == POPLINER_REMEDY_WITHOUT_MAP)
