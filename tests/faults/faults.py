@@ -53,8 +53,9 @@ USES = [
      "--output tiles={out}/t.csv --output trace={out}/t.json", {"t.csv": b"old", "t.json": b"old"}),
     ("compare", "{stored} --load-from-file --compare {stored} --format json", {}),
     ("costs", "{costs} --solve --solver ilp --output lp={out}/p.lp", {"p.lp": b"old"}),
-    ("regions", "{regions} --solve --device-map 0,1,0 --output mps={out}/p.mps",
+    ("regions", "{regions} --solve --solver dp --num-ipus 2 --output mps={out}/p.mps",
      {"p.mps": b"old"}),
+    ("map", "{regions} --solve --device-map 0,1,0", {}),
 ]
 
 
