@@ -40,7 +40,8 @@ typedef struct pair {
 
 typedef struct work {
     const pl_stage_meter *meter;
-    const pl_shares *shares;
+    const pl_unit_usage *usage; /* by operation */
+    size_t count;               /* of operations */
     pl_part_sums *sums;
     pl_arrays arrays;   /* own the arrays below, except those that grow */
     size_t *runs_start; /* [shares + 1] */
@@ -62,13 +63,9 @@ typedef struct work {
     pl_curve unexplained;
     uint64_t *unexplained_bytes; /* [steps] */
 
-    uint64_t *tile_bytes; /* [shares][tiles]: data; NULL if not wanted */
-
-    /* Code of one share. */
+    /* Code of one operation. */
     pl_code_counter code;
     uint64_t *groups[PL_NUM_CODE_GROUPS]; /* [tiles] */
-    size_t *operations_start;             /* [shares + 1] */
-    size_t *operations;                   /* by share */
 } work;
 
 static void free_work(work *w) {
@@ -81,10 +78,8 @@ static void free_work(work *w) {
 
 static bool begin_work(work *w) {
     const popliner_profile *p = w->meter->chain->profile;
-    const size_t count = w->shares->count;
-    const size_t num_tiles = p->target.num_tiles;
-    const size_t num_operations = pl_operations_count(w->meter->chain->operations);
-    const size_t num_lists = p->num_classes + w->shares->usage->sets.count;
+    const size_t count = w->count;
+    const size_t num_lists = p->num_classes + w->usage->sets.count;
     pl_arrays *own = &w->arrays;
     w->runs_start = pl_arrays_new(own, count + 1, sizeof *w->runs_start);
     w->runs = pl_arrays_new(own, p->num_steps, sizeof *w->runs);
@@ -94,12 +89,8 @@ static bool begin_work(work *w) {
     w->first_pair = pl_arrays_new(own, num_lists, sizeof *w->first_pair);
     w->last_pair = pl_arrays_new(own, count, sizeof *w->last_pair);
     w->unexplained_bytes = pl_arrays_new(own, p->num_steps, sizeof *w->unexplained_bytes);
-    w->operations_start = pl_arrays_new(own, count + 1, sizeof *w->operations_start);
-    w->operations = pl_arrays_new(own, num_operations, sizeof *w->operations);
-    if (w->shares->wants_tiles)
-        w->tile_bytes = pl_arrays_new(own, count * num_tiles, sizeof *w->tile_bytes);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        w->groups[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+        w->groups[group] = pl_arrays_new(own, p->target.num_tiles, sizeof(uint64_t));
     for (size_t i = 0; !own->failed && i < num_lists; i++)
         w->first_pair[i] = PL_NONE;
     return !own->failed && pl_code_counter_begin(&w->code, w->meter->chain->model, p);
@@ -107,8 +98,8 @@ static bool begin_work(work *w) {
 
 /* ---- Places ---- */
 
-static uint32_t share_of_step(const work *w, size_t step) {
-    return w->shares->share_of_operation[w->meter->chain->operation_of_step[step]];
+static uint32_t owner_of(const work *w, size_t step) {
+    return w->meter->chain->operation_of_step[step];
 }
 
 /* Lists the runs of each share. */
@@ -116,20 +107,20 @@ static void find_runs(work *w) {
     const size_t num_steps = w->meter->chain->profile->num_steps;
     size_t *next = w->end_place; /* the next run of each share, until the end places are known */
     for (size_t step = 0; step < num_steps; step++)
-        if (step == 0 || share_of_step(w, step) != share_of_step(w, step - 1))
-            w->runs_start[share_of_step(w, step) + 1]++;
-    for (size_t share = 0; share < w->shares->count; share++) {
+        if (step == 0 || owner_of(w, step) != owner_of(w, step - 1))
+            w->runs_start[owner_of(w, step) + 1]++;
+    for (size_t share = 0; share < w->count; share++) {
         next[share] = w->runs_start[share];
         w->runs_start[share + 1] += w->runs_start[share];
     }
     for (size_t step = 0, end = 0; step < num_steps; step = end) {
-        uint32_t share = share_of_step(w, step);
-        for (end = step + 1; end < num_steps && share_of_step(w, end) == share;)
+        uint32_t share = owner_of(w, step);
+        for (end = step + 1; end < num_steps && owner_of(w, end) == share;)
             end++;
         w->runs[next[share]++] = (step_run){step, end, 0};
     }
     size_t place = 0;
-    for (size_t share = 0; share < w->shares->count; share++) {
+    for (size_t share = 0; share < w->count; share++) {
         for (size_t i = w->runs_start[share]; i < w->runs_start[share + 1]; i++) {
             w->runs[i].place = place;
             place += w->runs[i].end_step - w->runs[i].first_step;
@@ -191,7 +182,7 @@ static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set)
 
 /* Makes a pair, the first of its list; NULL if memory is short. */
 static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
-    const pl_unit_sets *sets = &w->shares->usage->sets;
+    const pl_unit_sets *sets = &w->usage->sets;
     uint32_t *first = list_of_pair(w, class_index, set);
     bool memory = w->num_pairs < PL_NONE &&
                   pl_grow(&w->pairs, &w->pairs_capacity, w->num_pairs + 1, sizeof *w->pairs);
@@ -201,7 +192,7 @@ static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
     *made = (pair){set, *first, w->num_lives, 0};
     *first = (uint32_t)w->num_pairs++;
     for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
-        size_t share = sets->last_unit[s] % w->shares->count;
+        size_t share = sets->last_unit[s] % w->count;
         if (w->last_pair[share] != w->num_pairs)
             memory = add_lives(w, class_index, share);
         w->last_pair[share] = w->num_pairs;
@@ -236,7 +227,7 @@ static void add_always_live(work *w, const pair *of, uint32_t variable) {
 /* Adds the variables of a tile to the shares that touch them. */
 static bool add_variables(work *w, size_t tile) {
     const popliner_profile *p = w->meter->chain->profile;
-    const pl_unit_usage *usage = w->shares->usage;
+    const pl_unit_usage *usage = w->usage;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         uint32_t set = pl_unit_usage_of(usage, i);
         if (set == 0)
@@ -297,58 +288,29 @@ static void add_peak(work *w, size_t share, size_t tile) {
     sums[POPLINER_PART_VARIABLES] += w->always_live_bytes[share] + peak_bytes - unexplained_bytes;
     sums[POPLINER_PART_UNEXPLAINED] += unexplained_bytes + fixed_bytes;
     sums[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] += fixed_bytes;
-    if (w->tile_bytes != NULL)
-        w->tile_bytes[share * w->meter->chain->profile->target.num_tiles + tile] =
-            w->always_live_bytes[share] + peak_bytes + fixed_bytes;
     w->always_live_bytes[share] = 0;
 }
 
 /* ---- Code ---- */
 
-static void sort_operations(work *w) {
-    const size_t count = pl_operations_count(w->meter->chain->operations);
-    size_t *next = w->end_place; /* no longer needed */
-    for (size_t i = 0; i < count; i++)
-        w->operations_start[w->shares->share_of_operation[i] + 1]++;
-    for (size_t share = 0; share < w->shares->count; share++) {
-        next[share] = w->operations_start[share];
-        w->operations_start[share + 1] += w->operations_start[share];
-    }
-    for (size_t i = 0; i < count; i++)
-        w->operations[next[w->shares->share_of_operation[i]]++] = i;
-}
-
-/* Adds the code of a share, and finds its fullest tile. */
-static void add_code(work *w, size_t share) {
+static void add_code(work *w, size_t operation) {
     const size_t num_tiles = w->meter->chain->profile->target.num_tiles;
-    pl_part_sums *own = &w->sums[share];
+    const popliner_operation *of = pl_operation_at(w->meter->chain->operations, operation);
+    pl_part_sums *own = &w->sums[operation];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         memset(w->groups[group], 0, num_tiles * sizeof(uint64_t));
     pl_code_counter_reset(&w->code);
-    for (size_t i = w->operations_start[share]; i < w->operations_start[share + 1]; i++) {
-        const popliner_operation *operation =
-            pl_operation_at(w->meter->chain->operations, w->operations[i]);
-        for (size_t k = 0; k < operation->num_programs; k++)
-            pl_code_counter_add(&w->code, operation->programs[k], w->groups);
-    }
+    for (size_t k = 0; k < of->num_programs; k++)
+        pl_code_counter_add(&w->code, of->programs[k], w->groups);
     pl_code_counter_finish(&w->code, w->groups);
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t bytes = w->tile_bytes != NULL ? w->tile_bytes[share * num_tiles + tile] : 0;
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-            uint64_t code_bytes =
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            own->part_bytes[PL_FIRST_CODE + group] +=
                 pl_account_limit(&w->meter->account, group, tile, w->groups[group][tile]);
-            own->part_bytes[PL_FIRST_CODE + group] += code_bytes;
-            bytes += code_bytes;
-        }
-        if (w->tile_bytes != NULL && (tile == 0 || bytes > own->largest_tile_bytes)) {
-            own->largest_tile = tile;
-            own->largest_tile_bytes = bytes;
-        }
-    }
     own->total_bytes = pl_parts_sum(own->part_bytes);
 }
 
-/* ---- All shares ---- */
+/* ---- All operations ---- */
 
 pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stage,
                              const popliner_stage_memory *memory) {
@@ -367,33 +329,34 @@ pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *sta
     return own;
 }
 
-bool pl_part_sums_are_possible(const pl_stage_meter *meter) {
+/* True if all operations can be measured at once: if the steps of a stage are only those of its
+ * operations, and there are operations. */
+static bool are_at_once(const pl_stage_meter *meter) {
     return meter->popliner == NULL && pl_operations_count(meter->chain->operations) > 0 &&
            (meter->chain->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
 }
 
-popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_shares *shares,
-                                     pl_part_sums *sums, popliner_error *error) {
+/* Measures all operations at once, each like pl_stage_measure_units, for its own steps. False if
+ * memory is short. Cost: O(variables * live ranges of each that are in an operation + tiles * steps),
+ * and for each operation that of counting its code on all tiles. */
+static bool measure_at_once(const pl_stage_meter *meter, const pl_unit_usage *usage,
+                            pl_part_sums *sums) {
+    const size_t count = pl_operations_count(meter->chain->operations);
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
-    work w = {.meter = meter, .shares = shares, .sums = sums};
-    memset(sums, 0, shares->count * sizeof *sums);
+    work w = {.meter = meter, .usage = usage, .count = count, .sums = sums};
     bool memory = begin_work(&w);
     if (memory)
         find_runs(&w);
     for (size_t tile = 0; memory && tile < num_tiles; tile++) {
         memory = add_variables(&w, tile) && find_unexplained(&w, tile);
-        for (size_t share = 0; memory && share < shares->count; share++)
-            add_peak(&w, share, tile);
+        for (size_t i = 0; memory && i < count; i++)
+            add_peak(&w, i, tile);
     }
-    if (memory)
-        sort_operations(&w);
-    for (size_t share = 0; memory && share < shares->count; share++)
-        add_code(&w, share);
+    for (size_t i = 0; memory && i < count; i++)
+        add_code(&w, i);
     free_work(&w);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the memory of the operations");
+    return memory;
 }
-
-/* ---- Operations ---- */
 
 /* An operation, for sorting by context, then by index. */
 typedef struct context_of {
@@ -409,19 +372,18 @@ static int compare_contexts(const void *left, const void *right) {
     return (a->operation > b->operation) - (a->operation < b->operation);
 }
 
-/* Measures all operations at once. */
-static bool measure_shares(const pl_stage_meter *meter, pl_part_sums *sums) {
+/* Finds which operations touch what, and measures them at once. */
+static bool measure_all(const pl_stage_meter *meter, pl_part_sums *sums) {
     const size_t count = pl_operations_count(meter->chain->operations);
     uint32_t *numbers = pl_new_array(count, sizeof *numbers);
     const pl_unit_map map = {numbers, count, meter->account.touched != NULL};
     pl_unit_usage usage = {0};
-    const pl_shares shares = {.count = count, .share_of_operation = numbers, .usage = &usage};
     for (size_t i = 0; numbers != NULL && i < count; i++)
         numbers[i] = (uint32_t)i;
     const bool made = numbers != NULL &&
                       pl_unit_usage_find(&usage, meter->chain->profile, meter->chain->operations,
                                          meter->chain->usage, &map) &&
-                      pl_part_sums_measure(meter, &shares, sums, NULL) == POPLINER_OK;
+                      measure_at_once(meter, &usage, sums);
     pl_unit_usage_free(&usage);
     free(numbers);
     return made;
@@ -431,12 +393,12 @@ popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_st
                                           const popliner_listener *listener, pl_part_sums **sums,
                                           popliner_error *error) {
     size_t count = pl_operations_count(operations);
-    const bool is_at_once = pl_part_sums_are_possible(meter);
+    const bool is_at_once = are_at_once(meter);
     context_of *contexts = pl_new_array(count, sizeof *contexts);
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     *sums = pl_new_array(count, sizeof **sums);
-    if (contexts == NULL || *sums == NULL || (is_at_once && !measure_shares(meter, *sums))) {
+    if (contexts == NULL || *sums == NULL || (is_at_once && !measure_all(meter, *sums))) {
         status = pl_fail_memory(error, "a report");
         goto done;
     }

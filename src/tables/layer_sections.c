@@ -144,16 +144,8 @@ static popliner_status find_cycles(const pl_section_source *source, uint64_t **c
 static popliner_status measure_units(const pl_section_source *source, pl_part_sums *all,
                                      popliner_error *error) {
     const pl_chain *chain = source->chain;
-    const struct pl_pass_usage *usage;
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
-    if (pl_part_sums_are_possible(source->meter)) {
-        status = pl_stage_meter_pass_usage(source->meter, &usage, error);
-        if (status != POPLINER_OK)
-            return status;
-        const pl_shares shares = {chain->num_units, chain->unit_of_operation, &usage->usage, true};
-        return pl_part_sums_measure(source->meter, &shares, all, error);
-    }
     for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++) {
         status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
         if (status == POPLINER_OK)
