@@ -277,18 +277,6 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, uint
     }
 }
 
-bool pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *p,
-                            uint64_t *forward_bytes, uint64_t *backward_bytes) {
-    pl_class_groups all = {0};
-    const bool memory = pl_class_groups_find(&all, p, &own->usage, p->class_always_live);
-    for (uint32_t c = 0; memory && c < p->num_classes; c++)
-        for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next)
-            add_carried(&own->passes, p, c, all.items[i].bytes, &own->bounds[all.items[i].set],
-                        forward_bytes, backward_bytes);
-    pl_class_groups_free(&all);
-    return memory;
-}
-
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes) {
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {

@@ -104,19 +104,14 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
  * existed before the step began. False for SIZE_MAX. O(ranges of the class). */
 bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, size_t step);
 
-/* Sets [num_units] each to the bytes of lowered variables, not always-live, that are carried over
- * each border of the chain; element 0 is unchanged:
+/* Adds to [num_units] each the bytes of the lowered variables of a tile, not always-live, that are
+ * carried over each border of the chain; element 0 is unchanged:
  *
  *   forward   forward operations on both sides touch it, and it crosses forward_step[unit]
  *   backward  backward operations on both sides touch it, and it crosses backward_step[unit], but
  *             was not carried forward in the same live range, after which both sides have it
  *
- * False if memory is short. O(variables + sets * classes * borders). */
-bool pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *profile,
-                            uint64_t *forward_bytes, uint64_t *backward_bytes);
-
-/* Like pl_passes_measure_cuts, but adds the bytes of one tile. O(variables of the tile *
- * borders). */
+ * O(variables of the tile * borders between their first and last unit). */
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 

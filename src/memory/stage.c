@@ -270,9 +270,10 @@ bool pl_stage_meter_find_cuts(pl_stage_meter *meter) {
     const size_t num_units = meter->chain->num_units;
     uint64_t *bytes = pl_new_array(num_units, sizeof *bytes);
     uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
-    const bool memory =
-        bytes != NULL && backward_bytes != NULL &&
-        pl_passes_measure_cuts(&meter->pass_usage, meter->chain->profile, bytes, backward_bytes);
+    const popliner_profile *p = meter->chain->profile;
+    const bool memory = bytes != NULL && backward_bytes != NULL;
+    for (size_t tile = 0; memory && tile < p->target.num_tiles; tile++)
+        pl_passes_add_tile_cuts(&meter->pass_usage, p, tile, bytes, backward_bytes);
     for (size_t unit = 1; memory && unit < num_units; unit++)
         bytes[unit] += backward_bytes[unit];
     free(backward_bytes);

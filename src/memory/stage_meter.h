@@ -47,7 +47,7 @@ pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *esti
 bool pl_stage_meter_complete(pl_stage_meter *meter);
 
 /* Finds cut_bytes, unless they are known: those carried forward and backward. False if memory is
- * short. Cost: that of pl_passes_measure_cuts. */
+ * short. Cost: that of pl_passes_add_tile_cuts for all tiles. */
 bool pl_stage_meter_find_cuts(pl_stage_meter *meter);
 
 /* Makes all tiles of this digest that are needed and not made; false if memory is short. */
