@@ -6,11 +6,11 @@
 
 #include "profile/profile_data.h"
 
-bool pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
-                          const popliner_profile *p) {
+static bool find_kinds(pl_arrays *own, pl_vertex_kinds *kinds, const pl_memory_model *model,
+                       const popliner_profile *p) {
     size_t count = p->num_vertex_types;
-    kinds->kind_of_type = pl_new_array(count, sizeof *kinds->kind_of_type);
-    kinds->code_of_type = pl_new_array(count, sizeof *kinds->code_of_type);
+    kinds->kind_of_type = pl_arrays_new(own, count, sizeof *kinds->kind_of_type);
+    kinds->code_of_type = pl_arrays_new(own, count, sizeof *kinds->code_of_type);
     if (kinds->kind_of_type == NULL || kinds->code_of_type == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -18,12 +18,6 @@ bool pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
         kinds->code_of_type[i] = (uint32_t)i;
     }
     return model->merge_vertex_types == NULL || model->merge_vertex_types(kinds, p);
-}
-
-void pl_vertex_kinds_free(pl_vertex_kinds *kinds) {
-    free(kinds->kind_of_type);
-    free(kinds->code_of_type);
-    *kinds = (pl_vertex_kinds){0};
 }
 
 void pl_add_vertex_instances(const popliner_profile *p, uint32_t compute_set,
@@ -64,11 +58,10 @@ bool pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *mode
     counter->compute_set_seen = pl_arrays_new(own, p->num_compute_sets, sizeof(uint32_t));
     counter->type_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1);
     counter->code_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
-    return !own->failed && pl_vertex_kinds_find(&counter->kinds, model, p);
+    return !own->failed && find_kinds(own, &counter->kinds, model, p);
 }
 
 void pl_code_counter_free(pl_code_counter *counter) {
-    pl_vertex_kinds_free(&counter->kinds);
     pl_arrays_free(&counter->arrays);
 }
 

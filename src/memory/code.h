@@ -15,12 +15,6 @@ typedef struct pl_vertex_kinds {
     uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
 } pl_vertex_kinds;
 
-/* Finds the kinds. False if memory is short. O(types log types). Free with pl_vertex_kinds_free,
- * also after a failure. */
-bool pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
-                          const popliner_profile *profile);
-void pl_vertex_kinds_free(pl_vertex_kinds *kinds);
-
 /* Adds the instances of a compute set's vertices, times the size of their type, to
  * by_tile_bytes[num_tiles]. */
 void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_set,
@@ -44,7 +38,7 @@ typedef struct pl_code_counter {
     const pl_memory_model *model;
     const popliner_profile *profile;
     pl_vertex_kinds kinds;
-    pl_arrays arrays;           /* own the arrays below */
+    pl_arrays arrays;           /* own the arrays below, and of the kinds */
     uint32_t number;            /* marks what the current set has counted */
     uint32_t *program_seen;     /* [num_programs] */
     uint32_t *compute_set_seen; /* [num_compute_sets] */

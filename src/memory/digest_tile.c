@@ -476,9 +476,14 @@ static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_d
         const entry *e = &work->parts.entries[i];
         made->parts[i] = (pl_digest_part){e->bytes, e->key[0], work->segment_of_step[e->key[1]],
                                           work->segment_of_step[e->key[2]], 0};
+        assert(made->parts[i].set < digest->num_sets);
+        assert(made->parts[i].first_segment < made->parts[i].end_segment);
+        assert(made->parts[i].end_segment <= made->num_segments);
     }
     for (size_t i = 0; i < made->num_segments; i++) {
         made->segments[i] = work->segments[i];
+        assert(i == 0 || made->segments[i].step > made->segments[i - 1].step);
+        assert(made->segments[i].unexplained_bytes <= made->segments[i].bytes);
         made->has_unexplained = made->has_unexplained || work->segments[i].unexplained_bytes > 0;
     }
     memcpy(made->units, work->units, num_units * sizeof *made->units);

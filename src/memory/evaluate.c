@@ -98,9 +98,12 @@ bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
     question->units = pl_arrays_new(own, digest->set_words, sizeof *question->units);
     question->change_bytes =
         pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
-    for (size_t i = 0; !own->failed && i < num_stages; i++)
+    for (size_t i = 0; !own->failed && i < num_stages; i++) {
+        assert(stages[i].first_unit <= stages[i].last_unit);
+        assert(stages[i].last_unit < digest->chain->num_units);
         for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
             question->units[unit / 64] |= UINT64_C(1) << unit % 64;
+    }
     return !own->failed;
 }
 
@@ -293,6 +296,7 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
                              offsetof(pl_digest_part, set), false};
     const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
                                 offsetof(pl_digest_segment, unit), true};
+    assert(tile->block != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
     if (!sort_arrivals(row, &sums, &row->sums) || !sort_arrivals(row, &parts, &row->parts) ||

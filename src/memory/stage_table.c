@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/stage_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +142,7 @@ static bool is_too_much(const pl_stage_table *table, const entry *e) {
 bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
                         const pl_overhead *layout, const pl_stage_tile *measured,
                         const pl_tile_stash *stash) {
+    assert(first_unit <= last_unit && last_unit < table->num_units);
     const pl_estimation *estimation = table->estimation;
     const size_t interval = pl_triangle_place(table->num_units, first_unit, last_unit);
     const entry e = {interval, tile, layout, measured, stash};

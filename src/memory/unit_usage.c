@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/unit_usage.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ void pl_unit_sets_free(pl_unit_sets *sets) {
 }
 
 bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set) {
+    assert(*set == 0 || sets->last_unit[*set] < sets->current_unit);
     uint32_t added = (uint32_t)sets->count;
     if (!add_set(sets, *set, sets->current_unit))
         return false;
