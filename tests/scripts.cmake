@@ -69,7 +69,7 @@ popliner_script(profile_tour profile_tour_test.sh
 # ---- What is told of them, and the splits --------------------------------------------------------
 
 # The command against what PopLiner 1.0.0 printed.
-popliner_script(golden golden_test.sh ARGUMENTS ${popliner} CASES quick full)
+popliner_script(golden golden_test.py ARGUMENTS ${popliner} CASES quick full)
 
 # The full memory model against a second implementation, for many splits.
 popliner_script(memory_model memory_model_test.py CASES quick full nightly
