@@ -84,103 +84,69 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
                            sizeof *p->list_variable);
 }
 
-/* The rows of one piece: variables, and where those of each target begin. */
-typedef struct exchange_piece {
-    uint32_t *variables;
-    size_t num_variables;
-    size_t variables_capacity;
-    uint64_t *targets; /* ids */
-    size_t *starts;    /* into variables */
-    size_t num_targets;
-    size_t targets_capacity;
-} exchange_piece;
-
+/* The state of reading the lists of exchanges, each of which is in one piece of the table. */
 typedef struct exchanges {
+    popliner_profile *profile;
     const pl_profile_ids *ids;
-    exchange_piece *pieces;
+    uint64_t *next; /* [num_lists]: the place of the next variable of a list */
+    uint32_t *list; /* [pieces]: the list that was filled last */
 } exchanges;
 
-static bool begin_target(exchange_piece *piece, uint64_t id) {
-    const pl_column_room columns[] = {PL_COLUMN_ROOM(piece->targets),
-                                      PL_COLUMN_ROOM(piece->starts)};
-    if (!pl_grow_columns(columns, 2, &piece->targets_capacity, piece->num_targets + 1))
-        return false;
-    piece->targets[piece->num_targets] = id;
-    piece->starts[piece->num_targets++] = piece->num_variables;
-    return true;
+/* Counts the rows of each target, and makes a list of as many places. */
+static void count_exchange_lists(pl_reading *r) {
+    popliner_profile *p = r->profile;
+    pl_id_map *targets = &r->ids.exchange_targets;
+    sqlite3_stmt *statement = NULL;
+    bool memory = true;
+    int code = sqlite3_prepare_v2(r->database.sqlite,
+                                  "SELECT id, count(*) FROM exchange_regions GROUP BY id", -1,
+                                  &statement, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        const int64_t id = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
+        if (id < 0 || sqlite3_column_type(statement, 0) != SQLITE_INTEGER)
+            continue; /* reading the rows will fail */
+        memory = memory && pl_id_map_add(targets, (uint64_t)id, p->num_lists);
+        p->num_list_variables += (size_t)sqlite3_column_int64(statement, 1);
+        memory = memory && end_list(p, &r->list_room.starts);
+    }
+    if (code != SQLITE_DONE)
+        pl_database_fail(&r->database, "reading exchange_regions");
+    sqlite3_finalize(statement);
+    pl_outcome_has(&r->database.outcome, memory && reserve_variables(p, &r->list_room.variables, 0),
+                   "the variables of exchanges");
+    pl_id_map_sort(targets);
 }
 
-static void take_region(void *user, pl_rows *rows, size_t piece_index, size_t row) {
+static void take_region(void *user, pl_rows *rows, size_t piece, size_t row) {
     const exchanges *e = user;
-    exchange_piece *piece = &e->pieces[piece_index];
     int64_t values[2];
-    (void)row;
     if (!pl_rows_plain_numbers(rows, 2, values) || values[0] < 0 || values[1] < 0)
         for (int i = 0; i < 2; i++)
             values[i] = (int64_t)pl_rows_number(rows, i, INT64_MAX);
-    uint64_t id = (uint64_t)values[0];
-    uint32_t variable = pl_id_map_find(&e->ids->variables, (uint64_t)values[1]);
-    if (variable == PL_NONE) {
+    const uint32_t variable = pl_id_map_find(&e->ids->variables, (uint64_t)values[1]);
+    const uint32_t list = pl_id_map_find(&e->ids->exchange_targets, (uint64_t)values[0]);
+    if (variable == PL_NONE)
         pl_rows_fail(rows, 1, "is %llu, which table vars_info does not have",
                      (unsigned long long)values[1]);
+    else if (list != PL_NONE && (row == 0 || e->list[piece] != list))
+        e->next[list] = e->profile->list_start[list]; /* anew if the piece is read again */
+    if (!pl_database_is_well(rows->database))
+        return;
+    if (list == PL_NONE || e->next[list] == e->profile->list_start[list + 1]) {
+        pl_rows_fail(rows, 0, "has more rows than were counted; the file is damaged");
         return;
     }
-    bool is_new = piece->num_targets == 0 || piece->targets[piece->num_targets - 1] != id;
-    if ((is_new && !begin_target(piece, id)) ||
-        !pl_grow(&piece->variables, &piece->variables_capacity, piece->num_variables + 1,
-                 sizeof *piece->variables))
-        pl_outcome_fail_memory(&rows->database->outcome, "the variables of exchanges");
-    else
-        piece->variables[piece->num_variables++] = variable;
-}
-
-static void free_piece(exchange_piece *piece) {
-    free(piece->variables);
-    free(piece->targets);
-    free(piece->starts);
-    *piece = (exchange_piece){0};
-}
-
-/* Appends the lists of a piece to those of the profile. Each target is in one piece. */
-static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
-                         const exchange_piece *piece) {
-    for (size_t i = 0; i < piece->num_targets; i++) {
-        size_t start = piece->starts[i];
-        size_t end = i + 1 < piece->num_targets ? piece->starts[i + 1] : piece->num_variables;
-        if (!pl_id_map_add(&ids->exchange_targets, piece->targets[i], p->num_lists) ||
-            !reserve_variables(p, &room->variables, end - start))
-            return false;
-        memcpy(p->list_variable + p->num_list_variables, piece->variables + start,
-               (end - start) * sizeof *piece->variables);
-        p->num_list_variables += end - start;
-        if (!end_list(p, &room->starts))
-            return false;
-    }
-    return true;
-}
-
-/* Appends all pieces, and frees each when it is done. */
-static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
-                          exchange_piece *pieces, size_t num_pieces) {
-    size_t num_variables = 0;
-    for (size_t i = 0; i < num_pieces; i++)
-        num_variables += pieces[i].num_variables;
-    if (!reserve_variables(p, &room->variables, num_variables))
-        return false;
-    for (size_t i = 0; i < num_pieces; i++) {
-        if (!append_piece(p, ids, room, &pieces[i]))
-            return false;
-        free_piece(&pieces[i]);
-    }
-    return true;
+    e->list[piece] = list;
+    e->profile->list_variable[e->next[list]++] = variable;
 }
 
 /* Adds one list for each exchange target, from millions of rows. */
 static void read_exchange_lists(pl_reading *r) {
-    pl_outcome *outcome = &r->database.outcome;
-    pl_profile_ids *ids = &r->ids;
     static const pl_column columns[] = {{"id", true}, {"var_id", true}};
-    exchanges e = {.ids = ids};
+    pl_outcome *outcome = &r->database.outcome;
+    popliner_profile *p = r->profile;
+    exchanges e = {.profile = p, .ids = &r->ids};
     pl_scan scan = {.database = &r->database,
                     .progress = r->progress,
                     .table = "exchange_regions",
@@ -191,18 +157,22 @@ static void read_exchange_lists(pl_reading *r) {
                     .order = "ORDER BY id, var_id",
                     .take = take_region,
                     .user = &e};
+    const size_t first = p->num_lists;
     pl_scan_open(&scan);
-    e.pieces = pl_new_array(scan.num_pieces, sizeof *e.pieces);
-    if (pl_outcome_has(outcome, e.pieces != NULL, "the variables of exchanges"))
+    if (scan.found && pl_database_is_well(&r->database))
+        count_exchange_lists(r);
+    e.next = pl_new_array(p->num_lists, sizeof *e.next);
+    e.list = pl_new_array(scan.num_pieces, sizeof *e.list);
+    if (pl_outcome_has(outcome, e.next != NULL && e.list != NULL, "the variables of exchanges"))
         pl_scan_run(&scan);
-    if (pl_database_is_well(&r->database))
-        pl_outcome_has(outcome,
-                       append_pieces(r->profile, ids, &r->list_room, e.pieces, scan.num_pieces),
-                       "the variables of exchanges");
-    for (size_t i = 0; e.pieces != NULL && i < scan.num_pieces; i++)
-        free_piece(&e.pieces[i]);
-    free(e.pieces);
-    pl_id_map_sort(&ids->exchange_targets);
+    for (size_t list = first; pl_database_is_well(&r->database) && list < p->num_lists; list++)
+        if (e.next[list] != p->list_start[list + 1])
+            pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
+                            "%s: table exchange_regions has fewer rows than were counted; the "
+                            "file is damaged",
+                            r->database.path);
+    free(e.next);
+    free(e.list);
     pl_scan_close(&scan);
 }
 
