@@ -405,6 +405,8 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(kept("gemma3", **{"attention.sliding_window_pattern": 2}),
                          [768, 40960] * 5)
         self.assertEqual(kept("gemma4", **{"attention.shared_kv_layers": 3})[6:], [768, 0, 0, 0])
+        # a byte and 1/16 for keys, 9/16 for values
+        self.assertEqual(kept("llama", {"v_dtype": "q4_0"})[0], 40960 * (34 + 18) / 68)
         # four slots of 2,500 tokens, rounded up to 256, and of micro-batches of 1,024
         self.assertEqual(kept("gemma4", {"sequence": 2500, "batch": 4, "ubatch": 1024},
                               **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])

@@ -122,8 +122,10 @@ def parser() -> argparse.ArgumentParser:
                    help="of gradients (default: that of the weights; adam-mixed: fp32)")
     p.add_argument("--dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
                    help="of the weights of a config.json (default: torch_dtype, or bf16)")
-    p.add_argument("--kv-dtype", choices=list(KV_BYTES), default="bf16", metavar="DTYPE",
+    p.add_argument("--kv-dtype", "-ctk", choices=list(KV_BYTES), default="bf16", metavar="DTYPE",
                    help="of the KV cache (default: bf16)")
+    p.add_argument("--v-dtype", "-ctv", choices=list(KV_BYTES), metavar="DTYPE",
+                   help="of the values in the cache (default: --kv-dtype)")
     p.add_argument("--tensor", type=int, default=1, metavar="N",
                    help="tensor degree, which divides weights, cache, activations and times")
     p.add_argument("--experts", type=int, metavar="N",
@@ -183,7 +185,7 @@ def _run(a: argparse.Namespace) -> int:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
-                      a.logits, a.embedding, a.mtp, a.ubatch)
+                      a.logits, a.embedding, a.mtp, a.ubatch, a.v_dtype)
     for what, value in (("experts", a.experts_on_host), ("layers", a.layers_on_host)):
         if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
                 value == "auto" and a.devices is None):

@@ -190,7 +190,7 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
         layer.parameters += (heads + kv_heads) * size
     layer.parameters += heads * ("sinks" in c) + hidden * ("subln" in c)
     if "enc" not in c:
-        layer.caches = [Cache(2 * kv_heads * size, kv_heads, window)]
+        layer.caches = [Cache(2 * kv_heads * size, kv_heads, window, values=kv_heads * size)]
     layer.score_width = 2 * heads * size
 
 
@@ -394,8 +394,9 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
             layer.parameters += _norm(c, hidden) * ("final" in c and i == number - 1)
             layer.score_width, layer.intermediate = 2 * width * times, inner
             if times == 2:
-                layer.caches = [Cache(2 * width, heads),
-                                Cache(2 * width, heads, source if type(source) is int else None)]
+                window = source if type(source) is int else None
+                layer.caches = [Cache(2 * width, heads, values=width),
+                                Cache(2 * width, heads, window, values=width)]
             names.append(f"{part}.{i}")
             layers.append(layer)
     return names, layers

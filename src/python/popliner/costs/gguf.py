@@ -338,10 +338,11 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
         elif i < cached and kv_heads[i] and keys.base not in _UNCACHED and \
                 (not is_recurrent or ".attn_k." in blocks[i]):
             key, value = sizes if window is None else in_window
-            layer.caches = [Cache(kv_heads[i] * (key if is_latent else key + value), kv_heads[i],
-                                  window)]
+            values = 0 if is_latent else kv_heads[i] * value
+            layer.caches = [Cache(kv_heads[i] * key + values, kv_heads[i], window, values=values)]
             if indexer and indexed[i] and i >= first_indexed:
-                layer.caches.append(Cache(indexer if is_latent else indexer + value))
+                layer.caches.append(Cache(indexer if is_latent else indexer + value,
+                                          values=0 if is_latent else value))
         layers.append(layer)
     return layers
 

@@ -27,6 +27,7 @@ class Cache:
     window: Optional[int] = None  #: the most tokens that it attends to
     ratio: int = 1  #: tokens that an entry stands for
     is_own: bool = False  #: each sequence has one, also in llama.cpp
+    values: int = 0  #: the elements of values, which may have another type than those of keys
 
 
 @dataclass
@@ -270,8 +271,10 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
     unit.memory += assumed.batch * ceil_div(layer.state, assumed.tensor)
     left: List[int] = []
     for cache in layer.caches:
-        size = ceil_div(cache.elements * ceil_div(cache.heads, assumed.tensor)
-                        * KV_BYTES[assumed.kv_dtype], cache.heads)
+        size = ceil_div(ceil_div(cache.heads, assumed.tensor)
+                        * ((cache.elements - cache.values) * KV_BYTES[assumed.kv_dtype]
+                           + cache.values * KV_BYTES[assumed.v_dtype or assumed.kv_dtype]),
+                        cache.heads)
         entries, tokens_left = _entries(cache, shape, assumed)
         unit.memory += entries * size
         if tokens_left != 0:
@@ -425,7 +428,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
     if assumed.train is None:
-        say(f"KV cache in {assumed.kv_dtype}: memory has that of every token of the micro-batch, "
+        say(f"KV cache in {assumed.kv_dtype}"
+            + (f", values in {assumed.v_dtype}" if assumed.v_dtype else "") + ": memory has that of every token of the micro-batch, "
             "at most the window's; kv is what another token takes.")
     else:
         say("Backward takes twice the forward FLOPs. Activations of a layer: "

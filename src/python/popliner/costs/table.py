@@ -82,6 +82,7 @@ class Assumed:
     #: layers that predict further tokens: "keep", or "drop"; None: drop for GGUF in inference
     mtp: Optional[str] = None
     ubatch: int = 512  #: tokens that llama.cpp computes at once, which it stores next to a window
+    v_dtype: Optional[str] = None  #: of the values in the cache; None: kv_dtype
     host_experts: int = 0  #: the first layers whose experts are on the host, in inference
     host_layers: int = 0  #: the first layers that run on the host, with their caches
 
@@ -107,11 +108,12 @@ class Assumed:
         if self.train is not None and self.train not in OPTIMIZERS:
             raise UsageError(f"train {shown(self.train)}: expected one of {', '.join(OPTIMIZERS)}")
         for name, known in (("gradient", DTYPE_BYTES), ("dtype", DTYPE_BYTES),
-                            ("kv_dtype", KV_BYTES), ("activations", ("selective", "all")),
+                            ("kv_dtype", KV_BYTES), ("v_dtype", KV_BYTES),
+                            ("activations", ("selective", "all")),
                             ("logits", ("all", "last")), ("embedding", ("device", "host")),
                             ("mtp", ("keep", "drop"))):
             value = getattr(self, name)
-            if value is None and name in ("gradient", "dtype", "embedding", "mtp"):
+            if value is None and name in ("gradient", "dtype", "v_dtype", "embedding", "mtp"):
                 continue
             if not isinstance(value, str) or value not in known:
                 raise UsageError(f"{name} {shown(value)}: expected one of {', '.join(known)}")
