@@ -408,7 +408,7 @@ static size_t find_places(pl_scan *scan) {
 static void check_memory(pl_database *database, size_t num_variables) {
     /* A tenth less than runs of the whole command were measured to take, so that nothing is
      * rejected that would fit. */
-    enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8 };
+    enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 4 };
     char what[80];
     const pl_outcome before = database->outcome;
     database->outcome.error = NULL; /* the reader of that table reports damage */
