@@ -408,7 +408,8 @@ class Checkpoints(unittest.TestCase):
         # a byte and 1/16 for keys, 9/16 for values
         self.assertEqual(kept("llama", {"v_dtype": "q4_0"})[0], 40960 * (34 + 18) / 68)
         # four slots of 2,500 tokens, rounded up to 256, and of micro-batches of 1,024
-        self.assertEqual(kept("gemma4", {"sequence": 2500, "batch": 4, "ubatch": 1024},
+        self.assertEqual(kept("gemma4", {"sequence": 2500, "batch": 4, "ubatch": 1024,
+                                         "cells": 256},
                               **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])
 
     def test_the_longest_context(self):

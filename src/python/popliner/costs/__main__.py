@@ -185,7 +185,8 @@ def _run(a: argparse.Namespace) -> int:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
-                      a.logits, a.embedding, a.mtp, a.ubatch, a.v_dtype)
+                      a.logits, a.embedding, a.mtp, a.ubatch,
+                      1 if a.context is None else 256, a.v_dtype)
     for what, value in (("experts", a.experts_on_host), ("layers", a.layers_on_host)):
         if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
                 value == "auto" and a.devices is None):

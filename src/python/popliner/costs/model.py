@@ -228,7 +228,7 @@ def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     return tokens * (2 * layer.active + 2 * reach * layer.score_width)
 
 
-#: llama.cpp's caches have a multiple of so many tokens.
+#: llama.cpp's caches of a window have a multiple of so many tokens.
 LLAMA_UNIT = 256
 
 
@@ -241,7 +241,7 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
     if cache.ratio > 1:
         return assumed.batch * LLAMA_UNIT * ceil_div(
             ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), None
-    tokens = LLAMA_UNIT * ceil_div(assumed.batch * assumed.sequence, LLAMA_UNIT)
+    tokens = assumed.cells * ceil_div(assumed.batch * assumed.sequence, assumed.cells)
     count = assumed.batch if cache.is_own else 1
     most = tokens if cache.window is None else count * LLAMA_UNIT * ceil_div(
         cache.window * (assumed.batch // count) + assumed.ubatch, LLAMA_UNIT)

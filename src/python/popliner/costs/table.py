@@ -82,6 +82,7 @@ class Assumed:
     #: layers that predict further tokens: "keep", or "drop"; None: drop for GGUF in inference
     mtp: Optional[str] = None
     ubatch: int = 512  #: tokens that llama.cpp computes at once, which it stores next to a window
+    cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
     v_dtype: Optional[str] = None  #: of the values in the cache; None: kv_dtype
     host_experts: int = 0  #: the first layers whose experts are on the host, in inference
     host_layers: int = 0  #: the first layers that run on the host, with their caches
@@ -98,7 +99,7 @@ class Assumed:
         for name, value in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(value, "a size of dims", (1 << 60) - 1, 0)
-        for name in ("batch", "sequence", "tensor", "experts", "ubatch"):
+        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
