@@ -204,6 +204,7 @@ static popliner_status minimise_shared(pl_search *search, popliner_objective obj
                                        bool is_last, uint64_t *bound, popliner_error *error) {
     static const uint64_t parts[] = {64, 8, 2};
     enum { PART_TO_IMPROVE = 4 };
+    const bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     const uint64_t work = is_last ? work_left(search) : work_left(search) / 2;
     popliner_status status =
         improve_shared(search, objective, work / PART_TO_IMPROVE, bound, error);
@@ -212,8 +213,10 @@ static popliner_status minimise_shared(pl_search *search, popliner_objective obj
             *bound >= pl_search_value(search, objective))
             break;
         status = narrow(search, objective, work / parts[i], work / 2, bound, error);
+        /* a spread that no sweep has decided is all up to moves */
         if (status == POPLINER_OK && *bound < pl_search_value(search, objective))
-            status = climb(search, objective, NULL, SIZE_MAX, work / PART_TO_IMPROVE, error);
+            status = climb(search, objective, NULL, SIZE_MAX,
+                           is_spread ? work : work / PART_TO_IMPROVE, error);
     }
     search->proof = POPLINER_PROOF_SEARCH;
     search->is_unproven = search->is_unproven || *bound < pl_search_value(search, objective);

@@ -411,6 +411,7 @@ popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *
                .filter = filter,
                .problem = p,
                .objective = wish->objective,
+               .random = asked->shared->work, /* so that no call repeats another's kicks */
                .num_units = p->num_units,
                .num_stages = p->options->num_mapped_stages,
                .error = error};
