@@ -57,7 +57,8 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     popliner_diagnosis *diagnosis = NULL;
     char names[900];
     popliner_status status = popliner_analysis_operations(s->analysis, &operations, &count, error);
-    if (status == POPLINER_OK)
+    /* a stored analysis cannot be diagnosed, and has no other layers */
+    if (status == POPLINER_OK && !s->options.load_from_file)
         status = popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, false, 0,
                                             SIZE_MAX, &diagnosis, error);
     if (status != POPLINER_OK)
@@ -66,7 +67,7 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     if (*names != '\0')
         status = say(s, error, POPLINER_LEVEL_WARNING,
                      "The first operations are %s; --operation-breakdown lists all.", names);
-    if (status == POPLINER_OK && *diagnosis->suggested_regex != '\0')
+    if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0')
         status = say(s, error, POPLINER_LEVEL_WARNING,
                      "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
                      diagnosis->suggested_regex, diagnosis->suggested_layers,
