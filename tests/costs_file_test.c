@@ -521,7 +521,7 @@ static void assert_refused(const char *directory, const char *text, const char *
     "-- '"
 #define NO_GRAPH                                                                                   \
     "JSON, but neither costs nor a graph; expected \"format\": \"popliner-costs\", or \"nodes\""
-#define REMEDY "; python3 -m popliner.costs makes costs from it, or with --devices a plan"
+#define REMEDY "; python3 -m popliner.costs makes costs or a plan from it"
 
 static void refuses_what_is_no_file_of_costs(void **state) {
     popliner_costs_file *file = NULL;

@@ -34,8 +34,7 @@ popliner_status pl_costs_file_ask(pl_costs_file *file, const char *path, popline
 
 /* The remedy for a file that describes a model and not its costs, else "". */
 static const char *remedy(bool is_model) {
-    return is_model ? "; python3 -m popliner.costs makes costs from it, or with --devices a plan"
-                    : "";
+    return is_model ? "; python3 -m popliner.costs makes costs or a plan from it" : "";
 }
 
 /* True for the first bytes of GGUF, and of safetensors: a length in 8 bytes, then JSON. */

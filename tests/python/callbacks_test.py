@@ -228,10 +228,10 @@ class Listening(unittest.TestCase):
 
 def hard():
     """Takes more than some seconds to solve."""
-    costs = popliner.Costs(80)
+    costs = popliner.Costs(160)
     costs.fill_peaks(lambda first, last: sum(100 + unit * 37 % 50
                                              for unit in range(first, last + 1)))
-    return costs, {"device_map": [0, 1, 2, 3] * 4}
+    return costs, {"device_map": [0, 1, 2, 3, 4, 5] * 5}
 
 
 class Stopping(unittest.TestCase):
