@@ -426,7 +426,7 @@ static popliner_status climb(step_search *s, popliner_error *error) {
     bool goes_on = s->best_split.num_stages > 0;
     while (goes_on) {
         goes_on = false;
-        for (size_t i = 0; i < 2 * MOST_MOVED; ++i)
+        for (size_t i = 0; i < 2 * (size_t)MOST_MOVED; ++i)
             for (size_t first = 1; first + i / 2 < s->num_stages; ++first) {
                 bool is_kept;
                 status = try_move(s, first, first + i / 2 + 1, i % 2 == 0 ? 1 : SIZE_MAX, &is_kept,

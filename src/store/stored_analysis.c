@@ -172,7 +172,9 @@ static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
     coder->is_damaged =
         coder->is_damaged || (num_columns == 0 ? num_cells > 0 : num_cells % num_columns != 0);
     for (size_t i = 0; pl_coder_is_well(coder) && i < num_cells; i++) {
-        pl_cell cell = kept == NULL ? (pl_cell){0} : kept->cells[i];
+        pl_cell cell = {0};
+        if (kept != NULL)
+            cell = kept->cells[i];
         uint32_t kind = (uint32_t)cell.kind;
         assert(kind <= PL_CELL_TEXT);
         pl_code_place(coder, &kind, PL_CELL_TEXT);
