@@ -131,10 +131,10 @@ static void code_messages(pl_coder *coder, const pl_messages *messages,
     size_t count = messages == NULL ? 0 : messages->count;
     pl_code_count(coder, &count);
     for (size_t i = 0; pl_coder_is_well(coder) && i < count; i++) {
-        uint32_t level = coder->is_reading ? 0 : (uint32_t)messages->items[i].level;
+        uint32_t level = messages == NULL ? 0 : (uint32_t)messages->items[i].level;
         pl_code_place(coder, &level, POPLINER_LEVEL_ERROR);
-        const char *text = pl_code_text(coder, coder->is_reading ? NULL : messages->items[i].text);
-        if (coder->is_reading && pl_coder_is_well(coder))
+        const char *text = pl_code_text(coder, messages == NULL ? NULL : messages->items[i].text);
+        if (messages == NULL && pl_coder_is_well(coder))
             pl_tell(listener, (popliner_level)level, "%s", text);
     }
 }
@@ -585,8 +585,10 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
     const size_t max_stages = key->pipeline.max_stages;
     pl_field fields[MAX_FIELDS];
     pl_stage_details *details = calloc(1, sizeof *details);
-    if (!pl_outcome_has(&reader->database.outcome, details != NULL, "the stored stages"))
+    if (!pl_outcome_has(&reader->database.outcome, details != NULL, "the stored stages")) {
+        free(details);
         return NULL;
+    }
     load_fields(reader, group, fields, pl_details_fields(details, fields));
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
