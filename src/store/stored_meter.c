@@ -156,6 +156,7 @@ static void code_sets(work *w) {
 
 static void code_set(work *w, size_t digest, uint32_t *set) {
     uint32_t number = w->coder->is_reading ? 0 : w->number_of[digest][*set];
+    w->coder->is_damaged = w->coder->is_damaged || (w->coder->is_reading && w->num_sets == 0);
     pl_code_place(w->coder, &number, w->num_sets > 0 ? w->num_sets - 1 : 0);
     if (w->coder->is_reading)
         *set = number;
