@@ -282,7 +282,7 @@ def times(value, factor):
 
 
 BYTES = {"memory", "stash", "inputs", "parameters", "cuts", "capacity", "memories", "bandwidth",
-         "links", "reserve"}
+         "replica_bandwidth", "links", "reserve"}
 TIMES = {"cycles", "forward", "backward", "recompute_cycles", "cut_cycles"}
 
 

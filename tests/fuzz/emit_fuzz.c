@@ -153,8 +153,24 @@ static void check_optimum(const question *q, const char *text) {
     json_decref(root);
 }
 
+/* Returns what follows the order of the devices, if it is said. */
+static const char *after_devices(const question *q, const char *text) {
+    static const char begin[] = "CUDA_VISIBLE_DEVICES=";
+    if (strncmp(text, begin, strlen(begin)) != 0)
+        return text;
+    text += strlen(begin);
+    for (size_t i = 0; i < q->plan->num_stages; i++) {
+        char *end;
+        FUZZ_CHECK(strtoul(text, &end, 10) == q->plan->stages[i].ipu);
+        FUZZ_CHECK(*end == (i + 1 < q->plan->num_stages ? ',' : ' '));
+        text = end + 1;
+    }
+    return text;
+}
+
 static void check_vllm(const question *q, const char *text) {
     static const char begin[] = "VLLM_PP_LAYER_PARTITION=";
+    text = after_devices(q, text);
     FUZZ_CHECK(strncmp(text, begin, strlen(begin)) == 0);
     text += strlen(begin);
     for (size_t i = 0; i < q->plan->num_stages; i++) {
