@@ -131,7 +131,8 @@ static size_t draw_stages(size_t num_units, popliner_interval *stages, uint64_t 
     for (size_t unit = 0; unit < num_units && count < MOST; unit++) {
         unit += test_below(random, num_units - unit);
         const size_t last = unit + test_below(random, num_units - unit);
-        stages[count++] = (popliner_interval){unit, last, MOST + 1 - count};
+        stages[count] = (popliner_interval){unit, last, MOST - count};
+        count++;
         unit = last + 1;
     }
     return count;
