@@ -132,6 +132,9 @@ def split_is_worth_that(rng, q):
             "slack" in q.options or q.is_profile):
         raise Unsayable("stages choose within what slack or objectives allow")
     answer = case_ask(rng, q)
+    if answer["status"] == "optimal":
+        expect([own["name"] for own in answer["objectives"] if own["proof"] is None], [],
+               "proven optimal without a proof")
     if not answer["stages"]:
         return
     again = q.python(split=first_units(q, answer))
