@@ -304,11 +304,8 @@ popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_erro
 }
 
 popliner_status pl_problem_check(const pl_problem *problem, popliner_error *error) {
-    const size_t known = problem->costs->max_stages_to_end;
-    /* no pipeline has more stages than units */
-    const size_t longest =
-        problem->max_stages < problem->num_units ? problem->max_stages : problem->num_units;
-    if (problem->depends_on_end && longest > known && problem->costs->kinds == NULL)
+    size_t known = problem->costs->max_stages_to_end;
+    if (problem->depends_on_end && problem->max_stages > known && problem->costs->kinds == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%zu stages: the costs are for pipelines of at most %zu; make them for "
                        "longer ones",
