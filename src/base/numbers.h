@@ -37,6 +37,15 @@ static inline uint64_t pl_smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* Return the smaller or the larger of two counts. */
+static inline size_t pl_fewer(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static inline size_t pl_more(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 static inline uint64_t pl_multiply_or_never(uint64_t a, uint64_t b) {
     return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }

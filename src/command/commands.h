@@ -91,7 +91,7 @@ enum { HEADLINE_SIZE = 200 };
 /* Writes which value is the first that fits; `first` after the last value: none does. */
 void sweep_headline(const popliner_sweep *sweep, size_t first, char headline[HEADLINE_SIZE]);
 
-/* Warns of values that were not solved for. */
+/* Warns of values that were not solved for; status 1 then. */
 void sweep_warn_stopped(session *s, size_t num_solved);
 
 /* ---- --pareto: all best compromises of two objectives ---- */

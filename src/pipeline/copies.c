@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 
 static const char *const rule_names[] = {
     [POPLINER_COPIES_OF_SCHEDULE] = "schedule",
@@ -121,10 +122,6 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
     return POPLINER_OK;
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* Returns the number of the list for a position. */
 static size_t count_listed(const popliner_copies *c, size_t place) {
     size_t last = c->num_listed - 1;
@@ -147,7 +144,7 @@ static size_t count_under_way(const popliner_copies *c, size_t after) {
     case POPLINER_COPIES_ZERO_BUBBLE:
         return c->num_stages > 0 ? c->num_stages : after + 1;
     case POPLINER_COPIES_INTERLEAVED:
-        return c->num_ipus * (turns / c->num_stages) + smaller(turns % c->num_stages, c->num_ipus);
+        return c->num_ipus * (turns / c->num_stages) + pl_fewer(turns % c->num_stages, c->num_ipus);
     case POPLINER_COPIES_OF_SCHEDULE:
     case POPLINER_COPIES_LIST:
     case POPLINER_NUM_COPIES_RULES:
@@ -157,14 +154,15 @@ static size_t count_under_way(const popliner_copies *c, size_t after) {
 }
 
 size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end) {
-    size_t place = smaller(stages_to_end > 0 ? stages_to_end - 1 : 0, POPLINER_MAX_COPIES);
+    size_t place = pl_fewer(stages_to_end > 0 ? stages_to_end - 1 : 0, POPLINER_MAX_COPIES);
     if (copies->rule == POPLINER_COPIES_LIST)
-        return smaller(count_listed(copies, place), POPLINER_MAX_COPIES);
+        return pl_fewer(count_listed(copies, place), POPLINER_MAX_COPIES);
     size_t under_way = count_under_way(copies, place);
     if (copies->num_micro_batches > 0)
-        under_way = smaller(under_way, copies->num_micro_batches);
-    return smaller(under_way - 1, POPLINER_MAX_COPIES) +
-           smaller(copies->more, POPLINER_MAX_COPIES - smaller(under_way - 1, POPLINER_MAX_COPIES));
+        under_way = pl_fewer(under_way, copies->num_micro_batches);
+    return pl_fewer(under_way - 1, POPLINER_MAX_COPIES) +
+           pl_fewer(copies->more,
+                    POPLINER_MAX_COPIES - pl_fewer(under_way - 1, POPLINER_MAX_COPIES));
 }
 
 size_t popliner_copies_max_stages(const popliner_copies *copies) {

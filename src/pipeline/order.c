@@ -6,15 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "pipeline/pipeline.h"
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
 
 static bool is_zero_bubble(const pl_order *order) {
     return order->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
@@ -34,7 +27,7 @@ pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size
     if (is_in_one_wave(&order))
         order.round = order.is_v ? num_micro_batches : num_devices;
     else /* as many rounds as there would be of num_devices, all equally long */
-        order.round = num_micro_batches / larger(1, num_micro_batches / num_devices);
+        order.round = num_micro_batches / pl_more(1, num_micro_batches / num_devices);
     return order;
 }
 
@@ -110,7 +103,7 @@ size_t pl_order_ahead(const pl_order *order, size_t device) {
 
 /* Returns the micro-batches for which a V is made; those beyond the real ones are left out. */
 static size_t micro_batches_of_v(const pl_order *order) {
-    return larger(order->num_micro_batches, 2 * order->num_devices - 1);
+    return pl_more(order->num_micro_batches, 2 * order->num_devices - 1);
 }
 
 /* ZBV of Qi et al., Pipeline Parallelism with Controllable Memory, 2024. */
@@ -131,11 +124,11 @@ static void set_zero_bubble_v(pl_phrase *phrases, const pl_order *order, size_t 
  * passes later. */
 static void set_in_turn(pl_phrase *phrases, const pl_order *order, size_t device) {
     const size_t all = order->num_chunks * order->num_micro_batches;
-    const size_t ahead = smaller(pl_order_ahead(order, device), all);
+    const size_t ahead = pl_fewer(pl_order_ahead(order, device), all);
     const bool trains = order->pipeline->schedule != POPLINER_SCHEDULE_INFERENCE;
-    const size_t late = is_zero_bubble(order) ? smaller(device, all) : all;
-    const size_t late_in_turn = smaller(late, all - ahead);
-    const size_t late_after = trains ? smaller(late - late_in_turn, ahead) : 0;
+    const size_t late = is_zero_bubble(order) ? pl_fewer(device, all) : all;
+    const size_t late_in_turn = pl_fewer(late, all - ahead);
+    const size_t late_after = trains ? pl_fewer(late - late_in_turn, ahead) : 0;
     *phrases++ = (pl_phrase){ahead, "F."};
     *phrases++ = (pl_phrase){late_in_turn, "F.B."};
     *phrases++ = (pl_phrase){all - ahead - late_in_turn, "F.B.W."};
@@ -162,7 +155,7 @@ static size_t find_turn(const pl_order *order, pl_pass_kind kind, size_t number,
         return 0;
     const size_t turn = number % (order->round * order->num_chunks);
     const size_t first = number / (order->round * order->num_chunks) * order->round;
-    const size_t size = smaller(order->num_micro_batches - first, order->round);
+    const size_t size = pl_fewer(order->num_micro_batches - first, order->round);
     const size_t chunk = turn / size;
     *micro = first + turn % size;
     return kind == PL_PASS_FORWARD ? chunk : order->num_chunks - 1 - chunk;

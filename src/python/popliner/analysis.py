@@ -32,8 +32,8 @@ from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, P
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .profile import Items, Profile
-from .request import (Asked, Bandwidth, Request, Units, bytes_of, is_usual, member_name, memory_of,
-                      pairs_of, taken)
+from .request import (Asked, Bandwidth, Request, Units, is_usual, member_name, memory_of, pairs_of,
+                      swept, taken)
 
 Model = Union[MemoryModel, str]
 
@@ -336,8 +336,7 @@ class Analysis(Owner):
         """The best splits for several values of a member of the request that is a number, like
         "num_ipus". What stages cost is measured once."""
         member_name(what)
-        numbers = [(bytes_of if what == "mem_per_tile" else number)(value, f"one of values of {what}")
-                   for value in listed(values, "values")]
+        numbers = swept(what, values)
         own = taken(request, members)
         most = own.num_ipus
         if what == "num_ipus":

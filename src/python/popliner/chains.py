@@ -23,8 +23,8 @@ from .enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recom
 from .errors import StoppedError, UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .records import Interval
-from .request import (MAX_IPU, Asked, Bandwidth, Request, Units, WeightFunction, bytes_of,
-                       copies_of, listed_marks, member_name, pairs_of, taken, weight_of)
+from .request import (MAX_IPU, Asked, Bandwidth, Request, Units, WeightFunction, copies_of,
+                       listed_marks, member_name, pairs_of, swept, taken, weight_of)
 
 #: The peak of an interval that must not be a stage.
 FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
@@ -588,8 +588,7 @@ class Costs(Owner):
         member_name(what)
         head = what if title is None else title
         text(instance(head, str, "title"), "title")
-        numbers = [(bytes_of if what == "mem_per_tile" else number)(value, f"one of values of {what}")
-                   for value in listed(values, "values")]
+        numbers = swept(what, values)
         # what is usual depends on what is given
         asked = self._ask(request, {**members, **{what: value for value in numbers[-1:]}})
         answers = [self.solve(request, **{**members, "without_second_proof": True, what: value})

@@ -91,15 +91,19 @@ class Plan:
         parts = " | ".join(" ".join(self.names_of(i)) for i in range(len(self.stages)))
         return f"[ {parts} ]" if self.stages else "[ ]"
 
+    @property
+    def _status(self) -> str:
+        """The status as documents have it."""
+        is_unknown = self.is_stopped and not self.stages and self.proof == Proof.NONE
+        return "unknown" if is_unknown else self.status.name.lower()
+
     def __repr__(self) -> str:
         split = self.split if len(self.split) <= 200 else f"{len(self.stages)} stages"
-        is_unknown = self.is_stopped and not self.stages and self.proof == Proof.NONE
-        status = "stopped" if is_unknown else self.status.name.lower()
-        return (f"<{type(self).__name__}: {status}, {split}, "
+        return (f"<{type(self).__name__}: {self._status}, {split}, "
                 f"{self.peak_bytes} bytes>")
 
     def _repr_html_(self) -> str:
-        title = f"{self.status.name.lower()}: {self.split}"
+        title = f"{self._status}: {self.split}"
         has_cycles = any(stage.cycles for stage in self.stages)
         heads = ["stage", "IPU", "first unit", "last unit", "bytes of the fullest tile",
                  "bytes cut after it"] + ["cycles"] * has_cycles

@@ -9,8 +9,8 @@ import ctypes
 import dataclasses
 import inspect
 import re
-from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
-                    Union)
+from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
+                    Tuple, Union)
 
 from . import _declared as c
 from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction, StepFunction, Turn,
@@ -549,6 +549,12 @@ def bytes_of(value: Union[int, str], what: str = "the value") -> int:
     if rest is None or rest != b"":
         raise UsageError(f"{what} is {shown(value)}: expected bytes like 638976, 624KiB or 1.5M")
     return result.value
+
+
+def swept(what: str, values: Iterable[Any]) -> List[int]:
+    """The values of a range: bytes as people write them, or numbers."""
+    read = bytes_of if what == "mem_per_tile" else number
+    return [read(value, f"one of values of {what}") for value in listed(values, "values")]
 
 
 def copies_at(copies: Any, stages_to_end: int) -> int:
