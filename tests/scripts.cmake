@@ -101,9 +101,6 @@ popliner_script(log_lines log_lines_test.py CASES quick full
   ARGUMENTS ${popliner} ${sample} ${golden} ${PROJECT_SOURCE_DIR}/data/costs ${shared}/firehose)
 popliner_script(plot plot_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample} CASES quick full)
 
-# Each option that popliner had, in its form of today.
-popliner_script(former_options former_options_test.py ARGUMENTS ${PROJECT_SOURCE_DIR})
-
 # Reports on terminals, against the JSON of the same questions and screens of the design.
 popliner_script(screen screen_test.py ARGUMENTS ${popliner} ${mkprofile} CASES quick full nightly)
 

@@ -108,9 +108,6 @@ struct option {
 /* The defaults, except for the percentages of growth. */
 extern const options options_usual;
 
-/* Returns what replaced an option that popliner had, NULL if it had none of this name. */
-const char *option_instead_of(const char *name, size_t length);
-
 extern const option option_table[];
 extern const size_t num_options;
 

@@ -52,9 +52,6 @@ static const option *find(const char *argument, const char **value, bool *is_tak
 static popliner_status fail_unknown(const char *argument, popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
     const char *name = argument + strspn(argument, "-");
-    const char *instead = option_instead_of(name, strcspn(name, "="));
-    if (instead != NULL)
-        return fail_usage(error, "%s: unknown option; use %s", argument, instead);
     nearest n = nearest_begin(name, strcspn(name, "="));
     for (size_t i = 0; i < num_options; i++)
         if (option_table[i].kind != NULL)
