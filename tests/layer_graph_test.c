@@ -29,7 +29,7 @@ static void add_edge(pl_layer_graph *graph, size_t from, size_t to) {
 static pl_costs_file *fill(const pl_layer_graph *graph) {
     pl_costs_file *file = calloc(1, sizeof *file);
     assert_non_null(file);
-    assert_int_equal(pl_layer_graph_fill(graph, "graph", file, NULL), POPLINER_OK);
+    assert_int_equal(pl_layer_graph_fill(graph, "graph", SIZE_MAX, file, NULL), POPLINER_OK);
     for (size_t unit = 0; unit < popliner_costs_num_units(file->costs); ++unit)
         assert_non_null(file->names[unit]);
     return file;
@@ -145,11 +145,13 @@ static void refuses_no_nodes_and_too_many_units(void **state) {
     pl_layer_graph graph = {0};
     pl_costs_file file = {0};
     popliner_error error;
-    assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_layer_graph_fill(&graph, "g", SIZE_MAX, &file, &error),
+                     POPLINER_ERROR_INPUT);
     assert_string_equal(error.message, "g: the graph has no nodes");
     for (uint32_t i = 0; i <= PL_MAX_UNITS; ++i)
         add_node(&graph, i, false, i, 1, 1, 1);
-    assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_layer_graph_fill(&graph, "g", SIZE_MAX, &file, &error),
+                     POPLINER_ERROR_INPUT);
     assert_string_equal(error.message,
                         "g: the graph makes a chain of 16385 units, but 16384 are the most that "
                         "can be split; join some of its nodes");

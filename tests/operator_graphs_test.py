@@ -23,7 +23,6 @@ import tempfile
 import cases
 
 
-
 # ---- units, by reachability ----
 
 def mates(nodes):
@@ -109,7 +108,7 @@ def size(graph, inside):
 
 # ---- orders ----
 
-def make_order(units, pairs):
+def breadth_first(units, pairs):
     """The units breadth first, as numbers of units."""
     chain, since = [], {}
     while len(chain) < len(units):
@@ -294,9 +293,14 @@ def check_small(popliner, directory, seed):
     units, pairs = find_units(graph)
     asked = r.choice([None, r.randint(1, 5)])
     stages = asked if asked is not None else graph["maxFPGAs"]
-    best = best_split(graph, units, make_order(units, pairs), stages, graph["maxSizePerFPGA"])
+    best, named = None, "by number"
+    for name, chain in (("by number", range(len(units))),
+                        ("breadth first", breadth_first(units, pairs))):
+        value = best_split(graph, units, list(chain), stages, graph["maxSizePerFPGA"])
+        if value is not None and (best is None or value < best):
+            best, named = value, name
     options = [] if asked is None else ["--num-ipus", str(asked)]
-    # a range of numbers of IPUs is of the chain alone
+    # a range of numbers of IPUs has the better chain, for as many as the file says
     graph["maxFPGAs"] = stages
     swept, order = solve(popliner, write(directory, graph), "--num-ipus", f"{stages}..{stages}")
     chain = swept["results"][0]
@@ -304,7 +308,7 @@ def check_small(popliner, directory, seed):
     assert (order is not None) == is_free, (seed, order)
     assert chain["status"] == ("infeasible" if best is None else "optimal"), (seed, swept)
     if best is not None:
-        assert order == "breadth first" or not is_free, (seed, order)
+        assert order == named or not is_free, (seed, order, named)
         assert billionths(chain["objectives"][0]["value"]) == best, (seed, swept, best)
     answer, _ = solve(popliner, write(directory, graph), *options)
     assert is_free == (answer["graph"] is not None), (seed, answer)
@@ -353,7 +357,7 @@ def main():
             order = check_small(popliner, directory, seed)
             orders[order] = orders.get(order, 0) + 1
         print(f"small graphs: {orders}")
-        assert cases.is_enough(len(orders) > 1)
+        assert cases.is_enough(len(orders) > 2)
 
         graph = deep_graph(40, 8)
         path = os.path.join(directory, "deep.json")

@@ -94,13 +94,17 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
  * comma, a semicolon or a tab. */
 bool pl_is_costs_csv(const char *text, char *delimiter);
 
-/* Fills the costs and names of *file, and unit_order if the graph has several orders. Each sum of
- * an amount over all nodes must be within its limit: PL_MAX_BYTES, or POPLINER_MAX_CYCLES for cycles
- * (with traffic, if it takes cycles). Errors: INPUT when there are no nodes or too many units;
- * MEMORY. The file keeps the units, and where they are; its reader moves the graph to
- * file->own_graph. O(units^2 + edges * log(edges)). */
+/* Fills the costs and names of *file, and unit_order if the graph has several orders. Of two chains,
+ * by number and breadth first, takes the one whose best split has the fewest cycles in its slowest
+ * stage, if traffic takes cycles and there are at most 4096 units; for splits into up to
+ * `max_stages` stages (SIZE_MAX: the number of IPUs of file->info, or 16) of at most
+ * file->info.bytes_per_tile bytes (0: any). Else the chain is by number. Each sum of an amount over
+ * all nodes must be within its limit: PL_MAX_BYTES, or POPLINER_MAX_CYCLES for cycles (with
+ * traffic, if it takes cycles). Errors: INPUT when there are no nodes or too many units; MEMORY.
+ * The file keeps the units, and where they are; its reader moves the graph to file->own_graph.
+ * O(units^2 * stages + edges * log(edges)). */
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    pl_costs_file *file, popliner_error *error);
+                                    size_t max_stages, pl_costs_file *file, popliner_error *error);
 
 /* Makes the file whose chain has the units of `file` at place[units], which it takes. It refers to
  * `file`. Errors: MEMORY, STOPPED. O(units^2). */

@@ -200,12 +200,14 @@ static void read_all(reader *r, const pl_json_value *root, pl_costs_file *file) 
 popliner_status pl_read_graph_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
+    size_t max_stages =
+        pipeline == NULL || pipeline->max_stages == 0 ? SIZE_MAX : pipeline->max_stages;
     reader r = {.json = {path, {POPLINER_OK, error}}, .graph = {.traffic_takes_cycles = true}};
     r.is_inference = pipeline != NULL && pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     read_all(&r, &(pl_json_value){.json = root}, file);
     popliner_status status = r.json.outcome.status;
     if (status == POPLINER_OK)
-        status = pl_layer_graph_fill(&r.graph, path, file, error);
+        status = pl_layer_graph_fill(&r.graph, path, max_stages, file, error);
     file->info.is_graph = true;
     file->info.cycles_per_time_unit = PL_TIME_SCALE;
     file->info.cuts_per_unit = PL_TIME_SCALE;

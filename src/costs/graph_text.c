@@ -301,7 +301,7 @@ popliner_status pl_read_graph_text(const char *text, size_t length, const char *
     if (status == POPLINER_OK && !remove_inputs(&r))
         status = pl_fail_memory(error, "the nodes of the graph");
     if (status == POPLINER_OK)
-        status = pl_layer_graph_fill(&r.graph, path, file, error);
+        status = pl_layer_graph_fill(&r.graph, path, SIZE_MAX, file, error);
     if (status == POPLINER_OK)
         status = take_parameters(file, error);
     file->info.is_graph = true;

@@ -1,4 +1,4 @@
-/* Makes costs from a graph of layers: the chain of its units, and its table.
+/* Makes costs from a graph of layers: chooses the chain of its units, and fills its table.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/costs_file_data.h"
@@ -11,6 +11,14 @@
 #include "base/id_map.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
+
+enum {
+    /* A chain of more units is by number: comparing chains takes units^2 steps for each number
+     * of stages. */
+    MAX_UNITS_TO_COMPARE = 4096,
+    /* The number of stages if neither the file nor the caller gives one. */
+    USUAL_STAGES = 16,
+};
 
 /* The costs of a chain. */
 typedef struct amounts {
@@ -65,6 +73,64 @@ static void free_amounts(amounts *a) {
     pl_interval_sums_free(&a->sums);
     free(a->cut_changes);
     free(a->ends);
+}
+
+/* ---- The chain ------------------------------------------------------------------------------ */
+
+/* Returns the cycles of the slowest stage in the best split of a chain; UINT64_MAX if there is no
+ * split. best[(num_units + 1) * (max_stages + 1)]: of the first units, by their stages. */
+static uint64_t slowest_stage(amounts *a, size_t num_units, size_t max_stages, uint64_t limit_bytes,
+                              uint64_t *best, pl_bounds *bounds) {
+    const size_t width = max_stages + 1;
+    for (size_t i = 0; i < (num_units + 1) * width; ++i)
+        best[i] = UINT64_MAX;
+    best[0] = 0;
+    for (size_t first = 0; first < num_units && !pl_bounds_ask(bounds); ++first) {
+        const uint64_t *before = &best[first * width];
+        pl_interval_sums_begin(&a->sums);
+        for (size_t last = first; last < num_units; ++last) {
+            const uint64_t *totals = pl_interval_sums_extend(&a->sums);
+            uint64_t *behind = &best[(last + 1) * width];
+            if (totals[1] > limit_bytes)
+                break;
+            for (size_t stages = 0; stages < max_stages; ++stages) {
+                const uint64_t slowest = before[stages] > totals[0] ? before[stages] : totals[0];
+                if (slowest < behind[stages + 1])
+                    behind[stages + 1] = slowest;
+            }
+        }
+    }
+    uint64_t least = UINT64_MAX;
+    for (size_t stages = 1; stages < width; ++stages)
+        if (best[num_units * width + stages] < least)
+            least = best[num_units * width + stages];
+    return least;
+}
+
+/* Sets place[num_units] to the chain whose best split has the faster slowest stage: by number or
+ * breadth first, of equal ones the first. False when memory is short. */
+static bool choose_chain(const pl_unit_graph *units, size_t max_stages, uint64_t limit_bytes,
+                         pl_bounds *bounds, uint32_t *place, const char **order) {
+    const size_t num_units = units->num_units;
+    const size_t num_stages = max_stages < num_units ? max_stages : num_units;
+    uint32_t *other = pl_new_array(num_units, sizeof *other);
+    uint64_t *best = pl_new_array((num_units + 1) * (num_stages + 1), sizeof *best);
+    bool done = other != NULL && best != NULL && pl_unit_graph_places(units, other);
+    uint64_t slowest[2] = {0};
+    for (size_t i = 0; done && i < 2; ++i) {
+        amounts a = {0};
+        done = gather_amounts(&a, units, i == 0 ? place : other, true);
+        if (done)
+            slowest[i] = slowest_stage(&a, num_units, num_stages, limit_bytes, best, bounds);
+        free_amounts(&a);
+    }
+    if (done && slowest[1] < slowest[0]) {
+        memcpy(place, other, num_units * sizeof *place);
+        *order = "breadth first";
+    }
+    free(best);
+    free(other);
+    return done;
 }
 
 /* True if the units have no other order: each has to precede the next. */
@@ -147,7 +213,7 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
 }
 
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    pl_costs_file *file, popliner_error *error) {
+                                    size_t max_stages, pl_costs_file *file, popliner_error *error) {
     pl_unit_graph units = {0};
     uint32_t *place = NULL;
     popliner_status status = POPLINER_OK;
@@ -165,17 +231,24 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         goto cleanup;
     }
 
+    /* where traffic takes no time, chains are nearly equal */
+    const bool compares = graph->traffic_takes_cycles && units.num_units <= MAX_UNITS_TO_COMPARE;
+    const size_t known_stages = max_stages != SIZE_MAX ? max_stages : file->info.num_ipus;
+    const uint64_t limit_bytes =
+        file->info.bytes_per_tile > 0 ? file->info.bytes_per_tile : UINT64_MAX;
+    const char *order = "by number";
     place = pl_new_array(units.num_units, sizeof *place);
     for (size_t unit = 0; place != NULL && unit < units.num_units; ++unit)
         place[unit] = (uint32_t)unit;
-    /* where traffic takes no time, orders are nearly equal, and units stay by number */
-    status = place == NULL || (graph->traffic_takes_cycles && !pl_unit_graph_places(&units, place))
+    status = place == NULL || (compares &&
+                               !choose_chain(&units, known_stages > 0 ? known_stages : USUAL_STAGES,
+                                             limit_bytes, &file->bounds, place, &order))
                  ? pl_fail_memory(error, "the order of the graph's units")
                  : fill_file(graph, &units, place, file, error);
     if (status == POPLINER_OK)
         status = pl_costs_file_ask(file, path, error);
     if (status == POPLINER_OK && !is_only_order(&units, place)) {
-        file->info.unit_order = graph->traffic_takes_cycles ? "breadth first" : "by number";
+        file->info.unit_order = order;
         file->costs->unit_order = file->info.unit_order;
         file->own_units = units;
         file->graph = (pl_graph_chain){&file->own_graph, &file->own_units, place, {0}};

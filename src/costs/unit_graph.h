@@ -6,9 +6,8 @@
  * backward edges to other units count in the other direction. (These are the artificial forward
  * nodes of Tarnawski et al., createArtificialForwardNodes in their program.)
  *
- * The chain has the units breadth first, or by number if traffic takes no time. On 40 instances of
- * published graphs (Tarnawski et al.; PipeDream) the answers, whose search goes on from this chain,
- * are as good and as often proven as with the best of ten orders.
+ * A chain has the units by number or breadth first. Each of ten orders was the best one on some of
+ * 58 instances of published graphs (Tarnawski et al.); on all of them, one of these two was.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_UNIT_GRAPH_H
