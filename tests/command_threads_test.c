@@ -129,7 +129,7 @@ static void ask(answer *a, const subject *s, const question *q, bool of_stored,
         count = add(arguments, count, stored);
         unlink(stored);
     }
-    if (q->writes) {
+    if (q->writes && test_has_glpk()) {
         count = add(arguments, count, "--output");
         count = add(arguments, count, output_into("lp", program));
         unlink(program);
@@ -149,7 +149,7 @@ static void ask(answer *a, const subject *s, const question *q, bool of_stored,
     assert_is_log(&a->run);
     blank_times(a->run.err);
     assert_true(a->run.out_size > 0);
-    bool is_written = q->writes && !s->is_too_large;
+    bool is_written = q->writes && !s->is_too_large && test_has_glpk();
     a->stored = q->stores ? read_if_there(stored, &a->stored_size) : NULL;
     a->program = q->writes ? read_if_there(program, &a->program_size) : NULL;
     if ((a->stored != NULL) != q->stores || (a->program != NULL) != is_written)

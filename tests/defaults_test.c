@@ -115,16 +115,17 @@ static void solving(void **state) {
     pl_plan_clear(&greedy);
 
     char *paths[] = {test_path(*state, "with"), test_path(*state, "without")};
-    size_t sizes[2];
-    uint8_t *bytes[2];
-    for (size_t i = 0; i < 2; i++) {
+    size_t sizes[2] = {0};
+    uint8_t *bytes[2] = {NULL};
+    for (size_t i = 0; i < 2 && test_has_glpk(); i++) {
         assert_int_equal(popliner_solver_write(costs, i == 0 ? &given : NULL, NULL,
                                                POPLINER_PROGRAM_LP, paths[i], NULL),
                          POPLINER_OK);
         bytes[i] = test_read_bytes(paths[i], &sizes[i]);
     }
     assert_int_equal(sizes[0], sizes[1]);
-    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    if (test_has_glpk())
+        assert_memory_equal(bytes[0], bytes[1], sizes[0]);
     for (size_t i = 0; i < 2; i++) {
         free(paths[i]);
         free(bytes[i]);
@@ -229,7 +230,7 @@ static void errors(void **state) {
     assert_int_equal(pl_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(popliner_solver_write(costs, NULL, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
-                     POPLINER_ERROR_OUTPUT);
+                     test_has_glpk() ? POPLINER_ERROR_OUTPUT : POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = true;
     char *text;
     assert_int_equal(pl_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),

@@ -275,6 +275,8 @@ static bool check_instance(const kind *k, uint64_t seed, const char *path) {
 }
 
 static void skip_without_solvers(void) {
+    if (!test_has_glpk())
+        test_skip("this build has no GLPK, which writes programs");
     if (is_there("glpsol") && is_there("cbc"))
         return;
     test_skip("there is no glpsol or no cbc (Debian: glpk-utils, coinor-cbc)");

@@ -541,15 +541,13 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
  * are equal), and T, whose minimum is the objective, in units that a comment names.
  *
  * Solves first, by the fastest method: the program leaves out intervals that cost more than the
- * best value, and, if stages share IPUs, contains the constraints that the search added for them. A
- * solve that is stopped leaves less out, and a comment says so; if stages share IPUs, the optimum
- * of the program may then be too small, which the comment also says. Coefficients are whole
- * numbers, or have few digits before the point.
+ * best value. A solve that is stopped leaves less out, and a comment says so. GLPK writes the file:
+ * 15 digits of a number in LP, and at most 12 characters in MPS.
  *
  * `plan` is an answer of popliner_solve for these costs and options, possibly a stopped one, that
- * avoids solving again, except for what stages on one IPU need and unless the plan is INFEASIBLE.
- * NULL: none. Errors: those of popliner_solve, also USAGE if BALANCE comes first and stages share
- * IPUs, and OUTPUT. */
+ * avoids solving again, unless the plan is INFEASIBLE. NULL: none. Errors: those of popliner_solve,
+ * also USAGE without GLPK or if stages share IPUs, INTERNAL for more than 20 million entries, and
+ * OUTPUT. */
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       const popliner_plan *plan, popliner_program_format format,

@@ -9,6 +9,12 @@ bool pl_glpk_exists(void) {
     return false;
 }
 
+static popliner_status fail_absent(popliner_error *error) {
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "integer programs need GLPK, which this libpopliner was built without "
+                   "(POPLINER_GLPK=OFF)");
+}
+
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
                               double *objective, pl_mip_outcome *outcome, popliner_error *error) {
     (void)program;
@@ -16,7 +22,12 @@ popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limit
     (void)values;
     (void)objective;
     *outcome = PL_MIP_UNSOLVED;
-    return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "integer programs need GLPK, which this libpopliner was built without "
-                   "(POPLINER_GLPK=OFF)");
+    return fail_absent(error);
+}
+
+popliner_status pl_glpk_write(const pl_mip *program, const pl_glpk_text *text,
+                              popliner_error *error) {
+    (void)program;
+    (void)text;
+    return fail_absent(error);
 }

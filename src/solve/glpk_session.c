@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One call of pl_glpk_solve. It is outside the function that setjmp returns to, so its members keep
+/* One call of pl_glpk_solve or pl_glpk_write. It is outside the function that setjmp returns to, so its members keep
  * their values when GLPK jumps. */
 typedef struct job {
     pl_own_thread thread;
     const pl_mip *program;
     const pl_glpk_limits *limits;
+    const pl_glpk_text *text; /* NULL: solve */
     double *values;
     double *objective;
     pl_mip_outcome *outcome;
@@ -38,6 +39,8 @@ typedef struct job {
     size_t line_length;
     char last_line[200]; /* the last line that is not empty */
 } job;
+
+enum { GLPK_NAME_BYTES = 256 };
 
 /* How often GLPK prints, and so checks whether to stop. */
 enum { OUTPUT_MILLISECONDS = 200 };
@@ -234,6 +237,21 @@ static popliner_status search(glp_prob *problem, job *current) {
     return POPLINER_OK;
 }
 
+static popliner_status write_text(glp_prob *problem, const job *current) {
+    const pl_glpk_text *text = current->text;
+    char name[GLPK_NAME_BYTES];
+    glp_set_obj_name(problem, text->objective_name);
+    for (size_t i = 0; i < current->program->num_columns; ++i) {
+        text->name_column(text->user, i, name, sizeof name);
+        glp_set_col_name(problem, (int)i + 1, name);
+    }
+    const int code = text->is_lp ? glp_write_lp(problem, NULL, text->path)
+                                 : glp_write_mps(problem, GLP_MPS_FILE, NULL, text->path);
+    return code == 0 ? POPLINER_OK
+                     : pl_fail(current->error, POPLINER_ERROR_OUTPUT,
+                               "the integer program cannot be written (%s)", current->last_line);
+}
+
 /* Allocates only GLPK's own memory, so nothing leaks when GLPK jumps out. */
 static popliner_status work(job *current) {
     glp_term_hook(take_output, current);
@@ -241,7 +259,8 @@ static popliner_status work(job *current) {
     glp_mem_limit(current->limits->memory_mib);
     glp_prob *problem = build(current);
     bool solved = false;
-    popliner_status status = relax(problem, current, &solved);
+    popliner_status status =
+        current->text != NULL ? write_text(problem, current) : relax(problem, current, &solved);
     if (status == POPLINER_OK && solved)
         status = search(problem, current);
     count_work(current, problem);
@@ -278,7 +297,9 @@ static void work_on_thread(void *user) {
                                                       "GLPK cannot be started: code %d", code);
         return;
     }
+    pl_plain_locale locale = pl_plain_locale_enter();
     current->status = work_guarded(current);
+    pl_plain_locale_leave(&locale);
     glp_free_env();
 }
 
@@ -327,4 +348,15 @@ popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limit
         return status;
     *outcome = PL_MIP_UNSOLVED; /* where its work is limited, the answer does not depend on it */
     return POPLINER_OK;
+}
+
+popliner_status pl_glpk_write(const pl_mip *program, const pl_glpk_text *text,
+                              popliner_error *error) {
+    enum { MEMORY_MIB = 1 << 15 };
+    const pl_stop never = {INFINITY, NULL, NULL, NULL};
+    const pl_glpk_limits limits = {MEMORY_MIB, &never};
+    pl_mip_outcome outcome;
+    job current = {
+        .program = program, .limits = &limits, .text = text, .outcome = &outcome, .error = error};
+    return run(&current);
 }

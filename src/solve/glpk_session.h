@@ -71,4 +71,19 @@ typedef enum pl_mip_outcome {
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
                               double *objective, pl_mip_outcome *outcome, popliner_error *error);
 
+/* How a program is written. */
+typedef struct pl_glpk_text {
+    bool is_lp; /* CPLEX LP; else free MPS */
+    const char *objective_name;
+    /* Names a column; rows are named by their numbers. */
+    void (*name_column)(const void *user, size_t index, char *name, size_t size);
+    const void *user;
+    const char *path;
+} pl_glpk_text;
+
+/* Writes the program with GLPK's writer, whose numbers have 15 digits in LP, and at most 12
+ * characters in MPS. Errors: MEMORY, OUTPUT, INTERNAL, USAGE (no GLPK). */
+popliner_status pl_glpk_write(const pl_mip *program, const pl_glpk_text *text,
+                              popliner_error *error);
+
 #endif

@@ -338,6 +338,7 @@ class Profiles(unittest.TestCase):
                 with self.assertRaises(popliner.InputError):
                     popliner.compare(other, self.analysis)
 
+    @unittest.skipUnless(popliner.has_glpk(), "GLPK writes programs")
     def test_the_program_of_the_answer(self):
         by_command = os.path.join(common.scratch(), "command.lp")
         by_module = os.path.join(common.scratch(), "module.lp")
