@@ -459,7 +459,7 @@ async function checkTimeline(tab, page, name) {
         open.push(i);
     });
     const own = await tab.evaluate(() => cyclesSource(window.page) === 'measured' ? null
-        : estimatedSlices(window.page).map(({ from, to, name: text }) => [from, to, text]));
+        : estimatedSlices(window.page).filter((own) => own.isLeaf).map(({ from, to, name: text }) => [from, to, text]));
     if (own === null)
         return;
     const inner = new Set(own.map(([from, to, text]) => `${from} ${to} ${text}`));

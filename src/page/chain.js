@@ -160,7 +160,7 @@ class ChainView {
     }
 
     labels() {
-        const { labels } = this.model.chain;
+        const labels = this.plan.names;
         const { from, to } = this.shown();
         const each = [1, 2, 5, 10, 20, 50, 100].find((k) => k * this.each >= 26) || 200;
         const y = CHAIN.top + CHAIN.height;
@@ -195,8 +195,10 @@ class ChainView {
             'aria-label': `Cut ${i + 1}`, 'aria-valuemin': 1, 'aria-valuemax': n - 1,
             'aria-valuenow': unit, 'aria-valuetext': text,
             'aria-disabled': rule === 'required' ? 'true' : null,
-            title: rule === 'required' ? text : `${text}. Drag it, or use arrows and Delete`,
             onkeydown: (event) => plan.onHandleKey(event, i),
+            onpointerenter: () => {
+                element.title = `${text}. ${plan.neighbours(i)} Drag it, or use arrows and Delete`;
+            },
             ondblclick: () => plan.removeCut(i),
             onpointerdown: (event) => this.drag(event, i) });
         element.style.left = `${this.x(unit)}px`;

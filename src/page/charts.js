@@ -18,6 +18,16 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
+// Round numbers of at most `count` even steps from `least` to `most`, in whole steps of 1.
+function placeTicks(least, most, count) {
+    const rough = Math.max(1, (most - least) / count);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].find((k) => k * power >= rough) * power;
+    const first = Math.ceil(least / step);
+    return Array.from({ length: Math.floor((most - 1) / step) - first + 1 }, (_, i) =>
+        (first + i) * step);
+}
+
 // Neighbours of one name, at most so far apart, as one. What has no name ends a run.
 function runsOf(items, apart = Infinity) {
     const runs = [];
@@ -131,15 +141,10 @@ class Chart {
                     svg('title', {}, shape.s.name)));
         // Few places have each their number below their middle.
         const isEach = binWidth >= 40 && places.length === this.to - this.from;
-        const numTicks = isEach ? -1 : width > 700 ? 6 : 3;
-        for (let i = this.from; isEach && i < this.to; i++)
-            parts.push(svgText(this.x(i + 0.5), height - 16, 'tick middle place', grouped(i)));
-        for (let i = 0; i <= numTicks; i++) {
-            const place = Math.round(this.from + (this.to - this.from) * i / numTicks);
-            parts.push(svgText(this.x(place), height - 16,
-                i === 0 ? 'tick' : i === numTicks ? 'tick end' : 'tick middle',
-                grouped(Math.min(place, this.size - 1))));
-        }
+        const shown = placeTicks(this.from, this.to, isEach ? Infinity : width > 700 ? 8 : 4);
+        for (const place of shown)
+            parts.push(svgText(this.x(place + 0.5), height - 16,
+                isEach ? 'tick middle place' : 'tick middle', grouped(place)));
         parts.push(svgText(left + innerWidth / 2, height - 2, 'tick middle', this.label));
         if (this.limit) {
             const limit = y(this.limit.value);
@@ -152,7 +157,7 @@ class Chart {
         if (this.chosen !== null && this.chosen >= this.from && this.chosen < this.to)
             parts.push(svgLine(chosen, top, chosen, height - bottom, 'chosen'));
         this.selection = svgRect(0, top, 0, innerHeight, 'selection');
-        parts.push(this.selection);
+        parts.push(this.selection, this.pointer = svgLine(0, top, 0, height - bottom, 'pointer'));
         this.place(svg('svg', { viewBox: `0 0 ${width} ${height}` }), parts);
     }
 
@@ -164,7 +169,8 @@ class Chart {
             onkeydown: (event) => this.onKey(event), onwheel: (event) => this.onWheel(event),
             onpointerdown: (event) => this.onDown(event),
             onpointermove: (event) => this.onMove(event),
-            onpointerup: (event) => this.onUp(event) }, [parts]);
+            onpointerup: (event) => this.onUp(event),
+            onpointerleave: () => this.leave() }, [parts]);
         replace(this.element, this.picture, this.legend(), this.tools());
     }
 
@@ -224,6 +230,25 @@ class Chart {
                 Math.max(...this.series.map((s) => s.values[this.chosen])));
     }
 
+    // Shows what there is at a place under the pointer.
+    point(place) {
+        const x = this.x(place + 0.5);
+        for (const end of ['x1', 'x2'])
+            this.pointer.setAttribute(end, x);
+        this.pointer.classList.add('is-shown');
+        this.status.textContent = `${this.label} ${grouped(place)}: ` + this.series
+            .filter((s) => s.values[place] !== 0)
+            .map((s) => `${s.name} ${this.unit(s.values[place])}`).join(' · ');
+    }
+
+    leave() {
+        if (this.pointer !== undefined && this.pointer.classList.contains('is-shown')) {
+            this.pointer.classList.remove('is-shown');
+            this.status.textContent = '';
+            this.tell();
+        }
+    }
+
     mark(marks) {
         this.marks = marks;
         replace(this.markLayer, marks.filter(({ at }) => at >= this.from && at < this.to)
@@ -271,6 +296,8 @@ class Chart {
     }
 
     onMove(event) {
+        if (!this.down && this.series.length > 0)
+            this.point(this.placeOf(event).place);
         if (!this.down || Math.abs(event.clientX - this.down.x) < 5)
             return;
         const { at } = this.placeOf(event);

@@ -54,10 +54,10 @@ class MemoryView {
     drawChoices() {
         const { labels } = this.page.data.chain;
         const stages = this.split === null ? [] : this.split.stages.map((stage, i) => [String(i),
-            `stage ${i} of the plan above, by itself: ${labels[stage.first]} – ` +
+            `stage ${i} of the plan, by itself: ${labels[stage.first]} – ` +
                 labels[stage.last]]);
-        replace(this.shown, [['live', 'what is live, and what the layout leaves unused'],
-            ['categories', 'sizes of variables by category (some share addresses)'],
+        replace(this.shown, [['live', 'live, and gaps'],
+            ['categories', 'variables by category (some share addresses)'],
         ].concat(stages).map(([value, text]) => el('option', { value }, text)));
         this.shown.value = this.how;
     }

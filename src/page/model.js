@@ -386,7 +386,8 @@ const Model = (() => {
         check(map !== null && cuts.length + 1 !== map.length,
             `the device map has ${map && map.length} stages`);
         check(map === null && cuts.length + 1 > settings.numIpus,
-            `there are at most ${settings.numIpus} ${device}s`);
+            `it has ${cuts.length + 1} stages, for at most ${settings.numIpus} ${device}` +
+            (settings.numIpus === 1 ? '' : 's'));
         return result;
     }
 

@@ -2,6 +2,10 @@
 
 const ADDRESS_DELAY_MS = 100;
 
+const UNSPLIT = 'The whole model as it was compiled, not the plan';
+const SCOPES = { memory: `${UNSPLIT}, unless a stage of it is chosen below.`,
+    liveness: `${UNSPLIT}.`, execution: `${UNSPLIT}.` };
+
 class Page {
     constructor(root, read) {
         Object.assign(this, read);
@@ -29,7 +33,8 @@ class Page {
                 this.go(id);
             } }, title));
         const sections = views.map(([id, title]) => el('section', { id, 'aria-labelledby':
-            `${id}-title` }, el('h2', { id: `${id}-title` }, title)));
+            `${id}-title` }, el('h2', { id: `${id}-title` }, title), SCOPES[id] === undefined ? null
+            : el('p', { class: 'status' }, SCOPES[id])));
         this.rest = views.map(([, , make], i) => () => append(sections[i], {}, make()));
         this.main = el('main', { tabindex: '-1' }, sections);
         this.rest.shift()();
@@ -62,8 +67,8 @@ class Page {
     }
 
     bar() {
-        const layers = (this.model.wishes.counted || []).filter((is) => is === 1).length ||
-            this.model.numUnits;
+        const { counted } = this.model.wishes;
+        const layers = !counted ? this.model.numUnits : counted.filter((is) => is === 1).length;
         const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
             title: label });
         this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.go(true));
@@ -71,8 +76,8 @@ class Page {
         this.barVerdict = el('span', { class: 'bar-verdict' });
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
             shorten(this.data.title, 60) || 'Profile'),
-        el('span', { class: 'what' }, `${grouped(layers)} layers${this.model.costs ? ''
-            : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
+        el('span', { class: 'what' }, `${several(layers, 'layer', 'layers')}${
+            this.model.costs ? '' : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
         this.barVerdict, this.search.element, this.plan && [this.undo, this.redo, this.share()]);
     }
 

@@ -25,12 +25,33 @@ function listed(texts) {
         : `${texts.slice(0, -1).join(', ')} and ${texts[texts.length - 1]}`;
 }
 
+// Names without the beginning and the end that those of all numbered layers share.
+function shortNames(labels, counted) {
+    const isLayer = labels.map((name, unit) => counted[unit] === 1 && /\d/.test(name));
+    const layers = labels.filter((_, unit) => isLayer[unit]);
+    const [one] = layers;
+    if (layers.length < 2 || Math.max(...layers.map((name) => name.length)) <= MOST_NAME)
+        return labels;
+    const shared = (at) => {
+        let length = 0;
+        while (length < one.length && layers.every((name) => at(name, length) === at(one, length)))
+            length++;
+        return length;
+    };
+    const begin = one.slice(0, shared((name, i) => name[i])).replace(/\d+$/, '');
+    const end = one.slice(one.length - shared((name, i) => name[name.length - 1 - i]))
+        .replace(/^\d+/, '');
+    return labels.map((name, unit) => !isLayer[unit] ? name
+        : name.slice(begin.length, name.length - end.length));
+}
+
 // Columns of stages that are shown on request.
 const WIDE = [['at least', (s) => s.needs.least], ['expected', (s) => s.needs.expected],
     ['at most', (s) => s.needs.most], ['free', (s) => s.headroom_bytes], ['tile', (s) => s.tile],
     ['step', (s) => s.step], ['all tiles', (s) => s.total_bytes]];
 const COSTS_HAVE = ['expected', 'free'];
 const MOST_BYTES = 2 ** 52; // of a limit
+const MOST_NAME = 12; // characters of a layer's name that is shown in full
 const SMALL = { width: 330, height: 180, left: 58, bottom: 32 }; // of curve and front
 const FRONT_DELAY_MS = 120;
 
@@ -66,6 +87,7 @@ class PlanView {
         this.page = page;
         this.model = page.model;
         this.settings = Model.settingsOf(this.model);
+        this.names = shortNames(this.model.chain.labels, this.model.wishes.counted || []);
         this.best = null;
         this.second = this.model.hasCycles ? 'cycles' : 'traffic'; // of the front
         this.cuts = page.data.plan;
@@ -104,11 +126,25 @@ class PlanView {
     }
 
     label(unit) {
-        return this.model.chain.labels[unit];
+        return this.names[unit];
     }
 
-    range(first, last) {
-        return first === last ? this.label(first) : `${this.label(first)} – ${this.label(last)}`;
+    // The peak if a cut were one place further to the left or to the right.
+    neighbours(i) {
+        const { need_bytes: own } = this.split.stages[Verdict.fullest(this.split)];
+        return [['←', -1], ['→', 1]].map(([arrow, by]) => {
+            const cuts = this.cuts.map((unit, k) => k === i ? unit + by : unit);
+            if (cuts[i] === (cuts[i - 1] || 0) || this.rule(this.cuts[i]) === 'required' ||
+                cuts[i] === (cuts[i + 1] || this.model.numUnits) || this.rule(cuts[i]) !== 'free')
+                return '';
+            const { memory } = Model.evaluate(this.model, this.settings, cuts).values;
+            return memory === null ? '' : `${arrow} after ${this.label(cuts[i] - 1)}: ` +
+                `${kib(memory)}, ${difference(memory - own, kib)}. `;
+        }).join('').trim();
+    }
+
+    range(first, last, names = this.names) {
+        return first === last ? names[first] : `${names[first]} – ${names[last]}`;
     }
 
     // ---- what can be set ----
@@ -126,8 +162,15 @@ class PlanView {
         this.solve(false);
     }
 
-    // Changes settings; `isShown`: the best plan for them is put on screen.
-    set(settings, isShown = false) {
+    // Whether the best plan is on screen, and not a bound of it.
+    isBest() {
+        return this.best !== null && this.answer.status !== 'bounded' &&
+            this.best.cuts.join() === this.cuts.join();
+    }
+
+    // Changes settings; `isShown`: the best plan for them is put on screen, which stays the best
+    // one if it is.
+    set(settings, isShown = this.isBest()) {
         const end = this.history.begin();
         Object.assign(this.settings, settings);
         this.drawSettings();
@@ -429,6 +472,7 @@ class PlanView {
         this.chain.draw();
         this.drawStages();
         this.drawStage();
+        this.parts.stage.scrollIntoView({ block: 'nearest' });
     }
 
     drawStage() {
@@ -442,7 +486,9 @@ class PlanView {
             .filter(([key]) => s.tile_parts !== null && s.tile_parts[key] !== 0);
         const share = (own, of) => `${(own / of * 100).toFixed(1)} %`;
         replace(this.parts.stage,
-            el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`), facts([
+            el('h3', {}, `Stage ${this.chosenStage}: ` +
+                this.range(s.first, s.last, model.chain.labels)),
+            facts([
                 s.ipu === this.chosenStage && Model.canSolve(model) ? null
                     : [named('IPU'), s.ipu < 0 ? 'none of the map' : s.ipu],
                 ['verdict', s.verdict],

@@ -9,12 +9,9 @@ const HEADS = {
     'is not known to fit': ['warn', '!', 'Not known to fit'],
     'does not fit': ['no', '✕', 'Does not fit'] };
 
-// "208 KiB": without decimals, and in bytes where that would hide the number; devices have GiB.
-function kib(number) {
-    const size = Math.abs(number);
-    return size >= 2 ** 30 ? bytes(number) : size < 10240 ? `${grouped(Math.round(number))} B`
-        : `${grouped(Math.round(number / 1024))} KiB`;
-}
+// "208 KiB": three digits, and in bytes where that would hide the number.
+const kib = (number) =>
+    Math.abs(number) < 10240 ? `${grouped(Math.round(number))} B` : bytes(number);
 
 // "208 of 624 KiB", or without a limit "208 KiB"
 function ofLimit(number, limit) {
@@ -30,17 +27,21 @@ const percentOfLimit = (number, limit) => limit === Infinity ? 'no limit' : `${
     Math[number < limit ? 'min' : 'max'](100 + Math.sign(number - limit),
         Math.round(number / limit * 100))}\u202f%`;
 
-// Numbers of an axis: whole KiB, until those get long.
-const tickText = (value) =>
-    value === 0 ? '0' : value >= 10 * 2 ** 20 ? bytes(value) : kib(value);
+const tickText = (value) => value === 0 ? '0' : kib(value);
 
 const ipus = (number) => named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs`);
 
 class Verdict {
     constructor(plan) {
         this.plan = plan;
+        this.areNotesOpen = Verdict.hasNoLayers(plan);
         this.element = el('div', { class: 'card verdict' });
         this.pill = el('a', { class: 'pill', href: '#plan' });
+    }
+
+    // A profile in which the regex finds no layer cannot be split.
+    static hasNoLayers({ model }) {
+        return !model.costs && model.numUnits < 2;
     }
 
     static worst(stages, value) {
@@ -77,14 +78,13 @@ class Verdict {
         const words = this.weakest();
         const [state, icon, head] = isContradiction ? ['stop', '–',
             'No split meets the constraints'] : HEADS[words];
-        // a plan that breaks what the command was given, or that nothing is known of, is not green
-        const shown = state === 'ok' && (broken.length > 0 || plan.model.numUnits < 2 ||
-            this.changesMeaning()) ? 'warn' : state;
-        const title = isContradiction ? `${head}.` : `${head} on ` +
+        const hasNoLayers = Verdict.hasNoLayers(plan);
+        // a plan that breaks what is required, or that nothing is known of, is not green
+        const shown = state === 'ok' && (broken.length > 0 || hasNoLayers) ? 'warn' : state;
+        const title = isContradiction ? `${head}.` : `${hasNoLayers
+            ? `No layers found. Unsplit it ${words}` : head} on ` +
             `${ipus(plan.split.values.ipus)}${this.sharing()}${words === 'likely fits' &&
             plan.split.fits === false ? ', but not by what it may need at most' : ''}.`;
-        if (this.areNotesOpen === undefined) // where it does not fit, the log says no more
-            this.areNotesOpen = state === 'ok' && this.changesMeaning();
         const stage = plan.split.stages[Verdict.fullest(plan.split)];
         this.element.className = `card verdict v-${shown}`;
         replace(this.element, el('div', {}, el('h3', { class: 'head' }, el('span', { class: 'icon',
@@ -133,7 +133,7 @@ class Verdict {
         if (isContradiction)
             return plan.answer.messages.map(({ text }) => text).join(' ');
         if (broken.length > 0)
-            return `Breaks what the command was given: ${broken.join('; ')}.`;
+            return `This plan breaks what is required: ${broken.join('; ')}.`;
         if (!Model.canSolve(model))
             return plan.isTold() ? 'The plan of the command. Only the command solves again.'
                 : model.wishes.unknown.length === 0
@@ -259,16 +259,12 @@ class Verdict {
             ['Sent over the cuts', kib(split.values.traffic)]]);
     }
 
-    // Whether a message of the log changes what the verdict means.
-    changesMeaning() {
-        return this.plan.page.data.messages.some((it) => it.level !== 'info');
-    }
-
     notes() {
         const { plan } = this;
         const { messages } = plan.page.data;
         const asked = plan.constraints();
         const { unknown } = plan.model.wishes;
+        const numWarnings = messages.filter((it) => it.level !== 'info').length;
         const items = [...messages.map((it) => el('li', { class: it.level },
                 it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text)),
             ...asked.map((text) => el('li', {}, 'Best plans follow: ', el('code', {}, text))),
@@ -284,11 +280,11 @@ class Verdict {
                 'plans.')].filter((item) => item !== null);
         if (items.length === 0)
             return null;
-        const details = el('details', { class: `notes${this.changesMeaning() ? ' warns' : ''}`,
-            open: this.areNotesOpen, ontoggle: () => {
+        const details = el('details', { class: 'notes', open: this.areNotesOpen, ontoggle: () => {
                 this.areNotesOpen = details.open;
-            } }, el('summary', {}, `${several(items.length, 'note', 'notes')} of the run that ` +
-            'made this page'), el('ul', {}, items));
+            } }, el('summary', {}, el('span', { class: 'chip' }, several(items.length, 'note',
+            'notes'), numWarnings === 0 ? '' : `, ${several(numWarnings, 'warning', 'warnings')}`),
+        ' of the run that made this page'), el('ul', {}, items));
         return details;
     }
 }
