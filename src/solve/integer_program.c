@@ -100,150 +100,129 @@ static popliner_status lay_places(pl_integer_program *s, popliner_error *error) 
 
 /* ---- intervals that can be in a split ---- */
 
-static void add_column(pl_integer_program *s, pl_column c, pl_arrays *arrays) {
-    if (pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
-        s->columns[s->num_columns++] = c;
-    else
-        arrays->failed = true;
+/* The intervals on a way from the first unit to the last. More stages than any split has: none. */
+typedef struct collection {
+    pl_integer_program *s;
+    pl_stage_ends ends; /* of the stages at a place */
+    size_t ends_place;
+    /* [places][units + 1]: the fewest stages with which others end before the unit, and this place
+     * is the next; and with which stages from here on reach the end of the chain */
+    size_t *before;
+    size_t *after;
+} collection;
+
+/* Finds the stages that a place may have. */
+static const pl_place *visit(collection *c, size_t place, popliner_status *status,
+                             popliner_error *error) {
+    const pl_integer_program *s = c->s;
+    const pl_place *at = &s->places[place];
+    const pl_stage_rule rule =
+        pl_stage_rule_of(s->problem, &s->filter.limits, at->stage, at->to_end);
+    if (place != c->ends_place)
+        *status = pl_stage_ends_find(&c->ends, &rule, NULL, error);
+    c->ends_place = place;
+    return at;
 }
 
-/* Marks the intervals from a unit on that may be at a place. Excludes cuts that alone exceed the
+/* True if a stage of the visited place may be first ... end - 1. Excludes cuts that alone exceed the
  * budget; up to the last of the fixed stages, allows only these. */
-static void mark(const pl_integer_program *s, size_t place, size_t first, uint8_t *ok) {
-    const pl_place *at = &s->places[place];
-    size_t n = s->problem->num_units;
+static bool may_be(const collection *c, size_t first, size_t end) {
+    const pl_integer_program *s = c->s;
     const pl_split *fixed = s->fixed;
-    pl_problem_mark(s->problem, &s->filter.limits, at->stage, at->to_end, first, ok);
-    for (size_t end = first + 1; s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES && end < n;
-         ++end)
-        ok[end - 1 - first] &=
-            popliner_costs_cut(s->problem->costs, end) <= s->filter.limits.max_cut_bytes;
-    if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
-        return;
     size_t k = 0;
+    if (!pl_stage_ends_have(&c->ends, first, end) ||
+        (end < s->problem->num_units &&
+         popliner_costs_cut(s->problem->costs, end) > s->filter.limits.max_cut_bytes))
+        return false;
+    if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
+        return true;
     while (fixed->first_units[k + 1] <= first)
         ++k;
-    size_t length = fixed->first_units[k + 1] - first;
-    for (size_t d = 0; d < n - first; ++d)
-        ok[d] &= first == fixed->first_units[k] && d + 1 == length;
+    return first == fixed->first_units[k] && end == fixed->first_units[k + 1];
 }
 
-/* Which places and units stages can reach: [places][units + 1]. */
-typedef struct ways {
-    uint8_t *here;   /* a stage here may begin with the unit, after other stages */
-    uint8_t *to_end; /* from here, stages can reach the end of the chain */
-} ways;
+/* Returns the fewest stages after a stage at a place that has this end. */
+static size_t fewest_after(const collection *c, const pl_place *at, size_t end) {
+    const size_t n = c->s->problem->num_units;
+    if (end == n)
+        return at->ends ? 0 : n + 1;
+    return at->next < c->s->num_places ? c->after[at->next * (n + 1) + end] : n + 1;
+}
 
-static void find_ways(const pl_integer_program *s, ways *w, uint8_t *ok) {
-    size_t n = s->problem->num_units;
-    size_t width = n + 1;
+/* Finds the fewest stages before and after each unit and place. */
+static popliner_status find_ways(collection *c, popliner_error *error) {
+    const pl_integer_program *s = c->s;
+    const size_t n = s->problem->num_units;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; i < s->num_places * (n + 1); ++i)
+        c->before[i] = c->after[i] = n + 1;
     for (size_t place = 0; place < s->num_places; ++place) {
-        const pl_place *at = &s->places[place];
-        w->here[place * width] |= at->begins;
-        for (size_t i = 0; i < n; ++i) {
-            if (w->here[place * width + i] == 0 || at->next == s->num_places)
-                continue;
-            mark(s, place, i, ok);
-            for (size_t d = 0; d + 1 < n - i; ++d)
-                w->here[at->next * width + i + d + 1] |= ok[d];
-        }
+        const pl_place *at = visit(c, place, &status, error);
+        size_t *before = c->before + place * (n + 1);
+        before[0] = at->begins ? 0 : before[0];
+        for (size_t i = 0; status == POPLINER_OK && at->next < s->num_places && i < n; ++i)
+            for (size_t end = c->ends.from[i]; before[i] <= n && end < c->ends.to[i]; ++end) {
+                size_t *next = &c->before[at->next * (n + 1) + end];
+                if (before[i] + 1 < *next && end < n && may_be(c, i, end))
+                    *next = before[i] + 1;
+            }
     }
     for (size_t place = s->num_places; place-- > 0;) {
-        const pl_place *at = &s->places[place];
-        for (size_t i = 0; i < n; ++i) {
-            if (w->here[place * width + i] == 0)
-                continue;
-            mark(s, place, i, ok);
-            uint8_t reaches = at->ends ? ok[n - 1 - i] : 0;
-            for (size_t d = 0; d + 1 < n - i && at->next < s->num_places; ++d)
-                reaches |= ok[d] & w->to_end[at->next * width + i + d + 1];
-            w->to_end[place * width + i] = reaches;
-        }
-    }
-}
-
-/* Collects, place by place, the intervals on a way from the first unit to the last. */
-static void collect_by_place(pl_integer_program *s, pl_arrays *arrays) {
-    size_t n = s->problem->num_units;
-    size_t width = n + 1;
-    uint8_t *ok = pl_arrays_new(arrays, n, sizeof *ok);
-    ways w = {pl_arrays_new(arrays, s->num_places * width, 1),
-              pl_arrays_new(arrays, s->num_places * width, 1)};
-    if (arrays->failed)
-        return;
-    find_ways(s, &w, ok);
-    for (size_t place = 0; place < s->num_places; ++place)
-        for (size_t i = 0; i < n; ++i) {
-            const pl_place *at = &s->places[place];
-            if (w.to_end[place * width + i] == 0)
-                continue;
-            mark(s, place, i, ok);
-            for (size_t d = 0; d < n - i; ++d) {
-                bool goes_on = d + 1 == n - i ? at->ends
-                                              : at->next < s->num_places &&
-                                                    w.to_end[at->next * width + i + d + 1] != 0;
-                if (ok[d] != 0 && goes_on)
-                    add_column(s, (pl_column){place, i, i + d}, arrays);
+        const pl_place *at = visit(c, place, &status, error);
+        const size_t *before = c->before + place * (n + 1);
+        for (size_t i = n; status == POPLINER_OK && i-- > 0;)
+            for (size_t end = c->ends.from[i]; before[i] <= n && end < c->ends.to[i]; ++end) {
+                size_t *after = &c->after[place * (n + 1) + i];
+                const size_t rest = fewest_after(c, at, end);
+                if (rest + 1 < *after && may_be(c, i, end))
+                    *after = rest + 1;
             }
-        }
-}
-
-/* Like collect_by_place, if all places are one: uses the fewest stages before and after an
- * interval. */
-static void collect_anywhere(pl_integer_program *s, pl_arrays *arrays) {
-    size_t n = s->problem->num_units;
-    uint8_t *ok = pl_arrays_new(arrays, n * n, sizeof *ok);
-    size_t *before = pl_arrays_new(arrays, n + 1, sizeof *before);
-    size_t *after = pl_arrays_new(arrays, n + 1, sizeof *after);
-    if (arrays->failed)
-        return;
-    for (size_t i = 0; i <= n; ++i)
-        before[i] = after[i] = n + 1;
-    before[0] = after[n] = 0;
-    for (size_t i = 0; i < n; ++i) {
-        mark(s, 0, i, ok + i * n);
-        for (size_t d = 0; d < n - i; ++d)
-            if (ok[i * n + d] != 0 && before[i] + 1 < before[i + d + 1])
-                before[i + d + 1] = before[i] + 1;
     }
-    for (size_t i = n; i-- > 0;)
-        for (size_t d = 0; d < n - i; ++d)
-            if (ok[i * n + d] != 0 && after[i + d + 1] + 1 < after[i])
-                after[i] = after[i + d + 1] + 1;
-    for (size_t i = 0; i < n; ++i)
-        for (size_t d = 0; d < n - i; ++d)
-            if (ok[i * n + d] != 0 && before[i] + 1 + after[i + d + 1] <= s->problem->max_stages)
-                add_column(s, (pl_column){0, i, i + d}, arrays);
+    return status;
 }
 
-/* Collects all intervals that may be stages, whether stages reach them or not. */
-static void collect_all(pl_integer_program *s, pl_arrays *arrays) {
+/* Collects the intervals on a way through the chain; or all, whether stages reach them or not. */
+static popliner_status collect(collection *c, bool takes_all, popliner_error *error) {
+    pl_integer_program *s = c->s;
     const size_t n = s->problem->num_units;
-    uint8_t *ok = pl_arrays_new(arrays, n, sizeof *ok);
-    for (size_t place = 0; !arrays->failed && place < s->num_places; ++place)
-        for (size_t i = 0; i < n; ++i) {
-            const pl_place *at = &s->places[place];
-            if (i == 0 && !at->begins)
-                continue;
-            mark(s, place, i, ok);
-            for (size_t d = 0; d < n - i; ++d)
-                if (ok[d] != 0 && (d + 1 == n - i ? at->ends : at->next < s->num_places))
-                    add_column(s, (pl_column){place, i, i + d}, arrays);
-        }
+    popliner_status status = POPLINER_OK;
+    for (size_t place = 0; place < s->num_places; ++place) {
+        const pl_place *at = visit(c, place, &status, error);
+        for (size_t i = 0; status == POPLINER_OK && i < n; ++i)
+            for (size_t end = c->ends.from[i]; end < c->ends.to[i]; ++end) {
+                const size_t before = c->before[place * (n + 1) + i];
+                const bool is_on_way =
+                    takes_all
+                        ? (i > 0 || at->begins) && (end == n ? at->ends : at->next < s->num_places)
+                        : before + 1 + fewest_after(c, at, end) <= s->problem->max_stages;
+                if (!is_on_way || !may_be(c, i, end))
+                    continue;
+                if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1,
+                             sizeof *s->columns))
+                    return pl_fail_memory(error, "the intervals of the integer program");
+                s->columns[s->num_columns++] = (pl_column){place, i, end - 1};
+            }
+    }
+    return status;
 }
 
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
     pl_arrays arrays = {0}; /* scratch */
     popliner_status status = s->places == NULL ? lay_places(s, error) : POPLINER_OK;
+    const size_t size = s->num_places * (s->problem->num_units + 1);
+    collection c = {.s = s, .ends_place = SIZE_MAX};
     s->num_columns = 0;
-    if (status == POPLINER_OK && s->num_places > 1)
-        collect_by_place(s, &arrays);
-    else if (status == POPLINER_OK)
-        collect_anywhere(s, &arrays);
-    if (status == POPLINER_OK && s->num_columns == 0 && s->keeps_all)
-        collect_all(s, &arrays);
-    if (arrays.failed)
+    c.before = pl_arrays_new(&arrays, size, sizeof *c.before);
+    c.after = pl_arrays_new(&arrays, size, sizeof *c.after);
+    if (status == POPLINER_OK && arrays.failed)
         status = pl_fail_memory(error, "the intervals of the integer program");
+    if (status == POPLINER_OK)
+        status = find_ways(&c, error);
+    if (status == POPLINER_OK)
+        status = collect(&c, false, error);
+    if (status == POPLINER_OK && s->num_columns == 0 && s->keeps_all)
+        status = collect(&c, true, error);
+    pl_stage_ends_free(&c.ends);
     pl_arrays_free(&arrays);
     return status;
 }
