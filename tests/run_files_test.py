@@ -44,6 +44,7 @@ READING = {
     "costs": (["{}/costs.csv"], ("costs.csv",)),
     "standard input": (["-"], ("costs.csv",)),
     "config": (["SAMPLE", "--config", "{}/config.json"], ("config.json",)),
+    "evaluate": (["SAMPLE", "--evaluate", "{}/split.json"], ("split.json",)),
     "compiled": (["SAMPLE", "--compiled", "{}"], REPORT),
     "compiled all": (["SAMPLE", "--compiled", "{}"], ("a/profile.pop", "b/debug.cbor",
                                                       "b/app.json")),
@@ -89,7 +90,8 @@ def fill(sample, folder, files):
         else:
             with open(path, "w", encoding="ascii") as file:
                 file.write({"costs.csv": "name,memory\na,1\nb,2\n",
-                            "config.json": '{"quiet": true}'}.get(kind, "" if "-wal" in kind
+                            "config.json": '{"quiet": true}',
+                            "split.json": '{"layers_per_ipu": [2, -1]}'}.get(kind, "" if "-wal" in kind
                                                                   else "{}"))
     for extra in ("a/profile.pop", "b/profile.pop"):
         path = os.path.join(folder, extra)
@@ -131,8 +133,9 @@ class Runs:
     def words(self, reading, folder, writing, path):
         words = [word.format(folder) if word != "SAMPLE" else self.sample
                  for word in READING[reading][0]]
-        if writing in OF_SPLITS or reading.startswith(
-                ("report", "costs", "standard")):
+        if reading == "evaluate":
+            pass
+        elif writing in OF_SPLITS or reading.startswith(("report", "costs", "standard")):
             words += ["--solve"]
         elif reading.startswith(("calibra", "compiled")):
             words += ["--evaluate", "whole"]
@@ -196,6 +199,7 @@ REFUSED_ANYWAY = {
         "standard output", "standard error"} - OF_SPLITS | {"output popliner"}),
     # it is no .csv
     *itertools.product(("costs", "standard input"), ("output answer",)),
+    *itertools.product(("evaluate",), ("output lp", "output mps")),
     *itertools.product(("report all",), set(WRITING) - {
         "standard output", "standard error", "output answer"}),
     *itertools.product(("compiled", "compiled all"), ("output trace", "output page",

@@ -113,12 +113,9 @@ static popliner_status read_split(const request *r, const char *path, size_t *fi
     return status;
 }
 
-/* True for the path of a file: no layer ends like that. */
+/* True for the path of a file: no layer has that name. */
 static bool is_file(const request *r, const char *split) {
-    static const char end[] = ".json";
-    const size_t length = strlen(split);
-    return length >= sizeof end && strcmp(split + length + 1 - sizeof end, end) == 0 &&
-           request_find_unit(r, split, length) == SIZE_MAX;
+    return options_is_split_file(split) && request_find_unit(r, split, strlen(split)) == SIZE_MAX;
 }
 
 /* Finds the units after the cuts of a split that is given by the last layers of all stages but the

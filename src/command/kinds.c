@@ -185,6 +185,7 @@ const value_kind kind_text = {.parse = parse_text};
 const value_kind kind_split = {
     .parse = parse_text,
     .has_names = true,
+    .use = PATH_READ,
     .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
     .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
                                  {"FILE.json", "the layers_per_ipu of an ipu_config.json"},

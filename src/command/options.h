@@ -305,6 +305,9 @@ typedef struct option_path {
     path_use use;
 } option_path;
 
+/* Whether the split of --evaluate may be the path of a file; a layer of that name goes first. */
+bool options_is_split_file(const char *split);
+
 /* Fills and returns `path`; NULL after the last. INPUT and DEBUG are not among them.
  * O(options). */
 const option_path *options_path_at(const options *o, size_t i, option_path *path);
