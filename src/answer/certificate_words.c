@@ -123,10 +123,10 @@ static void add_proofs(const pl_certificate *c, pl_text *text) {
                                 "program.\n");
     else if (c->plan.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && o->method == POPLINER_METHOD_AUTO &&
              !o->without_second_proof)
-        pl_text_format(text, "%s by the dynamic program: %s.\n",
+        /* of choices and replicas of stages there are no programs, others are too large */
+        pl_text_format(text, "%s by the dynamic program alone%s.\n",
                        plan_fits(c) ? "Chosen and proven" : "Proven",
-                       popliner_solver_has_glpk() ? "the integer program is too large for GLPK"
-                                                  : "this build has no GLPK");
+                       popliner_solver_has_glpk() ? "" : ": this build has no GLPK");
 }
 
 static void add_proof(const pl_certificate *c, pl_text *text) {
