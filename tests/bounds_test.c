@@ -148,7 +148,7 @@ static void take_nothing(void *user, pl_rows *rows) {
 
 static void ends_an_endless_query(void **state) {
     char *path = test_path(*state, "x.pop");
-    static const pl_column columns[] = {{"n", true}};
+    static const pl_table table = {.name = "t", .columns = {{"n"}}};
     asking a = ask_in(0.1);
     pl_bounds bounds = {.should_stop = should_stop, .user = &a};
     popliner_error error = {0};
@@ -159,11 +159,11 @@ static void ends_an_endless_query(void **state) {
     sqlite3_close(sqlite);
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
     pl_database_bind(&database, &bounds);
-    pl_rows rows = {.database = &database, .table = "t", .columns = columns};
+    pl_rows rows = {.database = &database, .table = &table};
     double start = pl_clock_seconds();
     pl_rows_each(&rows,
                  "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
-                 1, take_nothing, NULL);
+                 take_nothing, NULL);
     assert_int_equal(database.outcome.status, POPLINER_ERROR_STOPPED);
     assert_true(pl_clock_seconds() - start < 30);
     assert_non_null(strstr(error.message, ": reading table t, row "));

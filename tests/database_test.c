@@ -95,12 +95,10 @@ static void opens_files_of_any_name(void **state) {
 }
 
 /* Expects that a walk over `table` cannot be opened, with these words in the message. */
-static void expect_no_walk(pl_database *database, const char *table, pl_table_need need,
-                           const pl_column *columns, size_t num_columns, const char *words) {
-    const pl_table read = {table, need, columns, num_columns, ""};
+static void expect_no_walk(pl_database *database, const pl_table *table, const char *words) {
     popliner_error error = {0};
     database->outcome = (pl_outcome){.error = &error};
-    pl_rows rows = pl_rows_open(database, &read);
+    pl_rows rows = pl_rows_open(database, table);
     assert_int_equal(database->outcome.status, POPLINER_ERROR_INPUT);
     assert_int_equal(error.status, POPLINER_ERROR_INPUT);
     assert_false(pl_rows_next(&rows));
@@ -116,16 +114,15 @@ static void names_missing_tables_and_columns(void **state) {
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    const pl_column columns[] = {{"id", true}, {"colour", true}};
-    expect_no_walk(&database, "others", PL_TABLE_REQUIRED, columns, 1, "has no table others");
-    expect_no_walk(&database, "things", PL_TABLE_REQUIRED, columns, 2,
-                   "table things has no column colour");
+    pl_table others = {.name = "others", .untrusted = pl_required, .columns = {{"id"}}};
+    pl_table things = {.name = "things",
+                       .columns = {{"id"}, {"colour", "what it looks like", pl_required}}};
+    expect_no_walk(&database, &others, "has no table others");
     /* an optional table that exists must have its columns all the same */
-    expect_no_walk(&database, "things", PL_TABLE_OPTIONAL, columns, 2,
-                   "table things has no column colour");
+    expect_no_walk(&database, &things, "table things has no column colour (what it looks like)");
 
-    const pl_table others = {"others", PL_TABLE_OPTIONAL, columns, 2, ""};
-    const pl_table things = {"things", PL_TABLE_WHOLE, columns, 2, ""};
+    others.untrusted = NULL;
+    things.is_whole = true;
     pl_rows rows = pl_rows_open(&database, &things);
     assert_false(pl_rows_next(&rows));
     rows = pl_rows_open(&database, &others);
@@ -157,14 +154,17 @@ static void reads_what_is_stored_alone(void **state) {
         "CREATE VIEW t AS SELECT zeroblob(900000000) AS a",
         "CREATE VIRTUAL TABLE t USING fts5 (a)",
     };
-    const pl_column columns[] = {{"a", false}};
+    static const pl_table tables[] = {
+        {.name = "t", .untrusted = pl_required, .columns = {{"a"}}},
+        {.name = "t", .columns = {{"a"}}},
+    };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         char *path = make_database(*state, made[i]);
         pl_database database;
         popliner_error error = {.message = ""};
         assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-        expect_no_walk(&database, "t", true, columns, 1, "t is a view or a virtual table");
-        expect_no_walk(&database, "t", false, columns, 1, "t is a view or a virtual table");
+        for (size_t k = 0; k < 2; k++)
+            expect_no_walk(&database, &tables[k], "t is a view or a virtual table");
         /* not even in another way: a schema can be written so that a view calls itself a table */
         assert_int_not_equal(sqlite3_exec(database.sqlite, "SELECT a FROM t", NULL, NULL, NULL),
                              i < 3 ? SQLITE_OK : -1);
@@ -193,7 +193,6 @@ static void refuses_values_longer_than_the_file(void **state) {
  * in the message, or if NULL that it reads as `expected`. */
 static void expect_number(const char *directory, const char *sql, uint64_t most, const char *words,
                           uint64_t expected) {
-    static const pl_column columns[] = {{"b", false}, {"a", true}};
     char statements[200];
     snprintf(statements, sizeof statements,
              "DROP TABLE IF EXISTS t; CREATE TABLE t (a); INSERT INTO t VALUES (%s)", sql);
@@ -201,7 +200,7 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, ""};
+    const pl_table table = {.name = "t", .columns = {{"b"}, {"a"}}};
     pl_rows rows = pl_rows_open(&database, &table);
     assert_true(pl_rows_next(&rows));
     assert_int_equal(pl_rows_number(&rows, 1, most), expected);
@@ -251,8 +250,10 @@ static void reads_whole_numbers_in_range_alone(void **state) {
 static void reads_text_and_blobs(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES "
                                        "('text', x'008081'), (5, zeroblob(0)), (NULL, 'abc')");
-    static const pl_column columns[] = {{"A", true}, {"B", true}}; /* names know no case */
-    static const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, "ORDER BY rowid"};
+    static const pl_table table = {/* names know no case */
+                                   .name = "t",
+                                   .tail = "ORDER BY rowid",
+                                   .columns = {{"A"}, {"B"}}};
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
@@ -306,14 +307,14 @@ static void hands_over_every_row(void **state) {
     char *path =
         make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), (1, 2), "
                               "(NULL, 5), (2, NULL), (4, -1), (5, 6.5)");
-    static const pl_column columns[] = {{"a", true}, {"b", true}};
+    static const pl_table table = {.name = "t", .columns = {{"a"}, {"b"}}};
     static const char query[] = "SELECT a, b FROM t ORDER BY a";
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    pl_rows rows = {.database = &database, .table = "t", .columns = columns, .row = 10};
+    pl_rows rows = {.database = &database, .table = &table, .row = 10};
     seen s = {.refused_row = 0};
-    pl_rows_each(&rows, query, 2, take_row, &s);
+    pl_rows_each(&rows, query, take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(s.text, "11:77,5,1 12:1,2,1 13:2,,0,null 14:3,x,1 15:4,-1,2 16:5,6.5,3 ");
     assert_int_equal(rows.row, 16);
@@ -322,16 +323,16 @@ static void hands_over_every_row(void **state) {
     /* ends with the first error, and can be used again */
     s = (seen){.refused_row = 3};
     rows.row = 0;
-    pl_rows_each(&rows, query, 2, take_row, &s);
+    pl_rows_each(&rows, query, take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "table t, row 3: column b is not wanted"));
     assert_int_equal(rows.row, 3);
     s = (seen){.refused_row = 0};
     database.outcome.status = POPLINER_OK;
-    pl_rows_each(&rows, "SELECT a, b FROM t WHERE a > 9", 2, take_row, &s);
+    pl_rows_each(&rows, "SELECT a, b FROM t WHERE a > 9", take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(s.text, "");
-    pl_rows_each(&rows, "SELECT a, b FROM missing", 2, take_row, &s);
+    pl_rows_each(&rows, "SELECT a, b FROM missing", take_row, &s);
     assert_int_equal(database.outcome.status, POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "no such table"));
     pl_database_close(&database);
@@ -359,8 +360,7 @@ static void describe_row(void *user, pl_rows *rows) {
 static void both_sources_of_rows_agree(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), "
                                        "(NULL, -5), (4, 6.5), (9, NULL), (1, x'4142')");
-    static const pl_column columns[] = {{"a", true}, {"b", true}};
-    static const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, ""};
+    static const pl_table table = {.name = "t", .columns = {{"a"}, {"b"}}};
     popliner_error error = {0};
     pl_database database;
     char stepped[1000] = "";
@@ -369,8 +369,8 @@ static void both_sources_of_rows_agree(void **state) {
     pl_rows rows = pl_rows_open(&database, &table);
     while (pl_rows_next(&rows))
         describe_row(stepped, &rows);
-    rows = (pl_rows){.database = &database, .table = "t", .columns = columns};
-    pl_rows_each(&rows, "SELECT a, b FROM t", 2, describe_row, taken);
+    rows = (pl_rows){.database = &database, .table = &table};
+    pl_rows_each(&rows, "SELECT a, b FROM t", describe_row, taken);
     assert_int_equal(database.outcome.status, POPLINER_OK);
     assert_string_equal(taken, stepped);
     assert_non_null(strstr(stepped, "0,1,3,3,3,3,1,3,3;0,0,99,0,0,3,1,x,x;"));

@@ -123,59 +123,54 @@ static void patterns(void **state) {
     assert_true(scarce_memory_check("a pattern of many groups", find_all, nested) >= 6);
 }
 
-/* ---- exchanges ------------------------------------------------------------------------------ */
+/* ---- a table of a profile ------------------------------------------------------------------- */
 
-/* Ids with gaps, so that the map of them grows whenever the column of exchanges does. */
-enum { NUM_EXCHANGES = 40 };
+/* Ids with gaps, so that the map of them grows whenever the arrays do. */
+enum { NUM_TENSORS = 40 };
 
-static uint64_t exchange_id(size_t i) {
+static uint64_t tensor_id(size_t i) {
     return 7 + 3 * (uint64_t)i;
 }
 
-static popliner_status read_exchanges(void *user, char **result, popliner_error *error) {
-    popliner_profile profile = {.target.num_tiles = 1};
-    pl_profile_ids ids = {0};
-    pl_exchanges exchanges = {0};
+static popliner_status read_table(void *user, char **result, popliner_error *error) {
+    popliner_profile *profile = calloc(1, sizeof *profile);
+    pl_reading r = {.profile = profile, .database = {.path = user, .outcome.error = error}};
+    const pl_id_map *ids = &r.ids[PL_TABLE_UNLOWERED];
     pl_text text = {0};
-    pl_database database = {.path = user, .outcome.error = error};
     pl_text_add(&text, "as they are");
     /* a connection of its own: SQLite keeps memory until it is closed */
-    if (sqlite3_open_v2(user, &database.sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        pl_database_fail(&database, "opening it");
-    pl_exchanges_read(&database, &profile, &ids, &exchanges);
-    popliner_status status = database.outcome.status;
-    for (size_t i = 0; status == POPLINER_OK && i < NUM_EXCHANGES; i++) {
-        const pl_exchange *exchange = pl_exchange_find(&exchanges.do_exchanges, exchange_id(i));
-        assert_non_null(exchange);
-        assert_ptr_equal(exchange, exchanges.do_exchanges.entries + i);
-        assert_int_equal(exchange->code.size_bytes, 2);
-        assert_int_equal(profile.series_bytes[exchange->code.offset + 1], 0x81 + i);
+    if (sqlite3_open_v2(user, &r.database.sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        pl_database_fail(&r.database, "opening it");
+    if (pl_outcome_has(&r.database.outcome, profile != NULL, "the profile"))
+        pl_table_read(&r, PL_TABLE_UNLOWERED);
+    const popliner_status status = r.database.outcome.status;
+    for (size_t i = 0; status == POPLINER_OK && i < NUM_TENSORS; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "tensor %zu", i);
+        assert_int_equal(pl_id_map_find(ids, tensor_id(i)), i);
+        assert_string_equal(pl_profile_string(profile, profile->unlowered_name[i]), name);
     }
-    pl_exchanges_free(&exchanges);
-    free(profile.series_bytes);
-    sqlite3_close(database.sqlite);
+    pl_id_map_free(&r.ids[PL_TABLE_UNLOWERED]);
+    pl_profile_free(profile);
+    sqlite3_close(r.database.sqlite);
     return pl_text_finish(&text, status, result, error);
 }
 
-static void exchanges(void **state) {
-    char *path = test_path(*state, "exchanges");
+static void table(void **state) {
+    char *path = test_path(*state, "table");
     sqlite3 *sqlite = NULL;
     assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite,
-                                  "CREATE TABLE program_type_do_exchange "
-                                  "(id INTEGER PRIMARY KEY, code_bytes_by_tile_rle BLOB)",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    for (size_t i = 0; i < NUM_EXCHANGES; i++) {
+    assert_int_equal(
+        sqlite3_exec(sqlite, "CREATE TABLE unlowered_vars (id, name)", NULL, NULL, NULL),
+        SQLITE_OK);
+    for (size_t i = 0; i < NUM_TENSORS; i++) {
         char sql[120];
-        /* a run of one value, i + 1 */
-        snprintf(sql, sizeof sql,
-                 "INSERT INTO program_type_do_exchange VALUES (%" PRIu64 ", x'82%02zx')",
-                 exchange_id(i), 0x81 + i);
+        snprintf(sql, sizeof sql, "INSERT INTO unlowered_vars VALUES (%" PRIu64 ", 'tensor %zu')",
+                 tensor_id(i), i);
         assert_int_equal(sqlite3_exec(sqlite, sql, NULL, NULL, NULL), SQLITE_OK);
     }
     sqlite3_close(sqlite);
-    assert_true(scarce_memory_check("exchanges", read_exchanges, path) > 20);
+    assert_true(scarce_memory_check("a table", read_table, path) > 20);
     free(path);
 }
 
@@ -251,7 +246,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(files_of_costs),
         cmocka_unit_test(patterns),
-        IN_DIRECTORY(exchanges),
+        IN_DIRECTORY(table),
         IN_DIRECTORY(stored_analyses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

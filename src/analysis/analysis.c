@@ -97,7 +97,7 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
 
 /* Warns of breached relations, of missing data, and of replicas that differ. */
 static void tell_checks(const popliner_analysis *a) {
-    pl_schema_tell_absences(a->profile, &a->listener);
+    pl_profile_tell_absences(a->profile, &a->listener);
     pl_profile_tell_checks(a->profile, &a->listener);
     pl_part_tell(a->profile, &a->listener);
 }

@@ -44,7 +44,7 @@ void pl_tally_compare(pl_tally *t, uint64_t told, uint64_t found, const char *wh
 
 void pl_tally_note_damage(pl_tally *t, const pl_rows *rows, int column) {
     char what[80];
-    snprintf(what, sizeof what, "%s.%s", rows->table, rows->columns[column].name);
+    snprintf(what, sizeof what, "%s.%s", rows->table->name, rows->table->columns[column].name);
     pl_tally_begin(t, "row", rows->row);
     pl_tally_note(t, 0, what, "is damaged");
 }

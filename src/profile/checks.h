@@ -79,8 +79,7 @@ uint64_t pl_tile_sums_of_category(const popliner_profile *profile, const pl_tile
 /* Checks the relations of programs and compute sets, and with pl_exchange_checks_find those of
  * exchanges. `sums` is NULL if the file has no categories; tallies[] is by popliner_relation.
  * O((programs + exchanges) * tiles + variables of the lists). */
-void pl_program_checks_find(pl_database *database, const popliner_profile *profile,
-                            const pl_profile_ids *ids, const pl_tile_sums *sums, pl_tally *tallies);
+void pl_program_checks_find(pl_reading *reading, const pl_tile_sums *sums, pl_tally *tallies);
 
 /* State for checking the lists of compute sets and exchanges, which must name only data that is
  * live when the program runs. */
@@ -98,8 +97,7 @@ void pl_list_check(const pl_list_checks *checks, uint32_t list, pl_tally *tally,
 
 /* Checks the code of exchanges and what they send. Parses the text of regions for a sample of the
  * exchanges, spread over the file, that takes negligible time: all of a small file. */
-void pl_exchange_checks_find(pl_database *database, const pl_list_checks *lists,
-                             const pl_profile_ids *ids, const pl_tile_sums *sums,
-                             pl_tally *tallies);
+void pl_exchange_checks_find(pl_reading *reading, const pl_list_checks *lists,
+                             const pl_tile_sums *sums, pl_tally *tallies);
 
 #endif

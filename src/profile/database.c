@@ -71,12 +71,21 @@ bool pl_database_has_table(pl_database *database, const char *table) {
     return found && is_plain != 0;
 }
 
+const char pl_required[] = "";
+
+size_t pl_table_width(const pl_table *table) {
+    size_t width = 0;
+    while (width < PL_MAX_COLUMNS && table->columns[width].name != NULL)
+        width++;
+    return width;
+}
+
 /* Fails without this column, or without the table (`column` NULL). */
-static void fail_without(pl_database *database, const char *table, const char *column) {
-    const char *tells = database->tells == NULL ? NULL : database->tells(table, column);
+static void fail_without(pl_database *database, const pl_table *table, const pl_column *column) {
+    const char *tells = column == NULL ? table->tells : column->tells;
     pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT, "%s: %s %s%s%s%s%s%s%s",
-                    database->path, column == NULL ? "has no table" : "table", table,
-                    column == NULL ? "" : " has no column ", column == NULL ? "" : column,
+                    database->path, column == NULL ? "has no table" : "table", table->name,
+                    column == NULL ? "" : " has no column ", column == NULL ? "" : column->name,
                     tells == NULL ? "" : " (", tells == NULL ? "" : tells, tells == NULL ? "" : ")",
                     database->format);
 }
@@ -94,7 +103,7 @@ static void find_columns(pl_database *database, const pl_table *table, bool *pre
         code = sqlite3_step(statement);
         const char *name =
             code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-        for (size_t i = 0; name != NULL && i < table->num_columns; i++) {
+        for (size_t i = 0; name != NULL && i < pl_table_width(table); i++) {
             if (sqlite3_stricmp(name, table->columns[i].name) == 0)
                 present[i] = true;
         }
@@ -104,36 +113,36 @@ static void find_columns(pl_database *database, const pl_table *table, bool *pre
     sqlite3_finalize(statement);
 }
 
-/* Returns the first required column that the table does not have; NULL if it has all. */
+/* Returns the first column that the table cannot be read without and does not have, or NULL. */
 static const pl_column *first_absent(const pl_table *table, const bool *present) {
-    for (size_t i = 0; i < table->num_columns; i++) {
-        if (table->columns[i].required && !present[i])
+    for (size_t i = 0; i < pl_table_width(table); i++) {
+        const char *untrusted = table->columns[i].untrusted;
+        if (!present[i] && (table->is_whole ? untrusted != NULL : untrusted == pl_required))
             return &table->columns[i];
     }
     return NULL;
 }
 
 bool pl_database_has_column(pl_database *database, const char *name, const char *column) {
-    const pl_column columns[] = {{column, false}};
-    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 1, ""};
+    const pl_table table = {.name = name, .columns = {{.name = column}}};
     bool found = false;
     find_columns(database, &table, &found);
     return found;
 }
 
-bool pl_list_columns(pl_database *database, const pl_table *table, pl_text *sql) {
+bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text *sql) {
     bool present[PL_MAX_COLUMNS] = {false};
     bool found = pl_database_has_table(database, table->name);
     if (found)
         find_columns(database, table, present);
-    else if (table->need == PL_TABLE_REQUIRED)
-        fail_without(database, table->name, NULL);
+    else if (table->untrusted == pl_required && !table->fails_later)
+        fail_without(database, table, NULL);
     const pl_column *absent = found ? first_absent(table, present) : NULL;
-    if (absent != NULL && table->need == PL_TABLE_WHOLE)
+    if (absent != NULL && table->is_whole)
         found = false;
     else if (absent != NULL)
-        fail_without(database, table->name, absent->name);
-    for (size_t i = 0; i < table->num_columns; i++) {
+        fail_without(database, table, absent);
+    for (size_t i = 0; i < pl_table_width(table); i++) {
         pl_text_add(sql, i > 0 ? ", " : "");
         if (present[i])
             pl_text_format(sql, "\"%s\"", table->columns[i].name);
@@ -144,11 +153,12 @@ bool pl_list_columns(pl_database *database, const pl_table *table, pl_text *sql)
 }
 
 pl_rows pl_rows_open(pl_database *database, const pl_table *table) {
-    pl_rows rows = {.database = database, .table = table->name, .columns = table->columns};
+    pl_rows rows = {.database = database, .table = table};
     pl_text list = {0};
     pl_text sql = {0};
-    if (pl_list_columns(database, table, &list)) {
-        pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table->name, table->tail);
+    if (pl_table_list_columns(database, table, &list)) {
+        pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table->name,
+                       table->tail == NULL ? "" : table->tail);
         if (pl_outcome_has(&database->outcome, !sql.failed, "a query") &&
             sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows.statement, NULL) != SQLITE_OK)
             pl_database_fail(database, "reading a table");
@@ -165,7 +175,7 @@ void pl_rows_close(pl_rows *rows) {
 
 static void fail_at_row(const pl_rows *rows) {
     char action[120];
-    snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
+    snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table->name, rows->row + 1);
     pl_database_fail(rows->database, action);
 }
 
@@ -206,8 +216,8 @@ static void end_rows(sqlite3_context *context) {
     sqlite3_result_null(context);
 }
 
-void pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
-                  void *user) {
+void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user) {
+    const size_t num_columns = pl_table_width(rows->table);
     sqlite3 *sqlite = rows->database->sqlite;
     sqlite3_stmt *statement = NULL;
     taker t = {.rows = rows, .take = take, .user = user};
@@ -318,8 +328,8 @@ void pl_rows_fail(const pl_rows *rows, int column, const char *format, ...) {
     vsnprintf(problem, sizeof problem, format, arguments);
     va_end(arguments);
     pl_outcome_fail(&rows->database->outcome, POPLINER_ERROR_INPUT,
-                    "%s: table %s, row %zu: column %s %s", rows->database->path, rows->table,
-                    rows->row, rows->columns[column].name, problem);
+                    "%s: table %s, row %zu: column %s %s", rows->database->path, rows->table->name,
+                    rows->row, rows->table->columns[column].name, problem);
 }
 
 /* ---- The progress of reading ---- */

@@ -61,9 +61,6 @@ enum { PL_DATABASE_HEADER = 100 };
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
-    /* Returns what a column contains, or a table (`column` NULL), as the end of a sentence; NULL:
-     * unknown. For messages; NULL for a file of other tables. */
-    const char *(*tells)(const char *table, const char *column);
     char format[80]; /* the version of its contents, in brackets; for messages, "" if unknown */
 
     char *file_path;   /* owned; without symbolic links */
@@ -132,43 +129,52 @@ bool pl_database_has_table(pl_database *database, const char *table);
 /* True if a table or view has a column; false if the table is missing. */
 bool pl_database_has_column(pl_database *database, const char *table, const char *column);
 
-enum { PL_MAX_COLUMNS = 16 };
+enum { PL_MAX_COLUMNS = 12 };
 
-/* A column to read. An optional one reads as NULL if the table does not have it. */
+/* The cost of a missing table or column that nothing works without: see pl_column.untrusted. */
+extern const char pl_required[];
+
+/* A column to read. One that its table does not have reads as NULL, unless it is required. The last
+ * four members are for profile/tables.h. */
 typedef struct pl_column {
     const char *name;
-    bool required;
+    const char *tells; /* what it contains, as the end of a sentence; for messages; may be NULL */
+    /* what is unreliable without it; NULL: nothing; pl_required: the table cannot be read */
+    const char *untrusted;
+    int kind;     /* pl_column_kind */
+    int of;       /* pl_table_number: the table that it refers to */
+    size_t into;  /* offset of the array in the profile that gets it; 0: none */
+    uint64_t max; /* 0: that of the array, or none */
 } pl_column;
 
-/* Whether a table must exist. A missing optional one reads as empty. */
-typedef enum pl_table_need {
-    PL_TABLE_OPTIONAL, /* may be missing, but its required columns may not */
-    PL_TABLE_REQUIRED,
-    PL_TABLE_WHOLE, /* may be missing, and counts as missing without a required column */
-} pl_table_need;
-
-/* A table and the columns to read; `tail` is SQL after the FROM clause ("ORDER BY id") or "". */
+/* A table. One that is missing reads as empty, unless it is required (`untrusted`), and fails where
+ * it is opened. */
 typedef struct pl_table {
     const char *name;
-    pl_table_need need;
-    const pl_column *columns;
-    size_t num_columns;
-    const char *tail;
+    const char *tells;
+    const char *untrusted;
+    const char *program_type; /* expected only if there are programs of this type; NULL: always */
+    bool fails_later;         /* a required one reads as empty: its reader fails with a remedy */
+    bool is_whole;            /* counts as missing without a column that anything depends on */
+    const char *tail;         /* SQL after the FROM clause, "ORDER BY id"; may be NULL */
+    size_t count;             /* offset of the count that each row increases; 0: none */
+    pl_column columns[PL_MAX_COLUMNS]; /* up to one without a name */
 } pl_table;
+
+/* Returns the number of columns. */
+size_t pl_table_width(const pl_table *table);
 
 /* An iteration over the rows of one table. Only database.c uses `statement` and `values`: one of
  * them is NULL. */
 typedef struct pl_rows {
     pl_database *database;
-    const char *table;
-    const pl_column *columns;
+    const pl_table *table;
     sqlite3_stmt *statement; /* NULL if the (optional) table does not exist */
     sqlite3_value **values;  /* of the current row; only for pl_rows_each */
     size_t row;              /* number of the current row, from 1, for messages */
 } pl_rows;
 
-/* Begins an iteration over a table. The rows refer to its name and columns, not to `table`. Close
- * it unless pl_rows_next has returned false. */
+/* Begins an iteration over a table. Close it unless pl_rows_next has returned false. */
 pl_rows pl_rows_open(pl_database *database, const pl_table *table);
 void pl_rows_close(pl_rows *rows);
 
@@ -180,14 +186,13 @@ typedef void (*pl_take_row)(void *user, pl_rows *rows);
 
 /* Writes SQL for the columns of a table, NULL for missing optional ones; ignores the tail. Returns
  * whether the table exists. Free sql->data. */
-bool pl_list_columns(pl_database *database, const pl_table *table, pl_text *sql);
+bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text *sql);
 
 /* Calls `take` for every row of a query whose columns are those of `rows`. Increments rows->row;
  * the functions below read the current row. For tables of millions of rows: saves a call of SQLite
  * for each row, and most of a call for each value. No other iteration may be open on the
  * connection. */
-void pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
-                  void *user);
+void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user);
 
 /* Reads all values of the current row of pl_rows_each, NULL as -1. False if one of them is neither
  * NULL nor a whole number, or is negative; values[] is then undefined. */
@@ -230,12 +235,10 @@ typedef struct pl_piece {
 /* A parallel read of a table. The pieces do not depend on the number of threads. */
 typedef struct pl_scan {
     pl_database *database; /* each thread uses one of its connections */
-    const char *table;
-    const pl_column *columns;
-    size_t num_columns;
-    const char *key;   /* the column whose numbers divide the table into pieces, or "rowid" */
-    int64_t min_keys;  /* of a piece, so that pieces are large enough */
-    const char *order; /* "ORDER BY ...", ascending in the key, or "" */
+    const pl_table *table;
+    const char *key;  /* the column whose numbers divide the table into pieces, or "rowid", and
+                         in whose order it is read */
+    int64_t min_keys; /* of a piece, so that pieces are large enough */
     pl_reading_progress *progress; /* or NULL */
 
     /* Processes the current row, the row_in_piece-th of its piece. One thread takes all rows of a

@@ -23,15 +23,13 @@ typedef struct side {
 } side;
 
 typedef struct checker {
+    const pl_reading *reading;
     pl_database *database;
     const popliner_profile *profile;
-    const pl_profile_ids *ids;
     pl_tally *exchanges;
     const pl_list_checks *lists;
     uint8_t *is_seen;  /* by list: a list of several exchanges counts only for the first */
     uint64_t *list_id; /* by list: exchange_target.id */
-    pl_host_lists host[2];
-
     /* of the current row; [num_tiles] each, like `found`, `code_bytes` and `num_with_code` */
     uint64_t *by_tile[CODE + 1];
     uint64_t *found;
@@ -84,8 +82,8 @@ static void add_exactly(checker *c, uint32_t list) {
         code = sqlite3_step(c->regions);
         if (code != SQLITE_ROW)
             break;
-        uint32_t variable =
-            pl_id_map_find(&c->ids->variables, (uint64_t)sqlite3_column_int64(c->regions, 0));
+        uint32_t variable = pl_id_map_find(&c->reading->ids[PL_TABLE_VARIABLES],
+                                           (uint64_t)sqlite3_column_int64(c->regions, 0));
         const char *text = (const char *)sqlite3_column_text(c->regions, 1);
         uint64_t bytes;
         uint64_t end;
@@ -173,24 +171,19 @@ static void check_code(checker *c, const bool *is_told) {
 
 static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
 
-/* Moves on to a row, and reads its numbers by tile. Returns its id. */
-static uint64_t begin_row(checker *c, pl_rows *rows, int num_columns, const char *kind,
-                          bool *is_told) {
-    uint64_t id = pl_rows_number(rows, ID, INT64_MAX);
-    read_row(c, rows, num_columns, is_told);
-    pl_tally_begin(c->exchanges, kind, id);
-    return id;
+/* Moves on to a row, and reads its numbers by tile. */
+static void begin_row(checker *c, pl_table_rows *t, int num_columns, const char *kind,
+                      bool *is_told) {
+    read_row(c, &t->rows, num_columns, is_told);
+    pl_tally_begin(c->exchanges, kind, t->values[ID]);
 }
 
-static void check_exchange(checker *c, pl_rows *rows) {
+static void check_exchange(checker *c, pl_table_rows *t) {
     bool is_told[NUM_COLUMNS] = {false};
-    begin_row(c, rows, CODE + 1, "exchange", is_told);
+    begin_row(c, t, CODE + 1, "exchange", is_told);
     check_code(c, is_told);
     for (int i = 0; i < 2; i++) {
-        uint64_t target = 0;
-        uint32_t list = PL_NONE;
-        if (pl_rows_told(rows, SOURCE + i, &target))
-            list = pl_id_map_find(&c->ids->exchange_targets, target);
+        const uint32_t list = (uint32_t)t->values[SOURCE + i];
         const side s = {side_names[i], c->by_tile[SENT + i], &list, list != PL_NONE};
         if (is_told[SENT + i] && c->tells_regions[i])
             check_side(c, &s);
@@ -198,11 +191,12 @@ static void check_exchange(checker *c, pl_rows *rows) {
 }
 
 /* The lists of all rows of a host copy are consecutive. */
-static void check_host_copy(checker *c, pl_rows *rows) {
+static void check_host_copy(checker *c, pl_table_rows *t) {
+    const uint64_t id = t->values[ID];
     bool is_told[NUM_COLUMNS] = {false};
-    uint64_t id = begin_row(c, rows, CODE, "host copy", is_told);
+    begin_row(c, t, CODE, "host copy", is_told);
     for (int i = 0; i < 2; i++) {
-        const pl_host_lists *host = &c->host[i];
+        const pl_host_lists *host = &c->reading->host[i];
         const size_t first = pl_id_entries_place(host->entries, host->count, id);
         size_t count = 0;
         if (!is_told[SENT + i] || !c->tells_host[i])
@@ -266,7 +260,7 @@ static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint
 static void open_regions(checker *c) {
     const popliner_profile *p = c->profile;
     if (!pl_database_has_column(c->database, "exchange_regions", "regions") ||
-        c->ids->exchange_targets.count == 0)
+        c->reading->ids[PL_TABLE_REGIONS].count == 0)
         return;
     uint64_t num_regions = p->num_list_variables - p->list_start[p->num_compute_sets];
     c->stride = (size_t)(num_regions / MOST_REGIONS) + 1;
@@ -289,15 +283,13 @@ static void find_tables(checker *c) {
         c->tells_regions[i] =
             pl_database_has_column(c->database, "program_type_do_exchange", sides[i]);
         c->tells_host[i] = pl_database_has_column(c->database, hosts[i], "regions_id");
-        if (c->tells_host[i])
-            pl_host_lists_read(c->database, hosts[i], c->ids, &c->host[i]);
     }
     open_regions(c);
 }
 
 static void begin(checker *c) {
     const popliner_profile *p = c->profile;
-    const pl_id_map *targets = &c->ids->exchange_targets;
+    const pl_id_map *targets = &c->reading->ids[PL_TABLE_REGIONS];
     size_t num_tiles = p->target.num_tiles;
     for (int i = SENT; i <= CODE; i++)
         c->by_tile[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
@@ -317,38 +309,24 @@ static void begin(checker *c) {
     find_tables(c);
 }
 
-void pl_exchange_checks_find(pl_database *database, const pl_list_checks *lists,
-                             const pl_profile_ids *ids, const pl_tile_sums *sums,
+void pl_exchange_checks_find(pl_reading *r, const pl_list_checks *lists, const pl_tile_sums *sums,
                              pl_tally *tallies) {
-    static const pl_column columns[NUM_COLUMNS] = {
-        [ID] = {"id", true},
-        [SENT] = {"bytes_sent_by_tile_rle", false},
-        [RECEIVED] = {"bytes_received_by_tile_rle", false},
-        [CODE] = {"code_bytes_by_tile_rle", false},
-        [SOURCE] = {"source_regions_id", false},
-        [DESTINATION] = {"destination_regions_id", false},
-    };
-    static const pl_table exchanges = {"program_type_do_exchange", PL_TABLE_WHOLE, columns,
-                                       NUM_COLUMNS, "ORDER BY id"};
-    static const pl_table host_copies = {"program_type_stream_copy_mid", PL_TABLE_WHOLE, columns,
-                                         CODE, "ORDER BY id"};
-    checker c = {.database = database,
+    checker c = {.reading = r,
+                 .database = &r->database,
                  .profile = lists->profile,
                  .lists = lists,
-                 .ids = ids,
                  .exchanges = &tallies[POPLINER_RELATION_EXCHANGES]};
     begin(&c);
-    pl_rows rows = pl_rows_open(database, &exchanges);
-    while (pl_rows_next(&rows))
-        check_exchange(&c, &rows);
-    rows = pl_rows_open(database, &host_copies);
-    while (pl_rows_next(&rows))
-        check_host_copy(&c, &rows);
-    if (pl_database_is_well(database) && c.code_is_told && sums != NULL)
+    pl_table_rows exchanges = pl_table_open(r, PL_TABLE_CHECKED_EXCHANGES);
+    while (pl_table_next(&exchanges))
+        check_exchange(&c, &exchanges);
+    pl_table_rows copies = pl_table_open(r, PL_TABLE_CHECKED_HOST_COPIES);
+    while (pl_table_next(&copies))
+        if (copies.values[ID] != UINT64_MAX)
+            check_host_copy(&c, &copies);
+    if (pl_database_is_well(c.database) && c.code_is_told && sums != NULL)
         check_exchange_code(&c, sums, c.found, (int64_t *)c.by_tile[SENT],
                             &tallies[POPLINER_RELATION_EXCHANGE_CODE]);
     pl_arrays_free(&c.arrays);
-    for (int i = 0; i < 2; i++)
-        free(c.host[i].entries);
     sqlite3_finalize(c.regions);
 }

@@ -22,14 +22,14 @@ static const char *const part_names[NUM_VERTEX_PARTS] = {"vertex_data_bytes", "c
 enum { VERTEX_DATA, COPY_POINTERS, EDGE_POINTERS, DESCRIPTORS };
 
 typedef struct checker {
+    pl_reading *reading;
     pl_database *database;
     const popliner_profile *profile;
-    const pl_profile_ids *ids;
     pl_tile_sums sums;
     pl_tally tallies[PL_NUM_RELATIONS];
 
-    uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles]; 0 for NULL. TILE has no array */
-    bool is_told[NUM_TILE_COLUMNS];      /* some row has a number */
+    const uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles]; 0 for NULL. TILE has no array */
+    const bool *is_told;                       /* [NUM_TILE_COLUMNS]: some row has a number */
 
     /* bytes by tile, of vertex types and of compute sets */
     uint64_t *of_types[NUM_VERTEX_PARTS];
@@ -49,8 +49,17 @@ typedef struct checker {
 static bool allocate(checker *c) {
     const popliner_profile *p = c->profile;
     const size_t num_tiles = p->target.num_tiles;
-    for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
-        c->by_tile[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
+    const uint64_t *const by_tile[NUM_TILE_COLUMNS] = {
+        [TOTAL] = p->tile_total_bytes,
+        [WITH_GAPS] = p->tile_total_including_gaps_bytes,
+        [ALWAYS] = p->tile_always_live_bytes,
+        [NOT_ALWAYS] = p->tile_not_always_live_peak_bytes,
+        [FIRST_KIND] = p->tile_non_interleaved_bytes,
+        [FIRST_KIND + 1] = p->tile_interleaved_bytes,
+        [FIRST_KIND + 2] = p->tile_overflowed_bytes,
+    };
+    memcpy(c->by_tile, by_tile, sizeof by_tile);
+    c->is_told = c->reading->tile_is_told;
     for (int i = 0; i < NUM_VERTEX_PARTS; i++)
         c->of_types[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
     for (int i = 0; i < NUM_STATE_PARTS; i++)
@@ -73,26 +82,6 @@ static void *new_numbers(const checker *c, size_t count) {
 static void free_checker(checker *c) {
     pl_arrays_free(&c->arrays);
     pl_tile_sums_free(&c->sums);
-}
-
-static void read_tiles(checker *c) {
-    static const pl_column columns[] = {
-        {"tile", true},
-        {"total", false},
-        {"total_including_gaps", false},
-        {"always_live_bytes", false},
-        {"not_always_live_max_bytes", false},
-        {"non_interleaved", false},
-        {"interleaved", false},
-        {"overflowed", false},
-    };
-    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, columns, NUM_TILE_COLUMNS, ""};
-    pl_rows rows = pl_rows_open(c->database, &table);
-    while (pl_rows_next(&rows)) {
-        uint64_t tile = pl_rows_number(&rows, TILE, c->profile->target.num_tiles - 1);
-        for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
-            c->is_told[i] = pl_rows_told(&rows, i, &c->by_tile[i][tile]) || c->is_told[i];
-    }
 }
 
 /* Adds one number per tile from a list; false, with some of them added, if the blob holds something
@@ -125,19 +114,12 @@ static void take_parts(checker *c, pl_rows *rows, int num_parts,
 }
 
 static void read_vertex_memory(checker *c) {
-    pl_column columns[NUM_VERTEX_PARTS];
-    for (int i = 0; i < NUM_VERTEX_PARTS; i++)
-        columns[i] = (pl_column){part_names[i], false};
-    const pl_table types = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, columns, NUM_VERTEX_PARTS,
-                            ""};
-    const pl_table sets = {"memory_by_compute_set", PL_TABLE_OPTIONAL, columns, NUM_STATE_PARTS,
-                           ""};
-    pl_rows rows = pl_rows_open(c->database, &types);
-    while (pl_rows_next(&rows))
-        take_parts(c, &rows, NUM_VERTEX_PARTS, add_list, c->types_tell, c->of_types);
-    rows = pl_rows_open(c->database, &sets);
-    while (pl_rows_next(&rows))
-        take_parts(c, &rows, NUM_STATE_PARTS, pl_tally_add_runs, c->sets_tell, c->of_sets);
+    pl_table_rows types = pl_table_open(c->reading, PL_TABLE_CHECKED_VERTEX_TYPES);
+    while (pl_table_next(&types))
+        take_parts(c, &types.rows, NUM_VERTEX_PARTS, add_list, c->types_tell, c->of_types);
+    pl_table_rows sets = pl_table_open(c->reading, PL_TABLE_CHECKED_STATE);
+    while (pl_table_next(&sets))
+        take_parts(c, &sets.rows, NUM_STATE_PARTS, pl_tally_add_runs, c->sets_tell, c->of_sets);
 }
 
 /* Adds up the vertices, which were read before. */
@@ -152,23 +134,21 @@ static void count_instances(checker *c) {
 }
 
 static void read_steps(checker *c) {
-    static const pl_column columns[] = {{"step_id", true}, {"delta_bytes", true}, {"ipu", true}};
-    static const pl_table table = {"memory_not_always_live_by_step_and_ipu", PL_TABLE_WHOLE,
-                                   columns, 3, ""};
-    pl_rows rows = pl_rows_open(c->database, &table);
-    while (pl_rows_next(&rows)) {
-        int is_of_ipu = !pl_rows_is_null(&rows, 2);
-        int64_t step = pl_rows_integer(&rows, 0);
-        int64_t change = pl_rows_integer(&rows, 1);
+    pl_table_rows t = pl_table_open(c->reading, PL_TABLE_STEP_MEMORY);
+    while (pl_table_next(&t)) {
+        const pl_rows *rows = &t.rows;
+        int is_of_ipu = !pl_rows_is_null(rows, 2);
+        int64_t step = pl_rows_integer(rows, 0);
+        int64_t change = pl_rows_integer(rows, 1);
         c->step_is_told[is_of_ipu] = true;
         if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
             c->step_change[is_of_ipu][step] =
                 (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
         } else {
-            pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
-            pl_tally_begin(t, "row", rows.row);
-            pl_tally_note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step",
-                          "");
+            pl_tally *tally = &c->tallies[POPLINER_RELATION_STEPS];
+            pl_tally_begin(tally, "row", rows->row);
+            pl_tally_note(tally, change < 0 ? 0 - (uint64_t)change : (uint64_t)change,
+                          "no such step", "");
         }
     }
 }
@@ -307,7 +287,7 @@ static void check_counts_of(checker *c, pl_rows *rows) {
     const popliner_profile *p = c->profile;
     pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
     uint64_t id = pl_rows_number(rows, 0, INT64_MAX);
-    uint32_t set = pl_id_map_find(&c->ids->compute_sets, id);
+    uint32_t set = pl_id_map_find(&c->reading->ids[PL_TABLE_COMPUTE_SETS], id);
     if (set == PL_NONE || pl_rows_is_null(rows, 1) || pl_rows_is_null(rows, 2))
         return;
     uint32_t first = p->compute_set_vertices_start[set];
@@ -324,7 +304,7 @@ static void check_counts_of(checker *c, pl_rows *rows) {
     uint64_t count;
     while (pl_varint_read(&types, types_end, &type_id) &&
            pl_varint_read(&counts, counts_end, &count)) {
-        uint32_t type = pl_id_map_find(&c->ids->vertex_types, type_id);
+        uint32_t type = pl_id_map_find(&c->reading->ids[PL_TABLE_VERTEX_TYPES], type_id);
         if (type == PL_NONE)
             pl_tally_note(t, count, "", "");
         else
@@ -336,31 +316,22 @@ static void check_counts_of(checker *c, pl_rows *rows) {
         settle_type(c, p->compute_set_vertex_type[i]);
     types = types_end - sizes[0];
     while (pl_varint_read(&types, types_end, &type_id)) {
-        uint32_t type = pl_id_map_find(&c->ids->vertex_types, type_id);
+        uint32_t type = pl_id_map_find(&c->reading->ids[PL_TABLE_VERTEX_TYPES], type_id);
         if (type != PL_NONE)
             settle_type(c, type);
     }
 }
 
 static void check_counts(checker *c) {
-    static const pl_column columns[] = {
-        {"compute_set", true}, {"vertex_types", false}, {"vertex_counts", false}};
-    static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 3,
-                                   "ORDER BY compute_set"};
     if (c->profile->num_compute_set_vertices == 0)
         return;
-    pl_rows rows = pl_rows_open(c->database, &table);
-    while (pl_rows_next(&rows))
-        check_counts_of(c, &rows);
+    pl_table_rows t = pl_table_open(c->reading, PL_TABLE_CHECKED_COUNTS);
+    while (pl_table_next(&t))
+        check_counts_of(c, &t.rows);
 }
 
 static void check_totals(checker *c) {
     enum { VERTICES, EDGES, VARIABLES, SETS, NUM_TOTALS };
-    static const pl_column columns[NUM_TOTALS] = {[VERTICES] = {"num_vertices", false},
-                                                  [EDGES] = {"num_edges", false},
-                                                  [VARIABLES] = {"num_vars", false},
-                                                  [SETS] = {"num_compute_sets", false}};
-    static const pl_table table = {"graph_info", PL_TABLE_OPTIONAL, columns, NUM_TOTALS, ""};
     const popliner_profile *p = c->profile;
     pl_tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
     uint64_t found[NUM_TOTALS] = {
@@ -377,16 +348,13 @@ static void check_totals(checker *c) {
         found[VERTICES] += c->entry_instances[i];
     for (size_t i = 0; i < p->num_compute_sets; i++)
         found[EDGES] += p->compute_set_num_edges[i];
-    pl_rows rows = pl_rows_open(c->database, &table);
-    const bool more = pl_rows_next(&rows);
-    for (int i = 0; more && i < NUM_TOTALS; i++) {
-        uint64_t told;
-        if (!has[i] || !pl_rows_told(&rows, i, &told))
+    for (int i = 0; i < NUM_TOTALS; i++) {
+        const uint64_t told = c->reading->graph[i];
+        if (!has[i] || told == UINT64_MAX)
             continue;
         pl_tally_begin(t, NULL, 0);
-        pl_tally_compare(t, told, found[i], columns[i].name, "");
+        pl_tally_compare(t, told, found[i], pl_tables[PL_TABLE_GRAPH].columns[i].name, "");
     }
-    pl_rows_close(&rows);
 }
 
 /* ---- Relations 7, 8, 11 and 12 ---- */
@@ -461,7 +429,6 @@ static void check_vertex_code(checker *c) {
 
 /* Reads the data that the relations need in addition to the profile. */
 static void read_tables(checker *c) {
-    read_tiles(c);
     read_vertex_memory(c);
     read_steps(c);
     count_instances(c);
@@ -483,7 +450,7 @@ static void check_all(checker *c) {
         check_vertex_state(c);
         check_vertex_code(c);
     }
-    pl_program_checks_find(c->database, p, c->ids, has_categories ? &c->sums : NULL, c->tallies);
+    pl_program_checks_find(c->reading, has_categories ? &c->sums : NULL, c->tallies);
 }
 
 /* Stores the results of the relations in the profile; false if memory is short. */
@@ -505,7 +472,7 @@ void pl_profile_find_checks(pl_reading *reading) {
     static const char what[] = "the checks of the profile";
     pl_database *database = &reading->database;
     popliner_profile *profile = reading->profile;
-    checker c = {.database = database, .profile = profile, .ids = &reading->ids};
+    checker c = {.reading = reading, .database = database, .profile = profile};
     /* two pairs of tables by category and tile */
     pl_database_take_bytes(database, "the bytes of each category on each tile",
                            (uint64_t)profile->num_categories * profile->target.num_tiles,

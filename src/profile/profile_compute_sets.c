@@ -2,28 +2,11 @@
  * and the state of these; and the lists of variables of exchanges.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/profile_readers.h"
-
-/* ---- Vertex types ---- */
-
-static void read_vertex_types(pl_reading *r) {
-    static const pl_column type_columns[] = {{"id", true}};
-    static const pl_table types = {"vertex_types", PL_TABLE_REQUIRED, type_columns, 1,
-                                   "ORDER BY id"};
-    static const pl_column code_columns[] = {{"vertex_type", true}, {"code_bytes", true}};
-    static const pl_table code = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, code_columns, 2, ""};
-    popliner_profile *p = r->profile;
-    pl_reading_ids(r, &types, &p->num_vertex_types, &r->ids.vertex_types);
-    pl_rows rows = pl_rows_open(&r->database, &code);
-    while (pl_rows_next(&rows)) {
-        uint32_t type = pl_rows_index(&rows, 0, &r->ids.vertex_types, "vertex_types");
-        if (type != PL_NONE)
-            p->vertex_type_code[type] = pl_profile_read_list_series(p, &rows, 1);
-    }
-}
 
 /* ---- Lists of variables ---- */
 
@@ -63,7 +46,7 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
         room_left -= length;
         for (uint64_t i = 0; i < length; i++) {
             id += difference;
-            uint32_t variable = pl_id_map_find(&r->ids.variables, id);
+            uint32_t variable = pl_id_map_find(&r->ids[PL_TABLE_VARIABLES], id);
             if (variable == PL_NONE) {
                 pl_rows_fail(rows, column,
                              "names variable %llu, which table vars_info does not have",
@@ -87,15 +70,15 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
 /* The state of reading the lists of exchanges, each of which is in one piece of the table. */
 typedef struct exchanges {
     popliner_profile *profile;
-    const pl_profile_ids *ids;
-    uint64_t *next; /* [num_lists]: the place of the next variable of a list */
-    uint32_t *list; /* [pieces]: the list that was filled last */
+    const pl_id_map *ids; /* [PL_NUM_TABLES] */
+    uint64_t *next;       /* [num_lists]: the place of the next variable of a list */
+    uint32_t *list;       /* [pieces]: the list that was filled last */
 } exchanges;
 
 /* Counts the rows of each target, and makes a list of as many places. */
 static void count_exchange_lists(pl_reading *r) {
     popliner_profile *p = r->profile;
-    pl_id_map *targets = &r->ids.exchange_targets;
+    pl_id_map *targets = &r->ids[PL_TABLE_REGIONS];
     sqlite3_stmt *statement = NULL;
     bool memory = true;
     int code = sqlite3_prepare_v2(r->database.sqlite,
@@ -124,8 +107,8 @@ static void take_region(void *user, pl_rows *rows, size_t piece, size_t row) {
     if (!pl_rows_plain_numbers(rows, 2, values) || values[0] < 0 || values[1] < 0)
         for (int i = 0; i < 2; i++)
             values[i] = (int64_t)pl_rows_number(rows, i, INT64_MAX);
-    const uint32_t variable = pl_id_map_find(&e->ids->variables, (uint64_t)values[1]);
-    const uint32_t list = pl_id_map_find(&e->ids->exchange_targets, (uint64_t)values[0]);
+    const uint32_t variable = pl_id_map_find(&e->ids[PL_TABLE_VARIABLES], (uint64_t)values[1]);
+    const uint32_t list = pl_id_map_find(&e->ids[PL_TABLE_REGIONS], (uint64_t)values[0]);
     if (variable == PL_NONE)
         pl_rows_fail(rows, 1, "is %llu, which table vars_info does not have",
                      (unsigned long long)values[1]);
@@ -143,18 +126,14 @@ static void take_region(void *user, pl_rows *rows, size_t piece, size_t row) {
 
 /* Adds one list for each exchange target, from millions of rows. */
 static void read_exchange_lists(pl_reading *r) {
-    static const pl_column columns[] = {{"id", true}, {"var_id", true}};
     pl_outcome *outcome = &r->database.outcome;
     popliner_profile *p = r->profile;
-    exchanges e = {.profile = p, .ids = &r->ids};
+    exchanges e = {.profile = p, .ids = r->ids};
     pl_scan scan = {.database = &r->database,
                     .progress = r->progress,
-                    .table = "exchange_regions",
-                    .columns = columns,
-                    .num_columns = 2,
+                    .table = &pl_tables[PL_TABLE_REGIONS],
                     .key = "id",
                     .min_keys = 8,
-                    .order = "ORDER BY id, var_id",
                     .take = take_region,
                     .user = &e};
     const size_t first = p->num_lists;
@@ -179,101 +158,52 @@ static void read_exchange_lists(pl_reading *r) {
 /* ---- Compute sets ---- */
 
 static void read_instances(pl_reading *r) {
-    static const pl_column columns[] = {
-        {"compute_set", true}, {"vertex_type", true}, {"instances_by_tile", true}};
-    static const pl_table table = {"vertex_instances", PL_TABLE_OPTIONAL, columns, 3,
-                                   "ORDER BY compute_set, vertex_type"};
-    pl_outcome *outcome = &r->database.outcome;
+    enum { SET, TYPE, INSTANCES };
     popliner_profile *p = r->profile;
     uint32_t *starts = pl_new_array(p->num_compute_sets + 1, sizeof *starts);
-    size_t capacity = 0;
     uint32_t current = 0; /* the compute set whose vertices are being read */
     p->compute_set_vertices_start = starts;
-    if (!pl_outcome_has(outcome, starts != NULL, "the compute sets"))
+    if (!pl_outcome_has(&r->database.outcome, starts != NULL, "the compute sets"))
         return;
-    pl_rows rows = pl_rows_open(&r->database, &table);
-    while (pl_rows_next(&rows)) {
-        uint32_t set = pl_rows_index(&rows, 0, &r->ids.compute_sets, "compute_sets");
-        uint32_t type = pl_rows_index(&rows, 1, &r->ids.vertex_types, "vertex_types");
-        pl_series series = pl_profile_read_series(p, &rows, 2);
-        if (!pl_database_is_well(&r->database))
-            continue;
-        if (!pl_profile_vertices_fit(p, series, p->vertex_type_size_bytes[type]))
-            pl_rows_fail(&rows, 2, "holds more vertices of %llu bytes than a tile can have",
-                         (unsigned long long)p->vertex_type_size_bytes[type]);
-        /* both tables are read in the order of their ids, so the sets are consecutive */
-        while (current < set)
-            starts[++current] = (uint32_t)p->num_compute_set_vertices;
-        if (!pl_outcome_has(outcome, pl_profile_reserve(p, &p->num_compute_set_vertices, &capacity),
-                            "the vertices"))
-            continue;
-        p->compute_set_vertex_type[p->num_compute_set_vertices] = type;
-        p->compute_set_vertex_instances[p->num_compute_set_vertices++] = series;
+    pl_table_rows t = pl_table_open(r, PL_TABLE_VERTICES);
+    while (pl_table_next(&t)) {
+        const uint64_t size_bytes = p->vertex_type_size_bytes[t.values[TYPE]];
+        if (!pl_profile_vertices_fit(p, p->compute_set_vertex_instances[t.place], size_bytes))
+            pl_rows_fail(&t.rows, INSTANCES,
+                         "holds more vertices of %llu bytes than a tile can have",
+                         (unsigned long long)size_bytes);
+        /* both tables are read in the order of their ids */
+        assert(t.values[SET] >= current);
+        while (current < t.values[SET])
+            starts[++current] = (uint32_t)t.place;
     }
     while (current < p->num_compute_sets)
         starts[++current] = (uint32_t)p->num_compute_set_vertices;
 }
 
-/* Adds up the parts of the state that the compiler reports. */
 static void read_state(pl_reading *r) {
-    static const pl_column columns[] = {{"compute_set", true},
-                                        {"vertex_data_bytes", true},
-                                        {"copy_ptr_bytes", true},
-                                        {"edge_ptr_bytes", true},
-                                        {"descriptor_bytes", true}};
-    static const pl_table table = {"memory_by_compute_set", PL_TABLE_WHOLE, columns, 5, ""};
-    pl_outcome *outcome = &r->database.outcome;
     popliner_profile *p = r->profile;
-    size_t num_tiles = p->target.num_tiles;
-    pl_blob rle = {0};
-    uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile); /* one set's state */
-    p->compute_set_state = pl_new_array(p->num_compute_sets, sizeof *p->compute_set_state);
-    p->compute_set_descriptors =
-        pl_new_array(p->num_compute_sets, sizeof *p->compute_set_descriptors);
-    pl_outcome_has(outcome,
-                   by_tile != NULL && p->compute_set_state != NULL &&
-                       p->compute_set_descriptors != NULL,
-                   "the compute sets");
-    pl_rows rows = pl_rows_open(&r->database, &table);
-    while (pl_rows_next(&rows)) {
-        uint32_t set = pl_rows_index(&rows, 0, &r->ids.compute_sets, "compute_sets");
-        bool any = false;
-        memset(by_tile, 0, num_tiles * sizeof *by_tile);
-        for (int column = 1; column < 4; column++) {
-            pl_series series = pl_profile_read_series(p, &rows, column);
-            if (series.size_bytes == 0)
-                continue;
-            pl_series_add(p, series, 1, by_tile);
-            p->series_length = series.offset; /* only the sum is needed */
-            any = true;
-        }
-        if (!pl_database_is_well(&r->database))
-            continue;
-        p->num_compute_set_states = p->num_compute_sets;
-        rle.size = 0;
-        pl_rle_write(&rle, by_tile, num_tiles);
-        pl_outcome_has(outcome,
-                       !rle.failed && (!any || pl_profile_add_series(p, rle.data, rle.size,
-                                                                     &p->compute_set_state[set])),
-                       "the state of compute sets");
-        p->compute_set_descriptors[set] = pl_profile_read_series(p, &rows, 4);
-    }
-    free(rle.data);
-    free(by_tile);
+    p->num_compute_set_states = p->num_compute_sets;
+    pl_table_rows t = pl_table_open(r, PL_TABLE_STATE);
+    while (pl_table_next(&t))
+        continue;
+    if (t.num_rows == 0)
+        p->num_compute_set_states = 0;
 }
 
 void pl_profile_read_compute_sets(pl_reading *r) {
-    static const pl_column columns[] = {{"compute_set", true}, {"var_ids_diff_rle", false}};
-    static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 2,
-                                   "ORDER BY compute_set"};
-    size_t *count = &r->profile->num_compute_sets;
-    read_vertex_types(r);
-    pl_rows rows = pl_reading_open(r, &table, count);
-    while (pl_rows_next(&rows)) {
-        pl_reading_add(r, &rows, count, &r->ids.compute_sets, pl_rows_number(&rows, 0, INT64_MAX));
-        read_list(&rows, 1, r);
+    enum { VARIABLES = 1, CYCLES };
+    pl_table_read(r, PL_TABLE_VERTEX_TYPES);
+    pl_table_read(r, PL_TABLE_VERTEX_CODE);
+    pl_table_rows t = pl_table_open(r, PL_TABLE_COMPUTE_SETS);
+    while (pl_table_next(&t)) {
+        read_list(&t.rows, VARIABLES, r);
+        if (pl_outcome_has(&r->database.outcome,
+                           pl_grow(&r->set_cycles, &r->set_cycles_capacity, t.place + 1,
+                                   sizeof *r->set_cycles),
+                           "the compute sets"))
+            r->set_cycles[t.place] = pl_reading_cycles(r, &t.rows, CYCLES);
     }
-    pl_id_map_sort(&r->ids.compute_sets);
     read_instances(r);
     read_state(r);
     read_exchange_lists(r);

@@ -41,6 +41,9 @@ extern const char *const pl_note_files[POPLINER_NUM_NOTE_FILES];
 #define PL_MAX_TILE_BYTES UINT32_MAX
 #define PL_MAX_STATE_BYTES (3 * (uint64_t)PL_MAX_TILE_BYTES)
 
+/* More tiles than any machine has: 64 IPUs of 1472 tiles have 94,208. */
+#define PL_MAX_TILES (1 << 24)
+
 /* The category of a lowered variable is one byte. */
 #define PL_MAX_CATEGORIES (UINT8_MAX + 1)
 
@@ -417,6 +420,9 @@ size_t pl_profile_variable_fields(popliner_profile *profile, pl_field *fields);
 size_t pl_profile_fields_by(popliner_profile *profile, const size_t *count, pl_field *fields);
 size_t pl_profile_series_fields(popliner_profile *profile, pl_field *fields);
 
+/* Returns the field of the array at this offset, and the largest of its numbers that is valid. */
+pl_field pl_profile_field(popliner_profile *profile, size_t array, uint64_t *most);
+
 /* For readers: allocates the missing arrays of pl_profile_fields_by, all 0. False if memory is
  * short. */
 bool pl_profile_allocate(popliner_profile *profile, const size_t *count);
@@ -469,7 +475,7 @@ size_t pl_profile_num_breaches(const popliner_profile *profile);
 void pl_profile_tell_checks(const popliner_profile *profile, const popliner_listener *listener);
 
 /* Warns of missing tables and columns. */
-void pl_schema_tell_absences(const popliner_profile *profile, const popliner_listener *listener);
+void pl_profile_tell_absences(const popliner_profile *profile, const popliner_listener *listener);
 
 /* Reports which part of the profile was read or loaded, and warns if its replicas differ. */
 void pl_part_tell(const popliner_profile *profile, const popliner_listener *listener);

@@ -1,7 +1,6 @@
-/* The fields of a profile: one row for each array, with its length, its valid values, and the
- * column of the file that it copies, if it copies one. Reading allocates by these rows; freeing,
- * storing, loading, checking and restricting to a part of the tiles iterate over them. Checks of
- * several arrays together follow at the end.
+/* The fields of a profile: one row for each array, with its length and its valid values. Reading
+ * allocates by these rows; freeing, storing, loading, checking and restricting to a part of the
+ * tiles iterate over them. Checks of several arrays together follow at the end.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -45,19 +44,6 @@ typedef struct range {
 #define BY_TILE(most)                                                                              \
     { .kind = KIND_BY_TILE, .limit = (most) }
 
-/* How to read a column into the array, and the value for NULL. Other columns, such as references,
- * have their own code. */
-enum {
-    NOT_READ,
-    TEXT, /* "" */
-    NUMBER,
-    NUMBER_OR_0,
-    TOLD,          /* 0, also for anything that is no number */
-    FLAG,          /* 0 for NULL and anything that is no number; else 1 */
-    SERIES,        /* an RLE blob; all zero */
-    NEEDED = 0x10, /* the table is unusable without this column */
-};
-
 typedef struct row {
     const char *name;
     size_t array; /* offset of its pointer in a profile */
@@ -65,8 +51,6 @@ typedef struct row {
     size_t item_size;
     range range;
     const char *what; /* for messages: what is inconsistent if an item is invalid */
-    const char *column;
-    int reading;
 } row;
 
 #define ARRAY(member, length)                                                                      \
@@ -75,31 +59,26 @@ typedef struct row {
 /* a range without parentheses is a list in braces */
 #define ROW(member, length, text, ...)                                                             \
     { ARRAY(member, length), .what = (text), .range = __VA_ARGS__ }
-#define READ(member, length, text, title, how, ...)                                                \
-    {                                                                                              \
-        ARRAY(member, length), .what = (text), .column = (title), .reading = (how),                \
-                               .range = __VA_ARGS__                                                \
-    }
 
 static const row rows[] = {
     ROW(strings, strings_length, NULL, ANY),
     ROW(element_offset, num_elements, NULL, ANY),
     ROW(series_bytes, series_length, NULL, ANY),
     ROW(facts, num_facts, "versions and numbers", ANY),
-    READ(option_name, num_options, "names", "name", TEXT, STRING),
-    READ(option_value, num_options, "names", "value", TEXT, STRING),
-    READ(option_is_default, num_options, NULL, "is_default", FLAG, ANY),
+    ROW(option_name, num_options, "names", STRING),
+    ROW(option_value, num_options, "names", STRING),
+    ROW(option_is_default, num_options, NULL, ANY),
     ROW(note_group, num_notes, "notes", BELOW(POPLINER_NUM_NOTE_FILES)),
     ROW(note_kind, num_notes, "notes", BELOW(PL_NUM_NOTE_KINDS)),
     ROW(note_name, num_notes, "notes", STRING),
     ROW(note_value, num_notes, "notes", STRING),
-    READ(vertex_type_name, num_vertex_types, "names", "name", TEXT | NEEDED, STRING),
-    READ(vertex_type_size_bytes, num_vertex_types, "sizes of vertices", "size", NUMBER | NEEDED,
-         BELOW(UINT32_MAX + (uint64_t)1)),
+    ROW(vertex_type_name, num_vertex_types, "names", STRING),
+    ROW(vertex_type_size_bytes, num_vertex_types, "sizes of vertices",
+        BELOW(UINT32_MAX + (uint64_t)1)),
     ROW(vertex_type_code, num_vertex_types, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    READ(compute_set_name, num_compute_sets, "names", "name", TEXT, STRING),
-    READ(compute_set_debug_context, num_compute_sets, NULL, "debug_id", NUMBER_OR_0, ANY),
-    READ(compute_set_num_edges, num_compute_sets, NULL, "edge_count", TOLD, ANY),
+    ROW(compute_set_name, num_compute_sets, "names", STRING),
+    ROW(compute_set_debug_context, num_compute_sets, NULL, ANY),
+    ROW(compute_set_num_edges, num_compute_sets, NULL, ANY),
     ROW(compute_set_vertices_start, num_compute_sets, "vertices of the compute sets",
         STARTS(num_compute_set_vertices)),
     ROW(compute_set_vertex_type, num_compute_set_vertices, "vertices of the compute sets",
@@ -114,11 +93,10 @@ static const row rows[] = {
     ROW(program_children_start, num_programs, "programs", STARTS(num_program_children)),
     ROW(program_child, num_program_children, "programs", INDEX(num_programs)),
     ROW(program_called, num_programs, "programs", INDEX_OR_NONE(num_programs)),
-    READ(program_debug_context, num_programs, NULL, "debug_id", NUMBER_OR_0, ANY),
-    READ(program_name, num_programs, "names", "name", TEXT, STRING),
+    ROW(program_debug_context, num_programs, NULL, ANY),
+    ROW(program_name, num_programs, "names", STRING),
     ROW(program_compute_set, num_programs, "programs", INDEX_OR_NONE(num_compute_sets)),
-    READ(program_control_code, num_programs, "numbers by tile", "control_code_bytes_by_tile",
-         SERIES, BY_TILE(PL_MAX_TILE_BYTES)),
+    ROW(program_control_code, num_programs, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
     ROW(program_exchange_code, num_programs, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
     ROW(program_cycles, num_timed_programs, NULL, ANY),
     ROW(program_cycles_source, num_timed_programs, "cycles of the programs",
@@ -126,38 +104,30 @@ static const row rows[] = {
     ROW(program_repeats, num_timed_programs, NULL, ANY),
     ROW(step_program, num_steps, "liveness steps", INDEX(num_programs)),
     ROW(step_parent, num_steps, NULL, ANY),
-    READ(class_always_live, num_classes, "equivalence classes", "is_always_live", NUMBER | NEEDED,
-         BELOW(2)),
+    ROW(class_always_live, num_classes, "equivalence classes", BELOW(2)),
     ROW(class_ranges_start, num_classes, "equivalence classes", STARTS(num_ranges)),
     ROW(range_first_step, num_ranges, NULL, ANY),
     ROW(range_end_step, num_ranges, NULL, ANY),
-    READ(unlowered_name, num_unlowered, "names", "name", TEXT | NEEDED, STRING),
+    ROW(unlowered_name, num_unlowered, "names", STRING),
     ROW(unlowered_debug_context, num_unlowered, NULL, ANY),
     ROW(unlowered_size_bytes, num_unlowered, NULL, ANY),
     ROW(unlowered_num_pieces, num_unlowered, NULL, ANY),
-    READ(category_name, num_categories, "names", "name", TEXT | NEEDED, STRING),
+    ROW(category_name, num_categories, "names", STRING),
     ROW(category, num_categories, "categories", BELOW(PL_NUM_CATEGORIES)),
     ROW(category_memory, num_category_parts, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    READ(tile_total_bytes, target.num_tiles, "numbers by tile", "total", NUMBER_OR_0 | NEEDED,
-         BYTES),
-    READ(tile_total_including_gaps_bytes, target.num_tiles, "numbers by tile",
-         "total_including_gaps", NUMBER_OR_0 | NEEDED, BYTES),
-    READ(tile_always_live_bytes, target.num_tiles, "numbers by tile", "always_live_bytes",
-         NUMBER_OR_0 | NEEDED, BYTES),
-    READ(tile_not_always_live_peak_bytes, target.num_tiles, "numbers by tile",
-         "not_always_live_max_bytes", NUMBER_OR_0 | NEEDED, BYTES),
-    READ(tile_interleaved_bytes, target.num_tiles, "numbers by tile", "interleaved", NUMBER_OR_0,
-         BYTES),
-    READ(tile_non_interleaved_bytes, target.num_tiles, "numbers by tile", "non_interleaved",
-         NUMBER_OR_0, BYTES),
-    READ(tile_overflowed_bytes, target.num_tiles, "numbers by tile", "overflowed", NUMBER_OR_0,
-         BYTES),
+    ROW(tile_total_bytes, target.num_tiles, "numbers by tile", BYTES),
+    ROW(tile_total_including_gaps_bytes, target.num_tiles, "numbers by tile", BYTES),
+    ROW(tile_always_live_bytes, target.num_tiles, "numbers by tile", BYTES),
+    ROW(tile_not_always_live_peak_bytes, target.num_tiles, "numbers by tile", BYTES),
+    ROW(tile_interleaved_bytes, target.num_tiles, "numbers by tile", BYTES),
+    ROW(tile_non_interleaved_bytes, target.num_tiles, "numbers by tile", BYTES),
+    ROW(tile_overflowed_bytes, target.num_tiles, "numbers by tile", BYTES),
     ROW(absence, num_absences, "names", STRING),
     ROW(checks, num_checks, "checks", ANY),
-    READ(run_name, num_runs, "names", "name", TEXT, STRING),
-    READ(run_start_microseconds, num_runs, NULL, "start_epoch_time_microseconds", TOLD, ANY),
-    READ(run_elapsed_microseconds, num_runs, NULL, "elapsed_microseconds", TOLD, ANY),
-    READ(run_num_programs, num_runs, NULL, "num_programs", TOLD, ANY),
+    ROW(run_name, num_runs, "names", STRING),
+    ROW(run_start_microseconds, num_runs, NULL, ANY),
+    ROW(run_elapsed_microseconds, num_runs, NULL, ANY),
+    ROW(run_num_programs, num_runs, NULL, ANY),
     ROW(run_first_step, num_runs, "runs and executed steps", BEGINS),
     ROW(execution_program, num_execution_steps, "runs and executed steps",
         INDEX_OR_NONE(num_programs)),
@@ -166,9 +136,9 @@ static const row rows[] = {
         STARTS(num_execution_ipus)),
     ROW(execution_ipu, num_execution_ipus, NULL, ANY),
     ROW(execution_cycles, num_execution_ipus, NULL, ANY),
-    READ(execution_first_cycle, num_execution_ipus, NULL, "cycles_base", TOLD, ANY),
-    READ(execution_active_from, num_execution_ipus, NULL, "active_cycles_from_min", TOLD, ANY),
-    READ(execution_active_to, num_execution_ipus, NULL, "active_cycles_to_max", TOLD, ANY),
+    ROW(execution_first_cycle, num_execution_ipus, NULL, ANY),
+    ROW(execution_active_from, num_execution_ipus, NULL, ANY),
+    ROW(execution_active_to, num_execution_ipus, NULL, ANY),
     ROW(execution_active_tiles, num_execution_ipus, NULL, ANY),
     ROW(execution_tile_balance, num_execution_ipus, NULL, ANY),
     /* arrays that grow with the lowered variables, and arrays that refer to them: see
@@ -260,6 +230,15 @@ size_t pl_profile_series_fields(popliner_profile *p, pl_field *fields) {
     return count;
 }
 
+pl_field pl_profile_field(popliner_profile *p, size_t array, uint64_t *most) {
+    size_t i = 0;
+    while (rows[i].array != array)
+        i++;
+    const bool is_limited = rows[i].range.kind == KIND_BELOW && rows[i].range.count == 0;
+    *most = is_limited ? rows[i].range.limit - 1 : INT64_MAX;
+    return field_of(p, &rows[i]);
+}
+
 bool pl_profile_allocate(popliner_profile *p, const size_t *count) {
     pl_field fields[PL_MAX_FIELDS];
     return pl_fields_allocate(fields, pl_profile_fields_by(p, count, fields));
@@ -307,58 +286,6 @@ void pl_profile_free(popliner_profile *profile) {
     pl_fields_free(fields, pl_profile_fields(profile, fields));
     free(profile->tile_peak);
     free(profile);
-}
-
-/* ---- Reading ---- */
-
-size_t pl_reading_columns(pl_reading *r, const size_t *count, pl_column *columns) {
-    r->num_fields = 0;
-    for (size_t i = 0; i < NUM_ROWS; i++) {
-        if (rows[i].reading == NOT_READ || field_of(r->profile, &rows[i]).count != count)
-            continue;
-        columns[r->num_fields] = (pl_column){rows[i].column, (rows[i].reading & NEEDED) != 0};
-        r->fields[r->num_fields++] = (uint8_t)i;
-    }
-    return r->num_fields;
-}
-
-/* Reads a column of the current row into position `place` of its array. */
-static void take_column(popliner_profile *p, const row *r, size_t place, pl_rows *from,
-                        int column) {
-    const uint64_t most = r->range.kind == KIND_BELOW ? r->range.limit - 1 : INT64_MAX;
-    uint64_t number = 0;
-    void *items = items_of(p, r);
-    switch (r->reading & ~NEEDED) {
-    case TEXT:
-        number = pl_profile_add_string(p, pl_rows_text(from, column));
-        ((pl_string *)items)[place] = (pl_string)number;
-        pl_outcome_has(&from->database->outcome, number != PL_NONE, "the profile");
-        return;
-    case SERIES:
-        ((pl_series *)items)[place] = pl_profile_read_series(p, from, column);
-        return;
-    case NUMBER:
-        number = pl_rows_number(from, column, most);
-        break;
-    case NUMBER_OR_0:
-        number = pl_rows_number_or(from, column, most, 0);
-        break;
-    case FLAG:
-        pl_rows_told(from, column, &number);
-        number = number != 0;
-        break;
-    default:
-        pl_rows_told(from, column, &number);
-    }
-    if (r->item_size == sizeof(uint8_t))
-        ((uint8_t *)items)[place] = (uint8_t)number;
-    else
-        ((uint64_t *)items)[place] = number;
-}
-
-void pl_reading_take(pl_reading *r, pl_rows *from, size_t place) {
-    for (size_t i = 0; i < r->num_fields; i++)
-        take_column(r->profile, &rows[r->fields[i]], place, from, r->first_column + (int)i);
 }
 
 /* ---- Checks of one array ---- */

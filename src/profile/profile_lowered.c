@@ -14,17 +14,6 @@ enum {
     BIT_EXECUTABLE = 8,
 };
 
-static const pl_column columns[] = {{"var_id", true},
-                                    {"tile", true},
-                                    {"size_bytes", true},
-                                    {"equivalence_class", true},
-                                    {"unlowered_var_id", false},
-                                    {"offset", false},
-                                    {"category", false},
-                                    {"bitset", true},
-                                    {"alignment", false},
-                                    {"element_constraints", false}};
-
 enum {
     VAR_ID,
     TILE,
@@ -39,8 +28,6 @@ enum {
     NUM_PLAIN_COLUMNS = ELEMENT_CONSTRAINTS, /* those before it hold numbers */
 };
 
-enum { NUM_COLUMNS = sizeof columns / sizeof *columns };
-
 /* The lists of element_constraints of data that is not always live, in the rows of a piece, of which
  * there may be millions: how many rows after the one before, then each number plus 1, and 0. */
 typedef struct constraints {
@@ -51,7 +38,7 @@ typedef struct constraints {
 /* The state of reading pieces. */
 typedef struct lowered {
     popliner_profile *profile;
-    const pl_profile_ids *ids;
+    const pl_id_map *ids; /* [PL_NUM_TABLES] */
     const pl_scan *scan;
     size_t num_places;    /* capacity of the profile's arrays */
     uint64_t **piece_ids; /* by piece: NULL while the ids are the row numbers */
@@ -85,9 +72,10 @@ static uint8_t placing_of(uint64_t alignment, uint64_t bits) {
  * handle it, which then overwrites everything that was stored. */
 static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i) {
     popliner_profile *p = l->profile;
-    const pl_profile_ids *ids = l->ids;
-    uint32_t class_index = pl_id_map_find(&ids->classes, (uint64_t)values[EQUIVALENCE_CLASS]);
-    uint32_t category = pl_id_map_find(&ids->categories, (uint64_t)values[CATEGORY]);
+    const pl_id_map *ids = l->ids;
+    uint32_t class_index =
+        pl_id_map_find(&ids[PL_TABLE_CLASSES], (uint64_t)values[EQUIVALENCE_CLASS]);
+    uint32_t category = pl_id_map_find(&ids[PL_TABLE_CATEGORIES], (uint64_t)values[CATEGORY]);
     if (values[VAR_ID] < 0 || (uint64_t)values[TILE] >= p->target.num_tiles ||
         (uint64_t)values[SIZE_BYTES] > UINT32_MAX || (uint64_t)values[OFFSET] > UINT32_MAX ||
         values[BITSET] < 0 || (values[BITSET] & BIT_ALLOCATED) == 0 || class_index == PL_NONE ||
@@ -103,14 +91,14 @@ static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i
     p->variable_unlowered[i] =
         values[UNLOWERED_VAR_ID] < 0
             ? PL_NONE
-            : pl_id_map_find(&ids->unlowered, (uint64_t)values[UNLOWERED_VAR_ID]);
+            : pl_id_map_find(&ids[PL_TABLE_UNLOWERED], (uint64_t)values[UNLOWERED_VAR_ID]);
     return true;
 }
 
 /* Stores a row of vars_info at `i`, whatever it holds; returns its id. */
 static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     popliner_profile *profile = l->profile;
-    const pl_profile_ids *ids = l->ids;
+    const pl_id_map *ids = l->ids;
     uint64_t alignment = 1;
     uint64_t id = pl_rows_number(rows, VAR_ID, INT64_MAX);
     l->tile[i] = (uint32_t)pl_rows_number(rows, TILE, profile->target.num_tiles - 1);
@@ -124,13 +112,13 @@ static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     uint64_t unlowered_id = pl_rows_number_or(rows, UNLOWERED_VAR_ID, INT64_MAX, UINT64_MAX);
     uint64_t offset = pl_rows_number_or(rows, OFFSET, UINT32_MAX, 0);
     uint64_t category_id = pl_rows_number_or(rows, CATEGORY, INT64_MAX, UINT64_MAX);
-    uint32_t class_index = pl_id_map_find(&ids->classes, class_id);
+    uint32_t class_index = pl_id_map_find(&ids[PL_TABLE_CLASSES], class_id);
     if (class_index == PL_NONE)
         pl_rows_fail(rows, EQUIVALENCE_CLASS, "is %llu, which table eq_classes does not have",
                      (unsigned long long)class_id);
     uint32_t category = 0; /* the nameless one of files without a table of categories */
-    if (category_id != UINT64_MAX && ids->categories.count > 0)
-        category = pl_id_map_find(&ids->categories, category_id);
+    if (category_id != UINT64_MAX && ids[PL_TABLE_CATEGORIES].count > 0)
+        category = pl_id_map_find(&ids[PL_TABLE_CATEGORIES], category_id);
     if (category == PL_NONE)
         pl_rows_fail(rows, CATEGORY, "is %llu, which table var_categories does not have",
                      (unsigned long long)category_id);
@@ -141,7 +129,7 @@ static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     pl_rows_told(rows, ALIGNMENT, &alignment);
     profile->variable_placing[i] = placing_of(alignment, bits);
     if (unlowered_id != UINT64_MAX)
-        profile->variable_unlowered[i] = pl_id_map_find(&ids->unlowered, unlowered_id);
+        profile->variable_unlowered[i] = pl_id_map_find(&ids[PL_TABLE_UNLOWERED], unlowered_id);
     return id;
 }
 
@@ -314,7 +302,7 @@ static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
     lowered *l = user;
     size_t place = first_place(l->scan, piece) + row;
     uint64_t id = 0;
-    int64_t values[NUM_COLUMNS];
+    int64_t values[NUM_PLAIN_COLUMNS];
     if (place >= end_place(l, piece)) {
         pl_outcome_fail(
             &rows->database->outcome, POPLINER_ERROR_INPUT,
@@ -460,14 +448,11 @@ static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
 }
 
 void pl_profile_read_lowered(pl_reading *r) {
-    lowered l = {.profile = r->profile, .ids = &r->ids, .side_task = r->side_task};
+    lowered l = {.profile = r->profile, .ids = r->ids, .side_task = r->side_task};
     pl_scan scan = {.database = &r->database,
-                    .table = "vars_info",
-                    .columns = columns,
-                    .num_columns = NUM_COLUMNS,
+                    .table = &pl_tables[PL_TABLE_VARIABLES],
                     .key = "rowid",
                     .min_keys = 1 << 12,
-                    .order = "",
                     .progress = r->progress,
                     .take = take_variable,
                     .side_task = r->side_task == NULL ? NULL : do_side_task,
@@ -477,7 +462,7 @@ void pl_profile_read_lowered(pl_reading *r) {
     l.num_places = find_places(&scan);
     check_memory(&r->database, l.num_places);
     if (pl_database_is_well(&r->database))
-        read_pieces(&l, &scan, &r->ids.variables);
+        read_pieces(&l, &scan, &r->ids[PL_TABLE_VARIABLES]);
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
         free(l.piece_ids[i]);
     for (size_t i = 0; l.apart != NULL && i < scan.num_pieces; i++)

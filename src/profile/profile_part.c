@@ -13,15 +13,10 @@
 /* ---- The compiler's account ---- */
 
 static void read_tiles(pl_reading *r) {
-    static const pl_column column = {"tile", true};
-    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, &column, 1, ""};
-    size_t *num_tiles = &r->profile->target.num_tiles;
-    if (!pl_outcome_has(&r->database.outcome, pl_profile_allocate(r->profile, num_tiles),
-                        "the tiles"))
-        return;
-    pl_rows rows = pl_reading_open(r, &table, num_tiles);
-    while (pl_rows_next(&rows))
-        pl_reading_take(r, &rows, (size_t)pl_rows_number(&rows, 0, *num_tiles - 1));
+    pl_table_rows t = pl_table_open(r, PL_TABLE_TILES);
+    while (pl_table_next(&t))
+        for (size_t i = 0; i < t.num_columns; i++)
+            r->tile_is_told[i] = r->tile_is_told[i] || !pl_rows_is_null(&t.rows, (int)i);
 }
 
 /* Returns the category of this name, which the account uses as its id; SIZE_MAX if there is
@@ -35,15 +30,6 @@ static size_t find_category(const popliner_profile *p, const char *name) {
 }
 
 static void read_categories(pl_reading *r) {
-    static const pl_column columns[] = {{"category_id", true},
-                                        {"non_interleaved_non_overlapped", true},
-                                        {"non_interleaved_overlapped", true},
-                                        {"interleaved_non_overlapped", true},
-                                        {"interleaved_overlapped", true},
-                                        {"overflowed_non_overlapped", true},
-                                        {"overflowed_overlapped", true}};
-    static const pl_table table = {"memory_by_category", PL_TABLE_WHOLE, columns,
-                                   PL_NUM_CATEGORY_PARTS + 1, ""};
     popliner_profile *p = r->profile;
     size_t num_unknown = 0;
     p->category_memory =
@@ -51,10 +37,10 @@ static void read_categories(pl_reading *r) {
     if (!pl_outcome_has(&r->database.outcome, p->category_memory != NULL,
                         "the categories of memory"))
         return;
-    pl_rows rows = pl_rows_open(&r->database, &table);
-    while (pl_rows_next(&rows)) {
+    pl_table_rows t = pl_table_open(r, PL_TABLE_CATEGORY_MEMORY);
+    while (pl_table_next(&t)) {
         size_t category =
-            pl_rows_is_null(&rows, 0) ? SIZE_MAX : find_category(p, pl_rows_text(&rows, 0));
+            pl_rows_is_null(&t.rows, 0) ? SIZE_MAX : find_category(p, pl_rows_text(&t.rows, 0));
         if (category == SIZE_MAX) {
             num_unknown++;
             continue;
@@ -62,7 +48,7 @@ static void read_categories(pl_reading *r) {
         p->num_category_parts = p->num_categories * PL_NUM_CATEGORY_PARTS;
         pl_series *parts = p->category_memory + category * PL_NUM_CATEGORY_PARTS;
         for (int i = 0; i < PL_NUM_CATEGORY_PARTS; i++)
-            parts[i] = pl_profile_read_list_series(p, &rows, i + 1);
+            parts[i] = pl_read_list(p, &t.rows, i + 1);
     }
     if (num_unknown > 0)
         pl_tell(r->options->listener, POPLINER_LEVEL_WARNING,
@@ -88,10 +74,8 @@ static bool target_fits(const pl_target *t) {
 /* A program is compiled for one replica, and it is unknown whether a profile then has the tiles of
  * one replica or of all. If the account by tile has those of one, there are no others. */
 static void find_held_tiles(pl_database *database, pl_target *target) {
-    static const pl_column columns[] = {{"tile", true}};
-    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, columns, 1, ""};
     uint64_t end_tile = 0;
-    pl_rows rows = pl_rows_open(database, &table);
+    pl_rows rows = pl_rows_open(database, &pl_tables[PL_TABLE_TILES]);
     while (pl_rows_next(&rows)) {
         uint64_t tile = pl_rows_number(&rows, 0, INT64_MAX - 1);
         end_tile = tile >= end_tile ? tile + 1 : end_tile;

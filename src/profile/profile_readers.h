@@ -4,9 +4,9 @@
 #ifndef PL_PROFILE_PROFILE_READERS_H
 #define PL_PROFILE_PROFILE_READERS_H
 
-#include "profile/database.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
+#include "profile/tables.h"
 
 /* ---- The part of the file that is read ---- */
 
@@ -39,21 +39,6 @@ static inline bool pl_part_has_place(const pl_part *part, size_t place, size_t c
 
 /* ---- Shared by the steps ---- */
 
-/* Reads a series from an RLE blob that must hold one number per tile; NULL is all zero. */
-pl_series pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column);
-
-/* Maps the ids of the file to our indices. */
-typedef struct pl_profile_ids {
-    pl_id_map vertex_types;
-    pl_id_map compute_sets;
-    pl_id_map programs;
-    pl_id_map exchange_targets; /* to lists */
-    pl_id_map classes;
-    pl_id_map unlowered;
-    pl_id_map categories;
-    pl_id_map variables;
-} pl_profile_ids;
-
 /* Other work, which the calling thread does while helpers read. */
 typedef struct pl_side_task {
     void (*run)(void *user);
@@ -66,65 +51,20 @@ typedef struct pl_list_room {
     size_t starts;
 } pl_list_room;
 
-/* A profile that is being read. What fails, fails in the outcome of the database. */
-typedef struct pl_reading {
-    const char *path;
-    const pl_read_options *options;
-    const pl_side_task *side_task; /* or NULL */
-    pl_reading_progress *progress;
-    pl_database database;
-    popliner_profile *profile;
-    pl_profile_ids ids;
-    pl_part part;
-    pl_list_room list_room;
-    size_t capacity; /* of the arrays that the current table fills: see pl_profile_reserve */
-    /* columns of the current table; rows of the table of fields that read some of them, and the
-     * number of the first of these */
-    pl_column columns[PL_MAX_COLUMNS];
-    uint8_t fields[PL_MAX_COLUMNS];
-    size_t num_fields;
-    int first_column;
-} pl_reading;
-
-/* Like pl_rows_open, with additional columns that are copied into the arrays of length *count: one
- * for each row of profile_fields.c that has a column. */
-pl_rows pl_reading_open(pl_reading *reading, const pl_table *table, const size_t *count);
-
-/* Lists these columns and returns their number. */
-size_t pl_reading_columns(pl_reading *reading, const size_t *count, pl_column *columns);
-
-/* Reads these columns of the current row into position `place` of their arrays. */
-void pl_reading_take(pl_reading *reading, pl_rows *rows, size_t place);
-
-/* Appends an item to these arrays for the current row; `ids`, which may be NULL, map `id` to it. */
-void pl_reading_add(pl_reading *reading, pl_rows *rows, size_t *count, pl_id_map *ids, uint64_t id);
-
-/* Appends an item to these arrays for each row of a table, whose first column has the ids. */
-void pl_reading_ids(pl_reading *reading, const pl_table *table, size_t *count, pl_id_map *ids);
-
-/* Reads an id of the current row, as our index. PL_NONE, with INPUT, if `ids`, those of the table
- * `table`, do not have it. */
-uint32_t pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table);
-
-/* Reads a series from a list of varints, one number per tile; an empty list is all zero. */
-pl_series pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column);
-
-/* Computes the sizes of unlowered variables from their pieces. O(variables). */
-void pl_profile_sum_up_pieces(popliner_profile *profile);
-
-/* A row of the table of a program type: exchange code and up to two lists of variables. */
+/* A row of the table of a program type: exchange code, up to two lists of variables, and cycles. */
 typedef struct pl_exchange {
     pl_series code;
     uint32_t lists[2]; /* PL_NONE: none */
+    uint64_t cycles;   /* UINT64_MAX: unknown */
 } pl_exchange;
 
-/* The exchanges of one such table. */
-typedef struct pl_exchange_table {
-    pl_id_map ids; /* to indices of `entries` */
-    pl_exchange *entries;
-    size_t count;
+/* The exchanges of PL_TABLE_EXCHANGES, or of one of the three tables after it, by row. */
+typedef struct pl_exchange_rows {
+    pl_exchange *rows;
     size_t capacity;
-} pl_exchange_table;
+} pl_exchange_rows;
+
+enum { PL_NUM_EXCHANGE_TABLES = PL_TABLE_HOST_COPIES - PL_TABLE_EXCHANGES + 1 };
 
 /* The lists of the host exchanges of one direction, sorted by their StreamCopyMid. */
 typedef struct pl_host_lists {
@@ -133,29 +73,37 @@ typedef struct pl_host_lists {
     size_t capacity;
 } pl_host_lists;
 
-/* Zero-initialise; free with pl_exchanges_free. */
-typedef struct pl_exchanges {
-    pl_exchange_table do_exchanges;
-    pl_exchange_table global_exchanges;
-    pl_exchange_table code_copies;
-    pl_host_lists from_host;
-    pl_host_lists to_host;
-} pl_exchanges;
+/* A profile that is being read. What fails, fails in the outcome of the database. */
+typedef struct pl_reading {
+    const char *path;
+    const pl_read_options *options;
+    const pl_side_task *side_task; /* or NULL */
+    pl_reading_progress *progress;
+    pl_database database;
+    popliner_profile *profile;
+    pl_id_map ids[PL_NUM_TABLES]; /* from the ids of a table to our indices */
+    pl_part part;
+    pl_list_room list_room;
+    size_t capacity; /* of the array that the current reader fills */
 
-/* Reads the tables of exchanges, all optional, after the lists of variables. The first of several
- * rows of one id counts. */
-void pl_exchanges_read(pl_database *database, popliner_profile *profile, const pl_profile_ids *ids,
-                       pl_exchanges *exchanges);
+    /* for readers and checks, in addition to the profile */
+    uint64_t graph[4];                 /* of PL_TABLE_GRAPH; UINT64_MAX: not told */
+    bool tile_is_told[PL_MAX_COLUMNS]; /* of PL_TABLE_TILES: some row has a number */
+    pl_exchange_rows exchanges[PL_NUM_EXCHANGE_TABLES];
+    pl_host_lists host[2]; /* to the host, from the host */
+    uint64_t *row_cycles;  /* of each row of PL_TABLE_CYCLES, on the slowest tile of the part */
+    size_t row_cycles_capacity;
+    uint64_t *set_cycles; /* of each compute set; UINT64_MAX: unknown */
+    size_t set_cycles_capacity;
+    uint8_t *is_function; /* by program: the body of a function */
+} pl_reading;
 
-void pl_exchanges_free(pl_exchanges *exchanges);
+/* Reads the cycles of the current row in a list of ids of PL_TABLE_CYCLES, one for each IPU: the
+ * slowest IPU of the part counts. UINT64_MAX if they are unknown. */
+uint64_t pl_reading_cycles(pl_reading *reading, pl_rows *rows, int column);
 
-/* Returns the exchange with this id, or NULL. O(log exchanges). */
-const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id);
-
-/* Reads the lists of one direction, from host_exchange_from_host or host_exchange_to_host; the
- * caller frees entries. */
-void pl_host_lists_read(pl_database *database, const char *table, const pl_profile_ids *ids,
-                        pl_host_lists *lists);
+/* Computes the sizes of unlowered variables from their pieces. O(variables). */
+void pl_profile_sum_up_pieces(popliner_profile *profile);
 
 /* ---- The steps, in the order of their dependencies: each a pl_reader ---- */
 
@@ -186,11 +134,13 @@ pl_reader pl_profile_read_lowered;
  * lists of variables of exchanges. */
 pl_reader pl_profile_read_compute_sets;
 
-/* Reads exchanges, programs and liveness steps. */
+/* Reads exchanges, programs, with estimates of their cycles, and liveness steps. */
 pl_reader pl_profile_read_programs;
 
-/* Reads runs, and what they executed on the IPUs of the part; cycles of the programs there, and
- * counts of Repeats: all optional. Invalid rows in the tables of the execution, which no known file
+/* Reads the estimates of cycles that other tables refer to. */
+pl_reader pl_profile_read_cycles;
+
+/* Reads runs, and what they executed on the IPUs of the part: all optional. Invalid rows in the tables of the execution, which no known file
  * fills, are skipped, with a warning. */
 pl_reader pl_profile_read_execution;
 
@@ -204,7 +154,7 @@ pl_reader pl_profile_read_tiles;
 /* Fills profile->absence: one sentence for each missing optional table or column that answers
  * depend on. A table without rows lacks no column; the table of a program type is missing only if
  * the profile has such programs. */
-pl_reader pl_schema_find_absences;
+pl_reader pl_tables_find_absences;
 
 /* Runs the consistency checks. Skips a relation if the file lacks a table or column of it. A breach
  * is not an error. Cost: a few passes over the lowered variables, on as many threads as the
@@ -218,10 +168,6 @@ pl_reader pl_profile_find_checks;
  * names and checks. Before that compares the other replicas with the first, and stores the
  * differences in the facts. Errors: MEMORY. O(variables + touched variables + series * tiles). */
 popliner_status pl_part_keep(popliner_profile *profile, const pl_part *part, popliner_error *error);
-
-/* Returns what this column contains, or this table (`column` NULL), as the end of a sentence; NULL
- * if unknown. */
-const char *pl_schema_tells(const char *table, const char *column);
 
 /* Runs the check that relates the programs to the debug information. Errors: MEMORY.
  * O(programs). */

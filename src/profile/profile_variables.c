@@ -7,61 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a table of ids and names; without it there are no names. */
-static void read_names(pl_reading *r, const char *name, size_t *count, pl_id_map *ids) {
-    static const pl_column column = {"id", true};
-    const pl_table table = {name, PL_TABLE_OPTIONAL, &column, 1, ""};
-    pl_reading_ids(r, &table, count, ids);
-}
-
 static void read_categories(pl_reading *r) {
-    static const char name[] = "var_categories";
     pl_outcome *outcome = &r->database.outcome;
     popliner_profile *p = r->profile;
-    read_names(r, name, &p->num_categories, &r->ids.categories);
+    size_t capacity = 0;
+    pl_table_read(r, PL_TABLE_CATEGORIES);
     if (p->num_categories > PL_MAX_CATEGORIES)
         pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: table %s has more than %d rows",
-                        r->path, name, PL_MAX_CATEGORIES);
+                        r->path, pl_tables[PL_TABLE_CATEGORIES].name, PL_MAX_CATEGORIES);
     /* every variable needs a category; without the table there is one nameless category */
     if (p->num_categories == 0 &&
-        pl_outcome_has(outcome, pl_profile_reserve(p, &p->num_categories, &r->capacity),
+        pl_outcome_has(outcome, pl_profile_reserve(p, &p->num_categories, &capacity),
                        "the categories of variables"))
         p->num_categories = 1;
     for (size_t i = 0; pl_database_is_well(&r->database) && i < p->num_categories; i++)
         p->category[i] = (uint8_t)pl_category_from_name(pl_profile_string(p, p->category_name[i]));
 }
 
-/* Reads the first debug context of each unlowered variable. */
-static void read_variable_contexts(pl_reading *r) {
-    static const pl_column columns[] = {{"variable_id", true}, {"ids", false}};
-    static const pl_table table = {"debug_ids", PL_TABLE_OPTIONAL, columns, 2, ""};
-    pl_rows rows = pl_rows_open(&r->database, &table);
-    while (pl_rows_next(&rows)) {
-        size_t size_bytes = 0;
-        uint64_t id = pl_rows_number_or(&rows, 0, INT64_MAX, UINT64_MAX);
-        const uint8_t *blob = pl_rows_blob(&rows, 1, &size_bytes);
-        uint32_t unlowered = pl_id_map_find(&r->ids.unlowered, id);
-        if (unlowered != PL_NONE && size_bytes > 0 &&
-            !pl_varint_read(&blob, blob + size_bytes,
-                            &r->profile->unlowered_debug_context[unlowered]))
-            pl_rows_fail(&rows, 1, "is damaged: it ends inside a number");
-    }
-}
-
-static void read_classes(pl_reading *r) {
-    static const pl_column column = {"id", true};
-    static const pl_table table = {"eq_classes", PL_TABLE_REQUIRED, &column, 1, ""};
-    pl_reading_ids(r, &table, &r->profile->num_classes, &r->ids.classes);
+void pl_profile_read_variables(pl_reading *r) {
+    read_categories(r);
+    pl_table_read(r, PL_TABLE_UNLOWERED);
+    pl_table_read(r, PL_TABLE_DEBUG_IDS);
+    pl_table_read(r, PL_TABLE_CLASSES);
     if (r->profile->num_classes == 0)
         pl_outcome_fail(&r->database.outcome, POPLINER_ERROR_INPUT, "%s: table eq_classes is empty",
                         r->path);
-}
-
-void pl_profile_read_variables(pl_reading *r) {
-    read_categories(r);
-    read_names(r, "unlowered_vars", &r->profile->num_unlowered, &r->ids.unlowered);
-    read_variable_contexts(r);
-    read_classes(r);
 }
 
 /* ---- Live ranges of equivalence classes ---- */
@@ -69,7 +39,6 @@ void pl_profile_read_variables(pl_reading *r) {
 /* The ranges in the order of the file. */
 typedef struct range_reader {
     popliner_profile *profile;
-    const pl_profile_ids *ids;
     uint32_t *class_index;
     uint32_t *first_step;
     uint32_t *end_step;
@@ -78,29 +47,25 @@ typedef struct range_reader {
 } range_reader;
 
 /* Reads the ranges, and counts those of each class. */
-static void read_ranges(pl_database *database, range_reader *r) {
-    static const pl_column columns[] = {
-        {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
-    static const pl_table table = {"eq_class_step", PL_TABLE_REQUIRED, columns, 3, ""};
+static void read_ranges(pl_reading *reading, range_reader *r) {
+    enum { CLASS, FIRST_STEP, END_STEP };
     popliner_profile *p = r->profile;
-    pl_rows rows = pl_rows_open(database, &table);
-    while (pl_rows_next(&rows)) {
-        uint32_t class_index = pl_rows_index(&rows, 0, &r->ids->classes, "eq_classes");
-        uint64_t first_step = pl_rows_number(&rows, 1, p->num_steps);
-        uint64_t end_step = pl_rows_number(&rows, 2, p->num_steps);
+    pl_table_rows t = pl_table_open(reading, PL_TABLE_RANGES);
+    while (pl_table_next(&t)) {
         const pl_column_room room[] = {PL_COLUMN_ROOM(r->class_index),
                                        PL_COLUMN_ROOM(r->first_step), PL_COLUMN_ROOM(r->end_step)};
-        if (end_step < first_step)
-            pl_rows_fail(&rows, 2, "is %llu, before step_id_from %llu",
-                         (unsigned long long)end_step, (unsigned long long)first_step);
-        if (!pl_outcome_has(&database->outcome,
+        if (t.values[END_STEP] < t.values[FIRST_STEP])
+            pl_rows_fail(&t.rows, END_STEP, "is %llu, before step_id_from %llu",
+                         (unsigned long long)t.values[END_STEP],
+                         (unsigned long long)t.values[FIRST_STEP]);
+        if (!pl_outcome_has(&reading->database.outcome,
                             pl_grow_columns(room, 3, &r->capacity, r->count + 1),
                             "the live ranges"))
             continue;
-        r->class_index[r->count] = class_index;
-        r->first_step[r->count] = (uint32_t)first_step;
-        r->end_step[r->count++] = (uint32_t)end_step;
-        p->class_ranges_start[class_index + 1]++;
+        r->class_index[r->count] = (uint32_t)t.values[CLASS];
+        r->first_step[r->count] = (uint32_t)t.values[FIRST_STEP];
+        r->end_step[r->count++] = (uint32_t)t.values[END_STEP];
+        p->class_ranges_start[t.values[CLASS] + 1]++;
     }
 }
 
@@ -190,12 +155,12 @@ static bool merge_ranges(popliner_profile *p) {
 void pl_profile_read_live_ranges(pl_reading *reading) {
     popliner_profile *profile = reading->profile;
     pl_outcome *outcome = &reading->database.outcome;
-    range_reader r = {.profile = profile, .ids = &reading->ids};
+    range_reader r = {.profile = profile};
     profile->class_ranges_start =
         pl_new_array(profile->num_classes + 1, sizeof *profile->class_ranges_start);
     if (!pl_outcome_has(outcome, profile->class_ranges_start != NULL, "the equivalence classes"))
         return;
-    read_ranges(&reading->database, &r);
+    read_ranges(reading, &r);
     if (pl_database_is_well(&reading->database))
         pl_outcome_has(outcome, sort_by_class(&r) && merge_ranges(profile), "the live ranges");
     free(r.class_index);

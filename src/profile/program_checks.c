@@ -8,7 +8,7 @@
 
 static const char memory_for[] = "the checks of the profile";
 
-/* ---- The programs that a table lists ---- */
+/* ---- The roots ---- */
 
 typedef struct program_list {
     uint32_t *programs;
@@ -16,21 +16,19 @@ typedef struct program_list {
     size_t capacity;
 } program_list;
 
-/* Reads control_programs or function_programs, in the order of their ids. Free the programs. */
-static program_list read_listed(pl_database *database, const char *table,
-                                const pl_profile_ids *ids) {
-    static const pl_column columns[] = {{"program", true}, {"id", true}};
-    const pl_table listed = {table, PL_TABLE_WHOLE, columns, 2, "ORDER BY id"};
+/* Reads the roots, in the order of their ids. Free the programs. */
+static program_list read_roots(pl_reading *r) {
+    enum { ID, PROGRAM };
     program_list list = {0};
-    pl_rows rows = pl_rows_open(database, &listed);
-    while (pl_rows_next(&rows)) {
-        uint64_t id = 0;
-        if (pl_rows_told(&rows, 0, &id) &&
+    pl_table_rows t = pl_table_open(r, PL_TABLE_ROOTS);
+    while (pl_table_next(&t)) {
+        if (t.values[ID] != UINT64_MAX && t.values[PROGRAM] != UINT64_MAX &&
             pl_outcome_has(
-                &database->outcome,
+                &r->database.outcome,
                 pl_grow(&list.programs, &list.capacity, list.count + 1, sizeof *list.programs),
                 memory_for))
-            list.programs[list.count++] = pl_id_map_find(&ids->programs, id);
+            list.programs[list.count++] =
+                pl_id_map_find(&r->ids[PL_TABLE_PROGRAM_IDS], t.values[PROGRAM]);
     }
     return list;
 }
@@ -41,9 +39,10 @@ static program_list read_listed(pl_database *database, const char *table,
 typedef struct step_walk {
     const popliner_profile *profile;
     const program_list *roots;
-    uint8_t *is_function; /* by program: the body of a function, which may also be at the top */
-    size_t num_roots;     /* that were visited */
-    uint32_t *open;       /* [num_steps]: steps */
+    const uint8_t
+        *is_function; /* by program: the body of a function, which may also be at the top */
+    size_t num_roots; /* that were visited */
+    uint32_t *open;   /* [num_steps]: steps */
     size_t depth;
     uint8_t *is_open;     /* by step */
     uint32_t *num_inside; /* by step: programs that were visited inside it */
@@ -116,31 +115,22 @@ static bool is_nesting_told(pl_database *database, const popliner_profile *p) {
                           pl_database_has_table(database, "function_programs")));
 }
 
-static void check_step_order(pl_database *database, const popliner_profile *p,
-                             const pl_profile_ids *ids, pl_tally *t) {
+static void check_step_order(pl_reading *r, const program_list *roots, pl_tally *t) {
+    const popliner_profile *p = r->profile;
     pl_arrays arrays = {0};
-    if (p->num_steps == 0 || !is_nesting_told(database, p))
+    if (p->num_steps == 0 || !is_nesting_told(&r->database, p))
         return;
-    program_list roots = read_listed(database, "control_programs", ids);
-    program_list functions = read_listed(database, "function_programs", ids);
     step_walk w = {
         .profile = p,
-        .roots = &roots,
-        .is_function = pl_arrays_new(&arrays, p->num_programs, 1),
+        .roots = roots,
+        .is_function = r->is_function,
         .open = pl_arrays_new(&arrays, p->num_steps, sizeof *w.open),
         .is_open = pl_arrays_new(&arrays, p->num_steps, 1),
         .num_inside = pl_arrays_new(&arrays, p->num_steps, sizeof *w.num_inside),
     };
-    if (pl_outcome_has(&database->outcome, !arrays.failed, memory_for)) {
-        for (size_t i = 0; i < functions.count; i++) {
-            if (functions.programs[i] != PL_NONE)
-                w.is_function[functions.programs[i]] = 1;
-        }
+    if (pl_outcome_has(&r->database.outcome, !arrays.failed, memory_for))
         walk_steps(&w, t);
-    }
     pl_arrays_free(&arrays);
-    free(roots.programs);
-    free(functions.programs);
 }
 
 /* ---- Relation 20 ---- */
@@ -237,13 +227,13 @@ static void check_roots(control_code *c, const program_list *roots, const pl_til
     }
 }
 
-static void check_control_code(pl_database *database, const popliner_profile *p,
-                               const pl_profile_ids *ids, const pl_tile_sums *sums, pl_tally *t) {
+static void check_control_code(pl_reading *r, const program_list *roots, const pl_tile_sums *sums,
+                               pl_tally *t) {
+    const popliner_profile *p = r->profile;
     size_t num_tiles = p->target.num_tiles;
     pl_arrays arrays = {0};
-    if (!pl_database_has_column(database, "programs", "control_code_bytes_by_tile"))
+    if (!pl_database_has_column(&r->database, "programs", "control_code_bytes_by_tile"))
         return;
-    program_list roots = read_listed(database, "control_programs", ids);
     control_code c = {
         .profile = p,
         .own = pl_arrays_new(&arrays, num_tiles, sizeof *c.own),
@@ -251,13 +241,12 @@ static void check_control_code(pl_database *database, const popliner_profile *p,
         .is_child = pl_arrays_new(&arrays, p->num_programs, 1),
         .is_executed = pl_arrays_new(&arrays, p->num_compute_sets, 1),
     };
-    if (pl_outcome_has(&database->outcome, !arrays.failed, memory_for)) {
+    if (pl_outcome_has(&r->database.outcome, !arrays.failed, memory_for)) {
         check_programs(&c, t);
         if (sums != NULL)
-            check_roots(&c, &roots, sums, t);
+            check_roots(&c, roots, sums, t);
     }
     pl_arrays_free(&arrays);
-    free(roots.programs);
 }
 
 /* ---- Relations 19 and 21 ---- */
@@ -326,27 +315,27 @@ void pl_list_check(const pl_list_checks *c, uint32_t list, pl_tally *t, uint64_t
         pl_tally_note(t, 1, "no program runs it", "");
 }
 
-static void check_lists(pl_database *database, const popliner_profile *p, const pl_profile_ids *ids,
-                        const pl_tile_sums *sums, pl_tally *tallies) {
+static void check_lists(pl_reading *r, const pl_tile_sums *sums, pl_tally *tallies) {
     enum { MOST_LOOKS = 1 << 20 }; /* more would take longer than all other checks */
+    const popliner_profile *p = r->profile;
     pl_list_checks lists = {.profile = p, .every = p->num_list_variables / MOST_LOOKS + 1};
     pl_arrays arrays = {0};
     pl_tally *t = &tallies[POPLINER_RELATION_COMPUTE_SETS];
-    if (pl_outcome_has(&database->outcome, begin_lists(p, &lists, &arrays), memory_for)) {
+    if (pl_outcome_has(&r->database.outcome, begin_lists(p, &lists, &arrays), memory_for)) {
         for (size_t set = 0; set < p->num_compute_sets; set++) {
             pl_tally_begin(t, "compute set", set);
             pl_list_check(&lists, (uint32_t)set, t, NULL);
         }
-        pl_exchange_checks_find(database, &lists, ids, sums, tallies);
+        pl_exchange_checks_find(r, &lists, sums, tallies);
     }
     pl_arrays_free(&arrays);
 }
 
-void pl_program_checks_find(pl_database *database, const popliner_profile *p,
-                            const pl_profile_ids *ids, const pl_tile_sums *sums,
-                            pl_tally *tallies) {
-    check_types(p, &tallies[POPLINER_RELATION_PROGRAM_TYPES]);
-    check_step_order(database, p, ids, &tallies[POPLINER_RELATION_STEP_ORDER]);
-    check_control_code(database, p, ids, sums, &tallies[POPLINER_RELATION_CONTROL_CODE]);
-    check_lists(database, p, ids, sums, tallies);
+void pl_program_checks_find(pl_reading *r, const pl_tile_sums *sums, pl_tally *tallies) {
+    program_list roots = read_roots(r);
+    check_types(r->profile, &tallies[POPLINER_RELATION_PROGRAM_TYPES]);
+    check_step_order(r, &roots, &tallies[POPLINER_RELATION_STEP_ORDER]);
+    check_control_code(r, &roots, sums, &tallies[POPLINER_RELATION_CONTROL_CODE]);
+    check_lists(r, sums, tallies);
+    free(roots.programs);
 }

@@ -24,7 +24,8 @@ static bool find_bounds(pl_scan *scan) {
     pl_text_format(&sql,
                    "SELECT (SELECT min(%s) FROM \"%s\"), (SELECT max(%s) FROM \"%s\"), "
                    "EXISTS (SELECT 1 FROM \"%s\" WHERE %s IS NULL)",
-                   scan->key, scan->table, scan->key, scan->table, scan->table, scan->key);
+                   scan->key, scan->table->name, scan->key, scan->table->name, scan->table->name,
+                   scan->key);
     if (sql.failed)
         pl_outcome_fail_memory(&scan->database->outcome, "a query");
     /* for example, a view has no rowid: then it is one piece */
@@ -52,9 +53,7 @@ void pl_scan_do_not_cut(pl_scan *scan) {
 
 void pl_scan_open(pl_scan *scan) {
     pl_text list = {0};
-    const pl_table table = {scan->table, PL_TABLE_OPTIONAL, scan->columns, scan->num_columns,
-                            scan->order};
-    scan->found = pl_list_columns(scan->database, &table, &list);
+    scan->found = pl_table_list_columns(scan->database, scan->table, &list);
     scan->column_list = list.data;
     if (!scan->found)
         return;
@@ -106,16 +105,15 @@ static void read_piece(const pl_scan *scan, pl_database *database, size_t piece,
                        size_t rows_before) {
     pl_piece *p = &scan->pieces[piece];
     piece_user user = {scan, piece, rows_before};
-    pl_rows rows = {
-        .database = database, .table = scan->table, .columns = scan->columns, .row = rows_before};
+    pl_rows rows = {.database = database, .table = scan->table, .row = rows_before};
     pl_text sql = {0};
-    pl_text_format(&sql, "SELECT %s FROM \"%s\"", scan->column_list, scan->table);
+    pl_text_format(&sql, "SELECT %s FROM \"%s\"", scan->column_list, scan->table->name);
     if (!scan->is_open)
         pl_text_format(&sql, " WHERE %s >= %lld AND %s < %lld", scan->key, (long long)p->first,
                        scan->key, (long long)p->end);
-    pl_text_format(&sql, " %s", scan->order);
+    pl_text_format(&sql, " %s", scan->table->tail == NULL ? "" : scan->table->tail);
     if (pl_outcome_has(&database->outcome, !sql.failed, "a query"))
-        pl_rows_each(&rows, sql.data, scan->num_columns, take_row, &user);
+        pl_rows_each(&rows, sql.data, take_row, &user);
     p->num_rows = rows.row - rows_before;
     free(sql.data);
 }
@@ -149,7 +147,7 @@ static void fail_stopped(const pl_scan *scan) {
         num_rows += scan->pieces[i].num_rows;
     pl_outcome_fail(&scan->database->outcome, POPLINER_ERROR_STOPPED,
                     "%s: reading table %s was stopped after %zu rows", scan->database->path,
-                    scan->table, num_rows);
+                    scan->table->name, num_rows);
 }
 
 /* True if a run that failed was stopped: then there may be no error. */

@@ -342,12 +342,17 @@ popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, cons
 
 static void load_target(pl_array_reader *reader, popliner_profile *profile,
                         pl_operations *operations) {
-    static const pl_column columns[] = {{"num_tiles", true},    {"num_ipus", true},
-                                        {"num_replicas", true}, {"bytes_per_tile", true},
-                                        {"architecture", true}, {"of_framework", true},
-                                        {"byte_order", true},   {"checksum", true},
-                                        {"clock_hz", true},     {"num_variables", true}};
-    static const pl_table table = {"target", true, columns, 10, ""};
+    static const pl_table table = {.name = "target",
+                                   .columns = {{"num_tiles", NULL, pl_required},
+                                               {"num_ipus", NULL, pl_required},
+                                               {"num_replicas", NULL, pl_required},
+                                               {"bytes_per_tile", NULL, pl_required},
+                                               {"architecture", NULL, pl_required},
+                                               {"of_framework", NULL, pl_required},
+                                               {"byte_order", NULL, pl_required},
+                                               {"checksum", NULL, pl_required},
+                                               {"clock_hz", NULL, pl_required},
+                                               {"num_variables", NULL, pl_required}}};
     pl_target *target = &profile->target;
     size_t size = 0;
     pl_rows rows = pl_rows_open(&reader->database, &table);
