@@ -6,6 +6,7 @@ FLOPs by hand. Damaged files have to be refused, or read as what they still say.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import functools
 import itertools
 import json
 import multiprocessing
@@ -647,6 +648,12 @@ class Configurations(unittest.TestCase):
         tied = self.read(dict(LLAMA, tie_word_embeddings=True))
         self.assertEqual(sum(weights(tied).values()), 2 * (8030261248 - 128256 * 4096))
         self.assertEqual(tied.shared, [(["embedding", "head"], 2 * 128256 * 4096)])
+        narrow = self.read(MODELS["opt-350m"][0])  # its table, positions and a projection; another
+        self.assertEqual((narrow.shared[0][1], narrow.units[0].memory, narrow.units[-1].memory),
+                         (2 * 50272 * 512, 2 * 1024 * (2050 + 512), 2 * 1024 * 512))
+        biased = self.read({"model_type": "gptj", "n_embd": 8, "n_head": 2, "n_layer": 1,
+                            "vocab_size": 100, "tie_word_embeddings": True})
+        self.assertEqual(biased.shared, [(["embedding", "head"], 2 * 100 * 8)])
         nested = self.read({"model_type": "llava", "text_config": LLAMA, "vision_config": {}})
         self.assertEqual(weights(nested), weights(self.read(LLAMA)))
 
@@ -704,6 +711,10 @@ class Configurations(unittest.TestCase):
                         {"unknown": 1}, {"tflops": 0.0}, {"activations": "some"}):
             with self.subTest(options), self.assertRaises(popliner.UsageError):
                 self.read(LLAMA, **options)
+        for function, what in ((longest, "the table"), (functools.partial(read_source, "x"),
+                                                         "assumed")):
+            with self.assertRaisesRegex(TypeError, f"{what} is 'x'"):
+                function("x")
 
 
 class Graphs(unittest.TestCase):
@@ -947,6 +958,8 @@ class Robust(unittest.TestCase):
         self.assertEqual([unit.name for unit in table.units], names)
         self.assertEqual(popliner.Costs.read(write("n.csv", table.csv().encode())).unit_names,
                          tuple(names))
+        stacks = safetensors([(name + ".layers.0.w", "F32", [1], 4) for name in (bad, "z")])
+        self.assertEqual(read_source(write("s", stacks)).units[1].name, shown + ".0")
         content = pb(1, 8) + pb(7, pb(1, onnx_node(["x"], ["y"], "a")) +
                                 pb(11, onnx_value("x", [bad])))
         self.assertIn(shown, read_source(write("d.onnx", content)).csv())

@@ -458,9 +458,10 @@ def _ends(c: _Config, shape: Shape) -> None:
     hidden, vocabulary = shape.hidden, shape.vocabulary
     narrow = c.whole("embedding_size", c.whole("word_embed_proj_dim", hidden))
     table = narrow
+    shape.table = table * vocabulary
+    shape.embedding = shape.table
     if narrow != hidden:
-        shape.embedding = narrow * hidden + hidden * ("enc" in c)
-    shape.embedding += table * vocabulary
+        shape.embedding += narrow * hidden + hidden * ("enc" in c)
     stacks = 2 if "two" in c else 1
     if "pos" in c:
         count = c.whole("max_position_embeddings", 1024) + c.words["pos"]
@@ -477,10 +478,16 @@ def _ends(c: _Config, shape: Shape) -> None:
         shape.embedding += table * c.whole("type_vocab_size", 2 if "types" in c else 1)
     shape.embedding += _norm(c, table) * ("embln" in c) * stacks
     shape.norm = _norm(c, hidden) * (c.words.get("norms", 2) > 0 and "two" not in c
-                                     and ("enc" not in c or "image" in c))
+                                     and ("enc" not in c or "image" in c)
+                                     and c.flag("do_layer_norm_before", True))
     shape.is_tied = c.flag("tie_word_embeddings", "tied" in c) and "enc" not in c
-    shape.head = 0 if shape.is_tied or "enc" in c else vocabulary * hidden
-    shape.head += vocabulary * ("headbias" in c) + (hidden + 1) * hidden * ("pool" in c)
+    own = vocabulary * ("headbias" in c) + (hidden + 1) * hidden * ("pool" in c)
+    if narrow != hidden and "enc" not in c:
+        own += hidden * narrow  # to the width of the table
+    if shape.is_tied:  # a head that is tied has no place of its own
+        shape.norm += own
+    else:
+        shape.head = own + shape.table * ("enc" not in c)
 
 
 def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
@@ -600,7 +607,7 @@ def read(path: str, assumed: Assumed) -> Table:
         if count:
             place(part, count)
     count = sum(weights.elements for weights in model.places.values())
-    place("table", shape.vocabulary * shape.hidden)
+    place("table", shape.table)
     table = chain(name, model, shape, assumed)
     table.notes.insert(0, (f"All weights are {dtype}" if quantised is None else
                            f"Matrices of layers take {float(small):g} bytes a weight, others are "

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple, Union
 
+from .._calling import clean
 from ..errors import InputError, UsageError
 from .table import KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, Assumed, Table, Unit, ceil_div
 
@@ -55,6 +56,7 @@ class Shape:
     layers: List[LayerShape]
     names: List[str] = field(default_factory=list)  #: of the layers
     embedding: int = 0
+    table: int = 0  #: the part of it that a tied head uses
     norm: int = 0
     head: int = 0  #: 0 if tied
     is_tied: bool = False
@@ -325,7 +327,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         if is_mtp and not keeps_mtp and (shape is None or not shape.is_llama):
             continue
         weights = places[place]
-        unit = Unit(f"mtp.{place - first_mtp}" if is_mtp else name,
+        unit = Unit(f"mtp.{place - first_mtp}" if is_mtp else clean(name),
                     kind="mtp" if is_mtp else "layer", weight_bytes=weights.size)
         if not is_mtp or keeps_mtp:
             unit.memory = weights.share(assumed, training)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict
 
+from .._calling import instance
 from ..plans import Answer
 from .table import MAX_BYTES, Table
 
@@ -23,7 +24,7 @@ def longest(table: Table, **members: Any) -> Answer:
     """The split whose devices all hold the caches of most further tokens: headroom_tokens of the
     answer, which is exact. `members` are those of a request, like num_ipus and mem_per_tile. If
     nothing fits, or no cache grows, it is the answer of solve."""
-    costs = table.costs()
+    costs = instance(table, Table, "the table").costs()
     best = costs.solve(**members)
     if not best.fits or best.headroom_tokens is None:
         return best

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Optional
 
-from .._calling import file_name
+from .._calling import file_name, instance
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, onnx, safetensors
@@ -52,7 +52,6 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
     """The costs of a model file or its folder, recognised by its content: safetensors or their
     index, GGUF, config.json, ONNX, or ONNX Runtime's statistics. `options` are the members of
     Assumed; `config` names the hyperparameters of safetensors in another folder."""
-    path = os.fsdecode(file_name(path))
     if assumed is None:
         try:
             assumed = Assumed(**options)
@@ -60,6 +59,7 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
             raise UsageError(f"read_source: {error}") from None
     elif options:
         raise UsageError("read_source: give Assumed, or its members, and not both")
+    instance(assumed, Assumed, "assumed")
     path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
     try:
         if os.path.isdir(path):

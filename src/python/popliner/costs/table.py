@@ -122,7 +122,7 @@ class Assumed:
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
-            raise UsageError(f"tflops {shown(self.tflops)}: expected a number above 0")
+            raise UsageError(f"tflops {shown(self.tflops)}: expected a number above 0 and below 1e9")
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""
@@ -189,6 +189,9 @@ class Table:
             raise InputError(f"{source}: holds nothing that has a cost")
         if len(self.units) > MAX_UNITS:
             raise InputError(f"{source}: {len(self.units)} units; expected at most {MAX_UNITS}")
+        for unit in self.units:
+            if min(unit.memory, unit.parameters, unit.kv) < 0:
+                raise InputError(f"{source}: what it says of {unit.name} makes sizes below 0")
         total = sum(u.memory + u.stash + u.inputs + u.parameters + u.kv + u.cut
                     for u in self.units) + sum(size for _, size in self.shared)
         if total > MAX_BYTES:
