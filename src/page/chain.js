@@ -1,7 +1,11 @@
 // ---- the chain ----------------------------------------------------------------------------------
-// Each stage is a bar from 0 against the limit, as wide as its layers; the cuts are handles.
+// Each stage is a bar, as wide as its layers: its memory against the limit, or its time. The cuts
+// are handles.
 
 const CHAIN = { top: 46, height: 150, bottom: 40, left: 64, right: 10, overview: 30 };
+// Colours of the parts of memory: no verdict has them.
+const PART_COLORS = ['#3a6fd8', '#e09a3e', '#2d6a63', '#8f959b', '#8a3f80', '#c2cad6', '#74b3d8',
+    '#b49b74'];
 const MANY_UNITS = 40; // from so many on the chain shows a part of all
 
 // Texts that fit into so many pixels: the first one of those given, or none.
@@ -12,7 +16,8 @@ function fitting(width, ...texts) {
 class ChainView {
     constructor(plan) {
         const { model } = plan;
-        Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH });
+        Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH,
+            isOfTime: false });
         this.element = el('div', { class: 'chain' });
         this.hasOverview = model.numUnits >= MANY_UNITS;
         onResize(this, () => this.strip && this.draw());
@@ -38,29 +43,45 @@ class ChainView {
         return { from: start, to: start + width };
     }
 
+    // The height of a bar.
+    measure() {
+        const { plan } = this;
+        return this.isOfTime
+            ? { value: (s) => s.cycles, most: (s) => s.cycles, limit: () => Infinity,
+                text: (value) => `${shownTime(value)} ${timeUnit()}`, tick: shownTime,
+                ticks: (most) => decimalTicks(most, 4), hot: Verdict.slowest(plan),
+                title: 'slowest' }
+            : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.needs.most,
+                    s.limit_bytes < Infinity ? s.limit_bytes : 0),
+                limit: (s) => s.limit_bytes, text: kib, tick: tickText,
+                ticks: (most) => ticks(most, 4), hot: Verdict.bottleneck(plan),
+                title: 'bottleneck' };
+    }
+
     draw() {
         const { plan } = this;
+        const own = this.measure();
         const { from, to } = this.shown();
         const room = this.width - CHAIN.left - CHAIN.right;
         this.each = room / (to - from);
         this.x = (unit) => CHAIN.left + (unit - from) * this.each;
         const { stages } = plan.split;
-        this.most = Math.max(1, ...stages.flatMap((s) => [s.limit_bytes, s.needs.most,
-            s.need_bytes]).filter((value) => value < Infinity)) * 1.12;
+        this.most = Math.max(1, ...stages.map(own.most)) * 1.12;
         this.y = (value) => CHAIN.top + CHAIN.height * (1 - value / this.most);
         const height = CHAIN.top + CHAIN.height + CHAIN.bottom;
         const strip = el('div', { class: 'strip', role: 'group',
             'aria-label': 'The chain of layers with its cuts' });
         this.strip = strip;
         strip.append(svg('svg', { width: this.width, height, 'aria-hidden': 'true',
-            onclick: (event) => this.onClick(event) },
-        yAxis(ticks(this.most, 4), this.y, CHAIN.left, this.width - CHAIN.right, tickText),
-        this.bars(), this.cuts(), this.forbidden(), this.bestMarks(), this.labels()));
+            onclick: (event) => this.onClick(event), onpointerleave: () => tip.hide(),
+            onpointermove: (event) => this.onHover(event) },
+        yAxis(own.ticks(this.most), this.y, CHAIN.left, this.width - CHAIN.right, own.tick),
+        this.bars(own), this.cuts(), this.forbidden(), this.bestMarks(), this.labels()));
         stages.forEach((stage, i) => {
             if (stage.last < from || stage.first >= to)
                 return;
             const x0 = this.x(Math.max(stage.first, from));
-            const text = `${plan.range(stage.first, stage.last)}, ${kib(stage.need_bytes)}, ` +
+            const text = `${plan.range(stage.first, stage.last)}, ${own.text(own.value(stage))}, ` +
                 stage.verdict;
             const shape = button('', () => plan.chooseStage(i), {
                 class: 'stage-head', tabindex: '-1', 'aria-pressed': String(i === plan.chosenStage),
@@ -72,14 +93,59 @@ class ChainView {
         this.handles = plan.cuts.map((unit, i) => this.handle(unit, i, from, to));
         strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element),
             this.placeHandle(from, to));
-        replace(this.element, this.hasOverview ? this.overview() : null, strip);
+        replace(this.element, this.head(), this.hasOverview ? this.overview(own) : null, strip);
     }
 
-    bars() {
+    // Parts of what a stage needs on its fullest tile, with their colours.
+    partsOf(stage) {
+        return stage.tile_parts === null || this.isOfTime ? [] : Object.entries(
+            this.model.tileParts).map(([key, name], i) => ({ name, color: PART_COLORS[i % PART_COLORS.length],
+            value: stage.tile_parts[key] })).filter(({ value }) => value > 0);
+    }
+
+    // The choice of what bars show, and the legend of it.
+    head() {
+        const parts = new Map(this.plan.split.stages.flatMap((stage) => this.partsOf(stage))
+            .map((part) => [part.name, part.color]));
+        const choices = !this.model.hasCycles ? null : el('span', { class: 'choices',
+            role: 'group', 'aria-label': 'What bars show' }, [['Memory', false], ['Time', true]]
+            .map(([text, isOfTime]) => button(text, () => {
+                this.isOfTime = isOfTime;
+                this.draw();
+            }, { 'aria-pressed': `${this.isOfTime === isOfTime}` })));
+        return parts.size === 0 && choices === null ? null : el('div', { class: 'head' }, choices,
+            el('ul', { class: 'legend' }, [...parts].map(([name, fill]) =>
+                el('li', {}, swatch({ fill }), name))));
+    }
+
+    // The parts of the stage under the pointer.
+    onHover(event) {
+        const { plan } = this;
+        const { left } = this.strip.getBoundingClientRect();
+        const at = this.shown().from + (event.clientX - left - CHAIN.left) / this.each;
+        const i = plan.split.stages.findIndex((s) => s.first <= at && at < s.last + 1);
+        if (i < 0 || plan.hasNoPlan())
+            return tip.hide();
+        const s = plan.split.stages[i];
+        const rows = this.partsOf(s).map(({ name, value, color: fill }) => [[swatch({ fill }), name],
+            kib(value), share(value, s.tile_bytes)]);
+        return tip.show(event, el('strong', {}, `${plan.place(i)}, ${plan.range(s.first, s.last)}`),
+            rows.length === 0 ? null : smallTable('', ['', '#', '#'], rows),
+            facts([[named('Fullest tile'), `${kib(s.need_bytes)}, ${
+                percentOfLimit(s.need_bytes, s.limit_bytes)}, ${s.verdict}`],
+            s.needs.least === s.needs.most ? null
+                : ['From, to', `${kib(s.needs.least)}, ${kib(s.needs.most)}`],
+            s.cycles === null || s.cycles === 0 ? null
+                : ['Time', `${shownTime(s.cycles)} ${timeUnit()}`],
+            s.last + 1 < this.model.numUnits ? ['Sent to the next', kib(s.cut_bytes)] : null]));
+    }
+
+    bars(own) {
         const { plan } = this;
         const { stages } = plan.split;
         const { from, to } = this.shown();
-        const hottest = plan.together(stages[Verdict.bottleneck(plan)]);
+        const hottest = plan.together(stages[own.hot]);
+        const slowest = own.value(stages[own.hot]);
         const base = CHAIN.top + CHAIN.height;
         const [limits, parts] = [[], []];
         stages.forEach((s, i) => {
@@ -88,35 +154,43 @@ class ChainView {
             const x0 = this.x(Math.max(s.first, from)) + 1;
             const x1 = this.x(Math.min(s.last + 1, to)) - 1;
             const middle = (x0 + x1) / 2;
-            const need = this.y(s.need_bytes);
-            const atLimit = this.y(s.limit_bytes);
+            const [value, limit] = [own.value(s), own.limit(s)];
+            const need = this.y(value);
+            const atLimit = this.y(limit);
             const units = plan.range(s.first, s.last);
-            const share = s.limit_bytes === Infinity ? ''
-                : ` · ${percentOfLimit(s.need_bytes, s.limit_bytes)}`;
-            limits.push({ name: s.limit_bytes, from: x0, to: x1 });
+            const ofLimit = limit === Infinity ? '' : ` · ${percentOfLimit(value, limit)}`;
+            limits.push({ name: limit, from: x0, to: x1 });
             if (plan.hasNoPlan())
                 return;
             const isHot = hottest.includes(s);
             const fill = Math.max(need, Math.min(base, atLimit));
             parts.push(svgRect(x0, fill, x1 - x0, base - fill, `fill${isHot ? ' hot' : ''}`));
+            let sum = 0;
+            for (const part of this.partsOf(s)) {
+                const [top, foot] = [Math.max(fill, this.y(sum + part.value)), this.y(sum)];
+                sum += part.value;
+                parts.push(svg('rect', { x: x0 + 1, y: top, width: Math.max(0, x1 - x0 - 2),
+                    height: Math.max(0, foot - top), fill: part.color }));
+            }
             if (need < atLimit)
                 parts.push(svgRect(x0, need, x1 - x0, atLimit - need, 'above'));
-            if (this.model.needs.length > 1 && x1 - x0 > 30)
+            if (!this.isOfTime && this.model.needs.length > 1 && x1 - x0 > 30)
                 parts.push(svg('path', { class: 'whisker', d: `M${x1 - 18} ` +
                     `${this.y(s.needs.most)}h8m-4 0V${this.y(s.needs.least)}m-4 0h8` }));
-            if (isHot)
+            if (this.isOfTime && value < slowest && base - need > 24)
                 parts.push(svgText(middle, base - 8, 'on-bar',
-                    base - need > 24 ? fitting(x1 - x0, 'bottleneck') : ''));
+                    fitting(x1 - x0, `then waits ${own.text(slowest - value)}`, 'waits')));
             if (i === plan.chosenStage)
                 parts.push(svgRect(x0, base + 1, x1 - x0, 3, 'chosen-stage'));
             const isAtLimit = atLimit < need && need - atLimit < 24; // the line would cross it
             parts.push(svgText(middle, 14, 'ipu',
-                fitting(x1 - x0, plan.place(i), s.ipu < 0 ? '' : String(s.ipu))),
+                fitting(x1 - x0, isHot ? `${plan.place(i)} · ${own.title}` : plan.place(i),
+                    s.ipu < 0 ? '' : String(s.ipu))),
             svgText(middle, 30, 'tick middle', fitting(x1 - x0, units)),
             svgText(middle, isAtLimit ? need + 14 : Math.max(CHAIN.top + 10, need - 8),
-                isAtLimit && isHot ? 'on-bar' : 'need',
-                fitting(x1 - x0 - 26, kib(s.need_bytes) + share, kib(s.need_bytes),
-                    kib(s.need_bytes).replace(/ .*/, ''))));
+                isAtLimit && isHot && this.partsOf(s).length === 0 ? 'on-bar' : 'need',
+                fitting(x1 - x0 - 26, own.text(value) + ofLimit, own.text(value),
+                    own.text(value).replace(/ .*/, ''))));
         });
         for (const { name: value, from: x0, to: x1 } of runsOf(limits)
             .filter(({ name }) => name < Infinity)) // one line for neighbours with one limit
@@ -196,9 +270,10 @@ class ChainView {
             'aria-valuenow': unit, 'aria-valuetext': text,
             'aria-disabled': rule === 'required' ? 'true' : null,
             onkeydown: (event) => plan.onHandleKey(event, i),
-            onpointerenter: () => {
-                element.title = `${text}. ${plan.neighbours(i)} Drag it, or use arrows and Delete`;
-            },
+            onpointermove: (event) => tip.show(event, el('strong', {}, text),
+                plan.neighbours(i).map((line) => el('div', {}, line)), rule === 'required' ? null
+                    : el('div', { class: 'status' }, 'Drag it, or use arrows and Delete')),
+            onpointerleave: () => tip.hide(),
             ondblclick: () => plan.removeCut(i),
             onpointerdown: (event) => this.drag(event, i) });
         element.style.left = `${this.x(unit)}px`;
@@ -276,20 +351,22 @@ class ChainView {
 
     // ---- all units ----
 
-    overview() {
+    overview(own) {
         const n = this.model.numUnits;
         const { from, to } = this.shown();
         const room = this.width - CHAIN.left - CHAIN.right;
         const x = (unit) => CHAIN.left + unit / n * room;
         const base = CHAIN.overview;
-        const hot = Verdict.bottleneck(this.plan);
         const y = (value) => base * (1 - value / this.most);
         const parts = this.plan.split.stages.map((s, i) => svgRect(x(s.first) + 0.5,
-            y(s.need_bytes), Math.max(1, x(s.last + 1) - x(s.first) - 1), base - y(s.need_bytes),
-            `fill${i === hot ? ' hot' : ''}${s.fits === false ? ' above' : ''}`));
-        for (const { limit_bytes: limit, first, last } of this.plan.split.stages)
+            y(own.value(s)), Math.max(1, x(s.last + 1) - x(s.first) - 1), base - y(own.value(s)),
+            `fill${i === own.hot ? ' hot' : ''}${s.fits === false ? ' above' : ''}`));
+        for (const stage of this.plan.split.stages) {
+            const { first, last } = stage;
+            const limit = own.limit(stage);
             if (limit < Infinity)
                 parts.push(svgLine(x(first), y(limit) + 0.5, x(last + 1), y(limit) + 0.5, 'limit'));
+        }
         this.plan.cuts.forEach((unit, i) => parts.push(svgLine(x(unit), 0, x(unit), base, 'cut'),
             svgText(x(unit), base + 14, 'tick middle', fitting(x(unit) - x(this.plan.cuts[i - 1] ||
                 0), `${this.plan.label(unit - 1)} |`))));

@@ -18,6 +18,13 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
+// Decimal steps from 0 to `most`, at most `count`.
+function decimalTicks(most, count) {
+    const power = 10 ** Math.floor(Math.log10(most / count));
+    const step = [1, 2, 5, 10].find((k) => k * power >= most / count) * power;
+    return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
 // Round numbers of at most `count` even steps from `least` to `most`, in whole steps of 1.
 function placeTicks(least, most, count) {
     const rough = Math.max(1, (most - least) / count);

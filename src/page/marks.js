@@ -53,6 +53,24 @@ function replace(parent, ...children) {
         like()[place].focus({ preventScroll: true });
 }
 
+// A box at the pointer, one for the whole page.
+const tip = {
+    show(event, ...content) {
+        this.element ||= document.body.appendChild(el('div', { class: 'tip', role: 'status' }));
+        replace(this.element, content);
+        this.element.hidden = false;
+        const { offsetWidth: width, offsetHeight: height } = this.element;
+        const x = event.clientX + 14;
+        this.element.style.left = `${Math.max(4, x + width > innerWidth ? x - width - 28 : x)}px`;
+        this.element.style.top = `${Math.max(4, Math.min(innerHeight - height - 4,
+            event.clientY + 14))}px`;
+    },
+    hide() {
+        if (this.element)
+            this.element.hidden = true;
+    },
+};
+
 // Acts once the browser has painted; at once where it does not paint.
 const afterPaint = (act) => document.hidden ? act() : requestAnimationFrame(() => setTimeout(act));
 

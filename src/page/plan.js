@@ -129,18 +129,18 @@ class PlanView {
         return this.names[unit];
     }
 
-    // The peak if a cut were one place further to the left or to the right.
+    // The peak if a cut were one place further to the left or to the right, a line each.
     neighbours(i) {
         const { need_bytes: own } = this.split.stages[Verdict.fullest(this.split)];
         return [['←', -1], ['→', 1]].map(([arrow, by]) => {
             const cuts = this.cuts.map((unit, k) => k === i ? unit + by : unit);
             if (cuts[i] === (cuts[i - 1] || 0) || this.rule(this.cuts[i]) === 'required' ||
                 cuts[i] === (cuts[i + 1] || this.model.numUnits) || this.rule(cuts[i]) !== 'free')
-                return '';
+                return null;
             const { memory } = Model.evaluate(this.model, this.settings, cuts).values;
-            return memory === null ? '' : `${arrow} after ${this.label(cuts[i] - 1)}: ` +
-                `${kib(memory)}, ${difference(memory - own, kib)}. `;
-        }).join('').trim();
+            return memory === null ? null : `${arrow} after ${this.label(cuts[i] - 1)}: ` +
+                `${kib(memory)}, ${difference(memory - own, kib)}`;
+        }).filter((line) => line !== null);
     }
 
     range(first, last, names = this.names) {
