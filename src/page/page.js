@@ -39,7 +39,9 @@ class Page {
         this.main = el('main', { tabindex: '-1' }, sections);
         this.rest.shift()();
         replace(root, el('a', { href: '#plan', class: 'skip' }, 'Skip to the plan'), this.bar(),
-            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links),
+            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.flatMap(
+                (item) => item.hash !== '#memory' ? [item] : [el('span', {}, 'The profile, unsplit'),
+                    item])),
             this.main), el('footer', {}, `popliner ${this.data.version}`));
         this.start();
     }
@@ -78,7 +80,13 @@ class Page {
             shorten(this.data.title, 60) || 'Profile'),
         el('span', { class: 'what' }, `${several(layers, 'layer', 'layers')}${
             this.model.costs ? '' : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
-        this.barVerdict, this.search.element, this.plan && [this.undo, this.redo, this.share()]);
+        this.barVerdict, this.search.element, this.plan && [this.undo, this.redo, this.share()],
+        icon('◐', 'Light or dark', () => {
+            const { style } = document.documentElement;
+            const isDark = style.colorScheme === 'dark' || (style.colorScheme === '' &&
+                matchMedia('(prefers-color-scheme: dark)').matches);
+            style.colorScheme = isDark ? 'light' : 'dark';
+        }));
     }
 
     share() {
