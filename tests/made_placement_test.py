@@ -169,7 +169,7 @@ def main():
                             "--debug-nesting", "0", "--debug-arguments", "0", *options],
                            check=True)
             tiles = Tiles(os.path.join(directory, "profile.pop"))
-            chosen = (0, 1, tiles.count - 1) if everything else (0, tiles.count - 1)
+            chosen = (0, 1, tiles.count - 1) if everything else (0,)
             found = [tiles.check(tile) for tile in chosen]
             overfull += any(is_overfull for _, is_overfull in found)
             print(*options, *(count for count, _ in found), flush=True)
@@ -177,9 +177,10 @@ def main():
         sys.exit("no tile holds too much")
     if os.path.exists(os.path.join(sys.argv[2], "profile.pop")):
         tiles = Tiles(os.path.join(sys.argv[2], "profile.pop"))
-        placed = [tiles.replay(tile, None) for tile in range(tiles.count)]
+        placed = [tiles.replay(tile, None)
+                  for tile in range(0, tiles.count, 1 if everything else 46)]
         count = sum(len(order) for _, order in placed)
-        if (len(placed), count) != (1472, 50407):
+        if (len(placed), count) != ((1472, 50407) if everything else (32, 1234)):
             sys.exit(f"the real profile: {count} variables on {len(placed)} tiles")
 
 

@@ -745,7 +745,8 @@ def main():
     parser.add_argument("--seed", help="the first of this run's seeds, or that of a case")
     parser.add_argument("--only", help="one relation")
     parser.add_argument("--number", type=int, help="so many cases, whatever the time")
-    parser.add_argument("--seconds", type=float, default=cases.chosen(5, 180, 1800))
+    parser.add_argument("--seconds", type=float, default=cases.chosen(
+        5 * cases.BUDGET_SECONDS, 180, 1800))
     parser.add_argument("--case", help="a question")
     asked = parser.parse_args()
     seed = asked.seed or str(random.SystemRandom().randrange(10**6))

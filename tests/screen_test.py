@@ -21,7 +21,7 @@ import terminals
 REPORT = ("--framework poptorch --training --accumulate --layers 8 --tiles 16 --hidden 128 "
           "--sequence 32 --vocabulary 512 --quiet")
 # One that is read quickly.
-SMALL = ("--framework poptorch --training --accumulate --layers 6 --tiles 4 --hidden 64 "
+SMALL = ("--framework poptorch --training --accumulate --layers 3 --tiles 4 --hidden 64 "
          "--sequence 16 --vocabulary 128 --quiet")
 SOLVE = ["--solve", "--num-ipus", "4", "--schedule", "popart"]
 EVALUATE = ["--evaluate", "1|3|5", "--schedule", "popart"]
@@ -727,9 +727,9 @@ def check_replicas(popliner, report):
 def check_compiled(popliner, mkprofile, report, scratch):
     """The stage that was missed most comes first, with the bytes and errors of JSON."""
     compiled = os.path.join(scratch, "compiled")
-    subprocess.run([mkprofile, *SMALL.split(), "--pipeline", "0|2|4", "--output", compiled],
+    subprocess.run([mkprofile, *SMALL.split(), "--pipeline", "0|1", "--output", compiled],
                    check=True)
-    command = [popliner, report, "-q", "--schedule", "popart", "--evaluate", "0,2,4", "--compiled",
+    command = [popliner, report, "-q", "--schedule", "popart", "--evaluate", "0,1", "--compiled",
                compiled]
     stages = json.loads(in_pipe([*command, "--format", "json"]))["stages"]
     found = []
@@ -755,9 +755,9 @@ def check_together(popliner, report, other, scratch):
     os.mkdir(folder)
     for name, path in (("a", report), ("b", other)):
         os.symlink(path, os.path.join(folder, name))
-    own = ["--schedule", "popart"]
+    own = ["--schedule", "popart", "--mem-per-tile", "500000"]  # two stages
     command = [popliner, folder, "-q", "--report", "all", "--solve", *own]
-    without, _, _ = on_terminal(command[:-2], 80, NO_COLOR="1")
+    without, _, _ = on_terminal(command[:-4] + own[2:], 80, NO_COLOR="1")
     check("stages, if nothing is kept for the backward passes." in " ".join(without.split()),
           without)
     rows = [line.split("\t") for line in in_pipe(command).splitlines()]
@@ -789,7 +789,7 @@ def main():
         subprocess.run([popliner, "-q", report, "--save-to-file", stored], check=True)
         check_design(popliner, stored)
         check_numbers(popliner, stored)
-        check_diagnoses(popliner, report)
+        check_diagnoses(popliner, small)
         check_costs(popliner, scratch)
         check_needs(popliner, stored)
         check_overview(popliner, small)

@@ -168,7 +168,7 @@ class Solving(unittest.TestCase):
                 costs.solve(num_ipus=1, method=popliner.Method.ILP)
 
     def test_against_every_split(self):
-        for seed in range(30):
+        for seed in range(10):
             it = Random(seed, 3 + seed % 5)
             makers = [it.by_hand, lambda: it.by_tables(list), it.by_callback, it.by_rows]
             if numpy is not None:

@@ -295,7 +295,7 @@ class Closing(unittest.TestCase):
         before = sys.getswitchinterval()
         sys.setswitchinterval(1e-6)
         self.addCleanup(sys.setswitchinterval, before)
-        for _ in range(40 if common.takes_all() else 2):
+        for _ in range(40 if common.takes_all() else 1):
             for name, read in self.READERS.items():
                 it = popliner.read(SAMPLE)
                 self.race(name, lambda: read(it), [it.close], chance)
@@ -382,7 +382,7 @@ def work():
 threading.Thread(target=work, daemon=True).start()
 print(answer.line())
 """
-        for _ in range(3):
+        for _ in range(3 if common.takes_all() else 1):
             done = common.python("-c", program, SAMPLE)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout, "[ Head 0 1 | 2 3 Tail ]\n")
@@ -404,10 +404,10 @@ class Memory(unittest.TestCase):
         def peak():
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB
 
-        for _ in range(20):
+        rounds = 40 if common.takes_all() else 16
+        for _ in range(rounds // 2):
             use()
         before = peak()
-        rounds = 40
         for _ in range(rounds):
             use()
         grown = peak() - before
