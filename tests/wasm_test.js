@@ -58,11 +58,13 @@ function makeTable() {
                 trains ? { stash: stage.stash } : {}));
         }
     const cuts = Array.from({ length: n - 1 }, number);
+    const kv = names.map(() => pick([0, 1, 3, 40]));
+    kv[0] = 2; // some unit's cache grows
     fs.writeFileSync(path.join(scratch, 'costs.json'), JSON.stringify({ format: 'popliner-costs',
-        version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i] })), intervals,
+        version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i], kv: kv[i] })), intervals,
         cuts }));
     const schedule = trains ? pick(['tf-interleaved', 'tf-interleaved', 'zero-bubble']) : null;
-    return { n, names, isLayer, hasCycles, trains, schedule, stages, cuts };
+    return { n, names, isLayer, hasCycles, trains, schedule, stages, cuts, kv };
 }
 
 // The table in the module: `d` copies of the stash for a stage with d after it, or of a split with
@@ -78,6 +80,7 @@ function fill(solver, t) {
     if (t.hasCycles)
         table.fill('cycles', 1, t.stages.map((stage) => stage.isThere ? stage.cycles : 0));
     table.fill('cuts', 1, [0, ...t.cuts]);
+    table.fill('kv', 1, t.kv);
     return table;
 }
 
@@ -109,7 +112,7 @@ function makeRequest(t, isFront) {
         request.num_ipus = ipus;
         add('--num-ipus', String(ipus));
     }
-    if (!isFront && random(3) === 0) {
+    if (!isFront && random(3) === 0 && request.objectives[0] !== 'tokens') {
         request.slack_percent = pick([0.3, 2, 12.5]);
         add('--slack', String(request.slack_percent));
     }
@@ -119,6 +122,8 @@ function makeRequest(t, isFront) {
 }
 
 function pickObjectives(t, isFront) {
+    if (!isFront && random(8) === 0)
+        return random(2) === 0 ? ['tokens'] : ['tokens', 'traffic'];
     const left = ['memory', 'traffic', 'ipus', 'balance', 'headroom',
         ...t.hasCycles ? ['cycles'] : []];
     return Array.from({ length: (isFront ? 2 : 1) + random(3) }, () =>

@@ -159,15 +159,18 @@ typedef enum popliner_costs_of {
     POPLINER_COSTS_OF_PEAKS,
     POPLINER_COSTS_OF_CYCLES,
     POPLINER_COSTS_OF_CUTS,
+    POPLINER_COSTS_OF_KV,        /* what another token takes in the cache of a unit */
+    POPLINER_COSTS_OF_KV_TOKENS, /* by how many tokens that grows; UINT64_MAX: any number */
 } popliner_costs_of;
 
 /* Set, or fill an array with, all numbers of one kind: num_units rows of num_units numbers, where
  * the row is the first unit of a stage and the column the last one. Setting ignores numbers before
  * the diagonal; getting sets these to POPLINER_PEAK_FORBIDDEN for peaks and to 0 for cycles. Cuts
- * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Peaks are
- * those of one position, stages_to_end; others ignore it. Setting changes nothing if it fails.
+ * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Those of KV are
+ * num_units numbers, too, 0 and UINT64_MAX if they were never set. Peaks are those of one position,
+ * stages_to_end; others ignore it. Setting changes nothing if it fails.
  * Errors as for single numbers, and USAGE for an unknown kind. O(num_units^2), and O(num_units) for
- * cuts. */
+ * cuts and KV. */
 popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of kind,
                                        size_t stages_to_end, const uint64_t *values,
                                        popliner_error *error);

@@ -22,7 +22,7 @@ extern "C" {
 
 /* ---- Answers ---- */
 
-/* Objectives; smaller values are better, except for HEADROOM. */
+/* Objectives; smaller values are better, except for HEADROOM and TOKENS. */
 typedef enum popliner_objective {
     POPLINER_OBJECTIVE_MEMORY, /* the peak memory: bytes on the fullest tile of any IPU */
     /* the cycles of the slowest IPU; an IPU with several stages runs them one after another */
@@ -37,6 +37,12 @@ typedef enum popliner_objective {
     /* the smallest free memory: the limit less the peak, of the IPU in use where that is least.
      * Each IPU that may be used needs a limit. Of two splits, the one that leaves more is better */
     POPLINER_OBJECTIVE_HEADROOM,
+    /* how many tokens more all IPUs in use have room for, with the caches of their units (kv of a
+     * file of costs); at most as many as any cache grows by. Each IPU that may be used needs a
+     * limit. It comes first; only CYCLES, TRAFFIC and IPUS may follow, and without them the split
+     * is the one with the least memory, then traffic, when it holds these tokens. Not for graphs,
+     * slack, Pareto fronts or replicas */
+    POPLINER_OBJECTIVE_TOKENS,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
 
@@ -86,7 +92,7 @@ typedef enum popliner_proof {
 } popliner_proof;
 
 /* The value of one objective, and a lower bound of it: no split that is as good in the earlier
- * objectives has a smaller value. For HEADROOM the bound is an upper one, and the value of a split
+ * objectives has a smaller value. For HEADROOM and TOKENS the bound is an upper one, and the value of a split
  * that does not fit is 0. */
 typedef struct popliner_plan_value {
     popliner_objective objective;

@@ -489,6 +489,10 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                      .verdicts = c->verdicts,
                                      .headroom_tokens = UINT64_MAX};
     find_headroom(c);
+    for (size_t i = 0; c->plan.num_values > 0 && i < c->plan.num_stages; i++)
+        if (c->plan.values[0].objective == POPLINER_OBJECTIVE_TOKENS &&
+            c->plan.stages[i].ipu == c->info.headroom_ipu)
+            c->bottleneck = i;
     if (status == POPLINER_OK)
         find_large_units(c, input->costs);
     if (status == POPLINER_OK)

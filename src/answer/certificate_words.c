@@ -63,9 +63,10 @@ const char *pl_certificate_per_tile(const pl_certificate *c, const char *words) 
 static const char *name_of_unit(const pl_certificate *c, popliner_objective objective) {
     const pl_objective_unit unit = unit_of(&c->plan, objective);
     bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
-    return unit == PL_UNIT_COUNT ? pl_certificate_devices(c, 2)
-           : is_time             ? c->input.time_unit
-                                 : "bytes";
+    return unit == PL_UNIT_COUNT    ? pl_certificate_devices(c, 2)
+           : unit == PL_UNIT_TOKENS ? "tokens"
+           : is_time                ? c->input.time_unit
+                                    : "bytes";
 }
 
 const char *pl_certificate_splits(const pl_certificate *c) {

@@ -296,6 +296,13 @@ bool request_wants(const popliner_solver_options *solver, popliner_objective obj
     return false;
 }
 
+/* Returns the requested objective that is of free memory; NULL: none is. */
+static const char *wanted_room(const popliner_solver_options *solver) {
+    return request_wants(solver, POPLINER_OBJECTIVE_HEADROOM) ? "headroom"
+           : request_wants(solver, POPLINER_OBJECTIVE_TOKENS) ? "tokens"
+                                                              : NULL;
+}
+
 /* With --total-ipus: the objectives after the throughput. */
 static popliner_status parse_after_throughput(request *r, const options *o, popliner_error *error) {
     const char *text = o->pareto != NULL ? o->pareto : o->objective;
@@ -308,11 +315,12 @@ static popliner_status parse_after_throughput(request *r, const options *o, popl
         return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
                           text, o->pareto != NULL ? "; give throughput,memory" : "");
     popliner_status status = parse_objectives(r, option, strchr(text, ',') + 1, error);
-    if (status == POPLINER_OK && request_wants(&r->solver, POPLINER_OBJECTIVE_HEADROOM))
+    const char *room = wanted_room(&r->solver);
+    if (status == POPLINER_OK && room != NULL)
         status = fail_usage(error,
-                            "--%s %s: headroom is not with --total-ipus; give memory, which is the "
-                            "same for IPUs of one size",
-                            option, text);
+                            "--%s %s: %s is not with --total-ipus; give memory, which is the same "
+                            "for IPUs of one size",
+                            option, text, room);
     return status;
 }
 
@@ -425,12 +433,11 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.should_stop_user = &s->interrupts;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
-    if (status == POPLINER_OK && request_wants(&r->solver, POPLINER_OBJECTIVE_HEADROOM) &&
-        !has_limit(o, limit_bytes, file))
-        status =
-            fail_usage(error, "--%s %s: headroom needs a limit of each IPU; give --mem-per-tile",
-                       o->pareto != NULL ? "pareto" : "objective",
-                       o->pareto != NULL ? o->pareto : o->objective);
+    const char *room = wanted_room(&r->solver);
+    if (status == POPLINER_OK && room != NULL && !has_limit(o, limit_bytes, file))
+        status = fail_usage(error, "--%s %s: %s needs a limit of each IPU; give --mem-per-tile",
+                            o->pareto != NULL ? "pareto" : "objective",
+                            o->pareto != NULL ? o->pareto : o->objective, room);
     /* a front has the smallest spread at one of its ends */
     if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto == NULL &&
         r->solver.num_mapped_stages == 0)

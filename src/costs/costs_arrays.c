@@ -2,9 +2,11 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/failure.h"
-#include "popliner/costs.h"
+#include "base/growth.h"
+#include "costs/costs.h"
 
 static popliner_status fail_kind(popliner_costs_of kind, popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_USAGE, "unknown kind of costs %d", (int)kind);
@@ -18,6 +20,16 @@ static popliner_status check_cycles(const uint64_t *cycles, size_t n, popliner_e
                                "units %zu to %zu: %" PRIu64 " cycles; expected at most %" PRIu64
                                ", in a larger unit of time",
                                i, k, cycles[i * n + k], (uint64_t)POPLINER_MAX_CYCLES);
+    return POPLINER_OK;
+}
+
+static popliner_status set_units(uint64_t **own, const uint64_t *values, size_t n,
+                                 popliner_error *error) {
+    uint64_t *made = *own != NULL ? *own : pl_new_array(n, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the costs of caches");
+    memcpy(made, values, n * sizeof *made);
+    *own = made;
     return POPLINER_OK;
 }
 
@@ -43,6 +55,10 @@ popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of 
         for (size_t i = 1; status == POPLINER_OK && i < n; i++)
             status = popliner_costs_set_cut(costs, i, values[i], error);
         return status;
+    case POPLINER_COSTS_OF_KV:
+        return set_units(&costs->kv_bytes, values, n, error);
+    case POPLINER_COSTS_OF_KV_TOKENS:
+        return set_units(&costs->kv_tokens, values, n, error);
     }
     return fail_kind(kind, error);
 }
@@ -63,6 +79,14 @@ popliner_status popliner_costs_get_all(const popliner_costs *costs, popliner_cos
     case POPLINER_COSTS_OF_CUTS:
         for (size_t i = 0; i < n; i++)
             values[i] = i == 0 ? 0 : popliner_costs_cut(costs, i);
+        return POPLINER_OK;
+    case POPLINER_COSTS_OF_KV:
+        for (size_t i = 0; i < n; i++)
+            values[i] = costs->kv_bytes == NULL ? 0 : costs->kv_bytes[i];
+        return POPLINER_OK;
+    case POPLINER_COSTS_OF_KV_TOKENS:
+        for (size_t i = 0; i < n; i++)
+            values[i] = costs->kv_tokens == NULL ? UINT64_MAX : costs->kv_tokens[i];
         return POPLINER_OK;
     }
     return fail_kind(kind, error);

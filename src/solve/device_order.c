@@ -7,9 +7,11 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/grown.h"
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
+#include "solve/tokens.h"
 
 /* More work than this takes minutes: sets of devices times units times kinds. */
 #define MAX_WORK (UINT64_C(1) << 28)
@@ -249,26 +251,28 @@ static popliner_status check_length(const search *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-popliner_status popliner_solver_order_devices(const popliner_costs *costs,
-                                              const popliner_solver_options *options,
-                                              size_t *device_map, size_t *num_stages,
-                                              bool *is_proven, popliner_error *error) {
-    popliner_solver_options own;
-    popliner_listener listener;
-    search s = {.num_units = popliner_costs_num_units(costs)};
+/* Where the order is written. */
+typedef struct order {
+    const popliner_solver_options *options;
+    pl_stop stop;
+    size_t *device_map;
+    size_t num_stages;
+    bool is_proven;
+} order;
+
+/* Finds the order for the objectives; no stages if nothing fits. */
+static popliner_status find_order(order *found, const popliner_costs *costs,
+                                  popliner_error *error) {
+    const popliner_solver_options *own = found->options;
+    search s = {.num_units = popliner_costs_num_units(costs), .num_ipus = own->num_ipus};
     bool exists = false;
-    *num_stages = 0;
-    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    s.num_ipus = own.num_ipus;
-    s.stop = (pl_stop){INFINITY, own.should_stop, own.should_stop_user, NULL};
-    if (status == POPLINER_OK && own.time_limit_seconds > 0)
-        s.stop.deadline_seconds = pl_clock_seconds() + own.time_limit_seconds / 2;
+    s.stop = found->stop;
+    found->num_stages = 0;
+    popliner_status status = check(&s, own, costs, error);
     if (status == POPLINER_OK)
-        status = check(&s, &own, costs, error);
+        status = pl_problem_create(&s.problem, costs, own, NULL, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&s.problem, costs, &own, NULL, error);
-    if (status == POPLINER_OK)
-        status = find_kinds(&s, &own, error);
+        status = find_kinds(&s, own, error);
     if (status == POPLINER_OK)
         status = begin_search(&s, error);
     if (status == POPLINER_OK)
@@ -281,15 +285,76 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
     }
     size_t num_objectives;
     popliner_plan_value value;
-    const popliner_objective *objectives = pl_objectives_of(&own, &num_objectives);
+    const popliner_objective *objectives = pl_objectives_of(own, &num_objectives);
     for (size_t i = 0; status == POPLINER_OK && exists && i < num_objectives; ++i)
         status = pl_minimise(&s.best, objectives[i], &value, error);
     if (status == POPLINER_OK && exists) {
-        *num_stages = s.num_stages;
+        found->num_stages = s.num_stages;
         for (size_t i = 0; i < s.num_stages; ++i)
-            device_map[i] = s.map[i];
+            found->device_map[i] = s.map[i];
     }
-    *is_proven = status == POPLINER_OK && !s.best.is_stopped;
+    found->is_proven = status == POPLINER_OK && !s.best.is_stopped;
     free_search(&s);
+    return status;
+}
+
+/* A pl_tokens_function. */
+static popliner_status fits(void *user, const popliner_costs *grown, bool *does_fit,
+                            bool *is_stopped, popliner_error *error) {
+    order *found = user;
+    popliner_status status = find_order(found, grown, error);
+    *does_fit = found->num_stages > 0;
+    *is_stopped = !*does_fit && !found->is_proven;
+    return status;
+}
+
+/* Finds the order that holds the most tokens, and that of the other objectives then. */
+static popliner_status find_order_of_tokens(order *found, const popliner_costs *costs,
+                                            popliner_error *error) {
+    static const popliner_objective any[] = {POPLINER_OBJECTIVE_MEMORY};
+    const popliner_solver_options *asked = found->options;
+    popliner_solver_options own = *asked;
+    pl_grown_costs grown = {0};
+    bool does_fit = false;
+    bool is_stopped = false;
+    uint64_t tokens = 0;
+    uint64_t bound = 0;
+    own.objectives = any;
+    own.num_objectives = 1;
+    popliner_status status = pl_tokens_check(costs, asked, error);
+    found->options = &own;
+    if (status == POPLINER_OK)
+        status = fits(found, costs, &does_fit, &is_stopped, error);
+    if (status == POPLINER_OK && does_fit)
+        status = pl_tokens_find(costs, fits, found, asked, &tokens, &bound, error);
+    if (asked->num_objectives > 1) {
+        own.objectives = asked->objectives + 1;
+        own.num_objectives = asked->num_objectives - 1;
+    }
+    if (status == POPLINER_OK)
+        status = pl_grown_costs_create(&grown, costs, tokens, error);
+    if (status == POPLINER_OK)
+        status = find_order(found, &grown.costs, error);
+    found->is_proven = found->is_proven && tokens == bound;
+    pl_grown_costs_free(&grown);
+    return status;
+}
+
+popliner_status popliner_solver_order_devices(const popliner_costs *costs,
+                                              const popliner_solver_options *options,
+                                              size_t *device_map, size_t *num_stages,
+                                              bool *is_proven, popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    order found = {.options = &own, .device_map = device_map};
+    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
+    found.stop = (pl_stop){INFINITY, own.should_stop, own.should_stop_user, NULL};
+    if (status == POPLINER_OK && own.time_limit_seconds > 0)
+        found.stop.deadline_seconds = pl_clock_seconds() + own.time_limit_seconds / 2;
+    if (status == POPLINER_OK)
+        status = pl_tokens_lead(&own) ? find_order_of_tokens(&found, costs, error)
+                                      : find_order(&found, costs, error);
+    *num_stages = found.num_stages;
+    *is_proven = found.is_proven;
     return status;
 }

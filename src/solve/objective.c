@@ -18,6 +18,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    .unit = PL_UNIT_BYTES,
                                    .may_lead = true,
                                    .is_everywhere = true,
+                                   .is_grown = true,
                                    OF(peak_bytes, max_peak_bytes)},
     [POPLINER_OBJECTIVE_CYCLES] = {.name = "cycles",
                                    .meaning = "the cycles of the slowest IPU",
@@ -62,7 +63,8 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
          .words = "imbalance %",
          .better = "a smaller imbalance",
          .kind = PL_OBJECTIVE_SPREAD,
-         .unit = PL_UNIT_BYTES},
+         .unit = PL_UNIT_BYTES,
+         .is_grown = true},
     [POPLINER_OBJECTIVE_HEADROOM] =
         {.name = "headroom",
          .meaning = "the least free memory of an IPU: made as large as possible",
@@ -73,7 +75,22 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
          .unit = PL_UNIT_BYTES,
          .measure = PL_MEASURE_SHORTFALL,
          .may_lead = true,
+         .is_grown = true,
+         .is_more_better = true,
          OF(shortfall_bytes, max_shortfall_bytes)},
+    /* no search has it: solve/tokens.h asks for one number of tokens after another */
+    [POPLINER_OBJECTIVE_TOKENS] = {.name = "tokens",
+                                   .meaning = "the tokens that all IPUs have room for: as many as "
+                                              "possible",
+                                   .title = "more tokens",
+                                   .words = "room for % more",
+                                   .better = "room for more tokens",
+                                   .kind = PL_OBJECTIVE_LARGEST,
+                                   .unit = PL_UNIT_TOKENS,
+                                   .may_lead = true,
+                                   .is_grown = true,
+                                   .is_more_better = true,
+                                   OF(shortfall_bytes, max_shortfall_bytes)},
 };
 
 const pl_objective *pl_objective_of(popliner_objective objective) {

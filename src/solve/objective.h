@@ -56,6 +56,7 @@ typedef enum pl_objective_unit {
     PL_UNIT_CYCLES,
     PL_UNIT_CUTS, /* bytes, or time if the costs give cuts in time */
     PL_UNIT_COUNT,
+    PL_UNIT_TOKENS,
 } pl_objective_unit;
 
 typedef struct pl_objective {
@@ -73,8 +74,10 @@ typedef struct pl_objective {
     bool may_lead;      /* it may come first where the number of IPUs is not limited */
     /* searches of graphs, of replicas of stages, and of replicas within a slack know it */
     bool is_everywhere;
-    size_t value; /* offset in pl_objective_values */
-    size_t limit; /* offset of a uint64_t in pl_limits; not of a SPREAD */
+    bool is_grown;       /* caches of more tokens change it */
+    bool is_more_better; /* a larger value is better, as users see it */
+    size_t value;        /* offset in pl_objective_values */
+    size_t limit;        /* offset of a uint64_t in pl_limits; not of a SPREAD */
 } pl_objective;
 
 /* Returns the row of a valid objective. */

@@ -9,6 +9,7 @@
 #include "solve/glpk_session.h"
 #include "solve/ipus.h"
 #include "solve/objective.h"
+#include "solve/tokens.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,6 +41,32 @@ void popliner_solver_options_complete(popliner_solver_options *o, size_t num_uni
         o->num_ipus = most_stages < POPLINER_USUAL_IPUS ? most_stages : POPLINER_USUAL_IPUS;
 }
 
+/* True if the given limits differ; then all IPUs have one. The same for any number of IPUs. */
+static bool have_own_limits(const popliner_solver_options *o) {
+    const bool has_plain = o->mem_per_tile > 0;
+    uint64_t least = has_plain ? o->mem_per_tile : UINT64_MAX;
+    uint64_t most = has_plain ? o->mem_per_tile : 0;
+    for (size_t i = 0; o->ipu_limits != NULL && i < o->num_ipu_limits; ++i) {
+        const uint64_t own = o->ipu_limits[i].value;
+        least = own < least ? own : least;
+        most = own > most ? own : most;
+    }
+    return most < POPLINER_PEAK_FORBIDDEN - 1 && least < most;
+}
+
+/* Where IPUs differ the least peak leaves the large ones empty: the tokens that fit matter, or the
+ * free memory. */
+static void choose_by_room(popliner_solver_options *o, const popliner_costs *costs) {
+    static const popliner_objective tokens[] = {POPLINER_OBJECTIVE_TOKENS};
+    static const popliner_objective room[] = {POPLINER_OBJECTIVE_HEADROOM,
+                                              POPLINER_OBJECTIVE_TRAFFIC};
+    if (o->num_objectives > 0 || o->method == POPLINER_METHOD_GREEDY || !have_own_limits(o))
+        return;
+    const bool has_tokens = pl_tokens_are_asked_of(o, costs);
+    o->objectives = has_tokens ? tokens : room;
+    o->num_objectives = has_tokens ? 1 : sizeof room / sizeof *room;
+}
+
 void pl_solver_options_complete(popliner_solver_options *options, const popliner_costs *costs) {
     const size_t num_units = popliner_costs_num_units(costs);
     const size_t known = costs->max_stages_to_end;
@@ -50,6 +77,7 @@ void pl_solver_options_complete(popliner_solver_options *options, const popliner
     if (options->counted_units == NULL)
         options->counted_units = costs->counted_units;
     popliner_solver_options_complete(options, num_units, most_stages, costs->is_of_time);
+    choose_by_room(options, costs);
 }
 
 popliner_status pl_solver_options_take(const popliner_solver_options *callers,

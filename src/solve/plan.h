@@ -109,7 +109,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
 
 /* Returns how far the value is from its bound; 0 if it cannot be better. */
 static inline uint64_t pl_plan_value_apart(const popliner_plan_value *v) {
-    return v->objective == POPLINER_OBJECTIVE_HEADROOM
+    return pl_objective_of(v->objective)->is_more_better
                ? v->bound > v->value ? v->bound - v->value : 0
            : v->value > v->bound ? v->value - v->bound
                                  : 0;

@@ -295,6 +295,10 @@ pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_b
 }
 
 popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_error *error) {
+    if (pl_objectives_include(problem->options, POPLINER_OBJECTIVE_TOKENS))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%s: tokens comes first, and is for single answers; leave it out",
+                       PL_OPTION(problem->options, objectives));
     if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
         pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
         return pl_fail(

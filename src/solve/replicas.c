@@ -63,11 +63,12 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
                        "%s: %g; expected 0 for replicas, whose Pareto front says more",
                        PL_OPTION(&s->solver, slack_percent), s->solver.slack_percent);
     popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
-    if (status == POPLINER_OK && pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_HEADROOM))
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "%s: not for the objective headroom; give memory, which is the same for "
-                         "IPUs of one size",
-                         total);
+    for (size_t i = 0; status == POPLINER_OK && i < s->solver.num_objectives; ++i)
+        if (pl_objective_of(s->solver.objectives[i])->is_more_better)
+            status = pl_fail(error, POPLINER_ERROR_USAGE,
+                             "%s: not for the objective %s; give memory, which is the same for "
+                             "IPUs of one size",
+                             total, pl_objective_name(s->solver.objectives[i]));
     return status;
 }
 

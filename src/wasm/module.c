@@ -365,7 +365,7 @@ popliner_status popliner_module_name_unit(popliner_module *m, size_t unit, const
 popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
                                      size_t stages_to_end, const uint64_t *values) {
     popliner_status status = POPLINER_OK;
-    if (kind == POPLINER_COSTS_OF_CUTS)
+    if (kind != POPLINER_COSTS_OF_PEAKS && kind != POPLINER_COSTS_OF_CYCLES)
         return popliner_costs_set_all(m->costs, kind, 1, values, &m->error);
     for (size_t first = 0; first < m->num_units; first++)
         for (size_t last = first; status == POPLINER_OK && last < m->num_units; last++)

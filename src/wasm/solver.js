@@ -9,7 +9,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Solver = (() => {
-    const KINDS = ['peaks', 'cycles', 'cuts'];
+    const KINDS = ['peaks', 'cycles', 'cuts', 'kv', 'kv_tokens'];
     const REALS = ['slack_percent', 'time_limit_seconds'];
     // How many numbers an item of a list has; other members are one number.
     const LISTS = new Map(Object.entries({ device_map: 1, cut_rules: 1, counted_units: 1,
@@ -110,12 +110,13 @@ const Solver = (() => {
             this.memory = 0;
         }
 
-        // Sets the numbers of every stage, 0 to 0, 0 to 1, ..., in a position, or of every cut.
+        // Sets the numbers of every stage, 0 to 0, 0 to 1, ..., in a position, or of every cut or
+        // unit.
         fill(kind, stagesToEnd, numbers) {
             const n = this.numUnits;
             word(kind, 'kind', KINDS);
             whole(stagesToEnd, 'stages_to_end', 1, kind === 'peaks' ? this.maxStages : 1);
-            this.withNumbers(list(numbers, kind, kind === 'cuts' ? n : n * (n + 1) / 2), kind,
+            this.withNumbers(list(numbers, kind, KINDS.indexOf(kind) > 1 ? n : n * (n + 1) / 2), kind,
                 (place) => this.check(this.calls.popliner_module_fill(this.place,
                     KINDS.indexOf(kind), stagesToEnd, place)));
         }

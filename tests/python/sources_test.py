@@ -6,7 +6,6 @@ FLOPs by hand. Damaged files have to be refused, or read as what they still say.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
-import functools
 import itertools
 import json
 import multiprocessing
@@ -26,7 +25,7 @@ from unittest import mock
 import common
 import popliner
 from models import CACHES, MODELS
-from popliner.costs import Table, longest, read_source
+from popliner.costs import Table, read_source
 from popliner.costs.table import Unit
 from popliner.costs.__main__ import main
 
@@ -414,30 +413,64 @@ class Checkpoints(unittest.TestCase):
                               **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])
 
     def test_the_longest_context(self):
-        """Of all splits, counted by hand: the most tokens that the fullest device holds."""
+        """Of all splits, counted by hand: the most tokens that the fullest device holds; devices in
+        order, in any order, or with two stages."""
         print(f"seed {SEED} (POPLINER_SEED)")
         chance = random.Random(SEED)
-        for _ in range(40 if common.takes_all() else 10):
+        for _ in range(40 if common.takes_all() else 12):
             count = chance.randrange(2, 7)
-            units = [Unit(str(i), memory=chance.randrange(1, 50), kv=chance.choice([0, 1, 3, 7]),
+            units = [Unit(str(i), memory=chance.randrange(1, 50), cut=chance.randrange(9),
+                          kv=chance.choice([0, 1, 3, 7]) if i else 2,
                           kv_tokens=chance.choice([None, None, 0, 4])) for i in range(count)]
+            names = chance.sample([unit.name for unit in units], 2)
+            table = Table(units, chance.choice([[], [(names, 9)]]))
             limits = [chance.randrange(20, 300) for _ in range(chance.randrange(1, 4))]
+            most = max(999 if unit.kv_tokens is None else unit.kv_tokens
+                       for unit in units if unit.kv)
 
-            def room(own, free):
-                """The most tokens; 999 for any number."""
-                return max((t for t in range(1000) if sum(
+            def room(stages, free):
+                """The most tokens of a device; -1: it does not fit."""
+                own = [unit for i, j in stages for unit in units[i:j]]
+                shared = 9 if table.shared and {unit.name for unit in own} & set(names) else 0
+                return max((t for t in range(most + 1) if shared + sum(
                     unit.memory + unit.kv * (t if unit.kv_tokens is None else
                                              min(t, unit.kv_tokens)) for unit in own) <= free),
                            default=-1)
 
-            best = max((min(room(units[i:j], limits[k]) for k, (i, j) in enumerate(
-                zip((0, *cuts), (*cuts, count)))) for stages in range(len(limits))
-                for cuts in itertools.combinations(range(1, count), stages)), default=-1)
-            found = longest(Table(units), num_ipus=len(limits), without_reasons=True,
-                            mem_per_tile=dict(enumerate(limits)), message=lambda *_: None)
-            own = -1 if not found.fits else 999 if found.headroom_tokens is None else \
-                found.headroom_tokens
-            self.assertEqual(min(own, 999), best, (units, limits))
+            def best(order):
+                """The most tokens of the splits with a stage on each of these devices."""
+                return max((min(room([its for at, its in zip(order, zip((0, *cuts), (*cuts, count)))
+                                      if at == device], limits[device]) for device in set(order))
+                            for cuts in itertools.combinations(range(1, count), len(order) - 1)),
+                           default=-1)
+
+            devices = range(len(limits))
+            members = {"without_reasons": True, "message": lambda *_: None,
+                       "mem_per_tile": dict(enumerate(limits)), "objectives": "tokens"}
+            costs = table.costs()
+            orders = {(): max(best(devices[:k + 1]) for k in devices),
+                      (*devices, *devices): best((*devices, *devices))}
+            found = costs.order_devices(num_ipus=len(limits), **members)
+            right = max(best(order) for k in devices
+                        for order in itertools.permutations(devices, k + 1))
+            self.assertEqual(best(found) if found else -1, right, (table, limits))
+            for order, right in orders.items():
+                where = {"device_map": order} if order else {"num_ipus": len(limits)}
+                answer = costs.solve(**where, **members)
+                value = answer.values[0] if answer.values else None
+                self.assertEqual(answer.fits, right >= 0, (table, limits, order))
+                if right >= 0:
+                    self.assertEqual((value.value, value.bound, answer.is_optimal),
+                                     (right, right, True), (table, limits, order))
+        for members, message in (({"objectives": "memory,tokens"}, "comes first"),
+                                 ({"objectives": "tokens,memory"}, "after tokens"),
+                                 ({"objectives": "tokens", "slack_percent": 1}, "slack"),
+                                 ({"objectives": "tokens", "mem_per_tile": None}, "limit of each")):
+            with self.assertRaisesRegex(popliner.UsageError, message):
+                costs.solve(**{"num_ipus": 2, "mem_per_tile": 400, **members})
+        with self.assertRaisesRegex(popliner.UsageError, "whose caches grow"):
+            Table([Unit("0", memory=1)]).costs().solve(num_ipus=1, mem_per_tile=9,
+                                                       objectives="tokens")
 
     def test_experts_on_the_host(self):
         """--n-cpu-moe of llama.cpp: those of the first layers, of which the first is dense."""
@@ -712,10 +745,8 @@ class Configurations(unittest.TestCase):
                         {"unknown": 1}, {"tflops": 0.0}, {"activations": "some"}):
             with self.subTest(options), self.assertRaises(popliner.UsageError):
                 self.read(LLAMA, **options)
-        for function, what in ((longest, "the table"), (functools.partial(read_source, "x"),
-                                                         "assumed")):
-            with self.assertRaisesRegex(TypeError, f"{what} is 'x'"):
-                function("x")
+        with self.assertRaisesRegex(TypeError, "assumed is 'x'"):
+            read_source("x", "x")
 
 
 class Graphs(unittest.TestCase):

@@ -1,16 +1,14 @@
 """Costs of the stages of a chain, and where they come from.
 
 `read_source` makes a table from a checkpoint, a configuration or an ONNX model, as does
-`python -m popliner.costs`; `popliner.costs.torch` from modules of PyTorch. `longest` finds the
-split of a table that holds the longest context.
+`python -m popliner.costs`; `popliner.costs.torch` from modules of PyTorch.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 from ..chains import FORBIDDEN, MAX_CYCLES, Costs, FileInfo, has_glpk, solve, solve_ways
-from .plan import longest
 from .source import read_source
 from .table import Assumed, Table
 
 __all__ = ["Assumed", "Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "Table", "has_glpk",
-           "longest", "read_source", "solve", "solve_ways"]
+           "read_source", "solve", "solve_ways"]

@@ -22,7 +22,7 @@ from ..enums import Level
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
-from . import longest, read_source
+from . import read_source
 from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, Table, ceil_div
 
 
@@ -80,7 +80,8 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
 
 def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
-    best = longest(table, **_members(a))
+    objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
+    best = table.costs().solve(objectives=objective, **_members(a))
     for message in best.messages if a.plan is not None else ():
         _say(message.level, message.text)
     status = 0 if best.fits else 1

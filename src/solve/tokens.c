@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/tokens.h"
+
+#include "base/failure.h"
+#include "costs/grown.h"
+#include "solve/ipus.h"
+#include "solve/objective.h"
+#include "solve/options.h"
+#include "solve/plan.h"
+
+#include <inttypes.h>
+
+bool pl_tokens_lead(const popliner_solver_options *options) {
+    return options->num_objectives > 0 && options->objectives != NULL &&
+           options->objectives[0] == POPLINER_OBJECTIVE_TOKENS &&
+           options->method != POPLINER_METHOD_GREEDY;
+}
+
+bool pl_tokens_are_asked_of(const popliner_solver_options *options, const popliner_costs *costs) {
+    uint64_t ignored;
+    return pl_costs_grow(costs, &ignored) && costs->graph == NULL &&
+           (costs->choices == NULL || costs->choices->variants != NULL) &&
+           options->slack_percent == 0.0;
+}
+
+/* True if some IPU that may be used has no limit. */
+static bool lacks_limit(const popliner_solver_options *o) {
+    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
+    for (size_t i = 0; i < count; ++i)
+        if (pl_limit_of(o, o->num_mapped_stages > 0 ? o->device_map[i] : i, o->mem_per_tile) >=
+            POPLINER_PEAK_FORBIDDEN - 1)
+            return true;
+    return false;
+}
+
+popliner_status pl_tokens_check(const popliner_costs *costs, const popliner_solver_options *options,
+                                popliner_error *error) {
+    const char *name = PL_OPTION(options, objectives);
+    popliner_status status =
+        pl_options_check(options, popliner_costs_num_units(costs), NULL, error);
+    uint64_t ignored;
+    const popliner_objective *other = NULL;
+    for (size_t i = 1; status == POPLINER_OK && i < options->num_objectives; ++i)
+        if (pl_objective_of(options->objectives[i])->is_grown)
+            other = &options->objectives[i];
+    if (status != POPLINER_OK)
+        return status;
+    if (!pl_costs_grow(costs, &ignored))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%s: tokens is for units whose caches grow; give these kv", name);
+    if (costs->graph != NULL || (costs->choices != NULL && costs->choices->variants == NULL))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%s: tokens is not for graphs or ways to recompute", name);
+    if (other != NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%s: %s after tokens, which caches change; leave it out", name,
+                       pl_objective_name(*other));
+    if (options->slack_percent > 0.0)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %g; expected 0 for the objective tokens",
+                       PL_OPTION(options, slack_percent), options->slack_percent);
+    if (lacks_limit(options))
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: tokens needs a limit of each IPU; pass %s",
+                       name, PL_OPTION(options, mem_per_tile));
+    return POPLINER_OK;
+}
+
+popliner_status pl_tokens_find(const popliner_costs *costs, pl_tokens_function *fits, void *user,
+                               const popliner_solver_options *options, uint64_t *tokens,
+                               uint64_t *bound, popliner_error *error) {
+    uint64_t most_bytes = pl_limits_largest(options);
+    uint64_t most = 0;
+    popliner_status status = POPLINER_OK;
+    bool is_stopped = false;
+    *tokens = 0;
+    pl_costs_grow(costs, bound);
+    for (size_t unit = 0; *bound == UINT64_MAX && unit < costs->num_units; ++unit)
+        if (costs->kv_bytes[unit] > most &&
+            (costs->kv_tokens == NULL || costs->kv_tokens[unit] == UINT64_MAX))
+            most = costs->kv_bytes[unit];
+    if (most > 0)
+        *bound = most_bytes / most;
+    uint64_t step = 1; /* it doubles until a number does not fit */
+    while (status == POPLINER_OK && *tokens < *bound && !is_stopped) {
+        pl_grown_costs grown = {0};
+        const uint64_t left = *bound - *tokens;
+        const uint64_t tried = *tokens + (step < left / 2 ? step : left - left / 2);
+        bool does_fit = false;
+        status = pl_grown_costs_create(&grown, costs, tried, error);
+        if (status == POPLINER_OK)
+            status = fits(user, &grown.costs, &does_fit, &is_stopped, error);
+        pl_grown_costs_free(&grown);
+        if (does_fit)
+            *tokens = tried;
+        else if (!is_stopped)
+            *bound = tried - 1;
+        step = does_fit && step <= UINT64_MAX / 4 ? 4 * step : step;
+    }
+    return status;
+}
+
+/* ---- plans ---- */
+
+typedef struct search {
+    popliner_solver_options options;
+    pl_stop stop;
+    popliner_proof proof; /* that more tokens do not fit */
+} search;
+
+static popliner_status fits(void *user, const popliner_costs *grown, bool *does_fit,
+                            bool *is_stopped, popliner_error *error) {
+    static const popliner_objective any[] = {POPLINER_OBJECTIVE_MEMORY};
+    search *s = user;
+    popliner_plan plan = {0};
+    popliner_solver_options own = s->options;
+    pl_stop_limit(&s->stop, &own);
+    own.objectives = any;
+    own.num_objectives = 1;
+    own.without_reasons = true;
+    own.without_second_proof = true;
+    own.listener = NULL;
+    popliner_status status = pl_solve(grown, &own, &plan, error);
+    *does_fit = status == POPLINER_OK && plan.status != POPLINER_PLAN_INFEASIBLE;
+    *is_stopped = !*does_fit && plan.is_stopped;
+    s->proof = !*does_fit ? plan.proof : s->proof;
+    pl_plan_clear(&plan);
+    return status;
+}
+
+/* Takes the caches of more tokens off the plan. */
+static void shrink(popliner_plan *plan, const pl_grown_costs *grown) {
+    uint64_t least = UINT64_MAX;
+    plan->peak_bytes = 0;
+    for (size_t i = 0; i < plan->num_stages; ++i) {
+        popliner_plan_stage *own = &plan->stages[i];
+        for (size_t k = 0; k < plan->num_stages; ++k)
+            if (plan->stages[k].ipu == own->ipu)
+                own->peak_bytes -= pl_grown_costs_bytes(grown, plan->stages[k].first_unit,
+                                                        plan->stages[k].last_unit);
+        plan->peak_bytes = own->peak_bytes > plan->peak_bytes ? own->peak_bytes : plan->peak_bytes;
+        least = own->peak_bytes < least ? own->peak_bytes : least;
+    }
+    plan->spread = plan->num_stages > 0 ? plan->peak_bytes - least : 0;
+}
+
+/* Makes tokens the first value of the plan. */
+static void add_tokens(popliner_plan *plan, uint64_t tokens, uint64_t bound, popliner_proof proof,
+                       size_t num_others) {
+    plan->num_values = 1 + num_others;
+    for (size_t i = num_others; i > 0; --i)
+        plan->values[i] = plan->values[i - 1];
+    const bool is_proven = tokens == bound && plan->status != POPLINER_PLAN_INFEASIBLE;
+    plan->values[0] = (popliner_plan_value){POPLINER_OBJECTIVE_TOKENS, tokens, bound,
+                                            is_proven ? proof : POPLINER_PROOF_NONE};
+    if (!is_proven && plan->status == POPLINER_PLAN_OPTIMAL)
+        plan->status = POPLINER_PLAN_FEASIBLE;
+    if (num_others == 0 && plan->status != POPLINER_PLAN_INFEASIBLE)
+        plan->proof = plan->values[0].proof;
+    plan->is_stopped = plan->is_stopped || !is_proven;
+}
+
+popliner_status pl_tokens_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                                popliner_plan *plan, popliner_error *error) {
+    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
+                                               POPLINER_OBJECTIVE_TRAFFIC};
+    search s = {.options = *options, .stop = pl_stop_of(options)};
+    const size_t num_others = options->num_objectives - 1;
+    uint64_t tokens = 0;
+    uint64_t bound = 0;
+    pl_grown_costs grown = {0};
+    popliner_status status = pl_tokens_check(costs, options, error);
+    if (status != POPLINER_OK)
+        return status;
+    s.options.objectives = num_others > 0 ? options->objectives + 1 : usual;
+    s.options.num_objectives = num_others > 0 ? num_others : sizeof usual / sizeof *usual;
+    s.options.without_second_proof = true; /* it would be of one number of tokens */
+    bool does_fit = false;
+    bool is_stopped = false;
+    status = fits(&s, costs, &does_fit, &is_stopped, error);
+    if (status == POPLINER_OK && does_fit)
+        status = pl_tokens_find(costs, fits, &s, options, &tokens, &bound, error);
+    if (status == POPLINER_OK)
+        status = pl_grown_costs_create(&grown, costs, tokens, error);
+    pl_stop_limit(&s.stop, &s.options);
+    if (status == POPLINER_OK)
+        status = pl_solve(&grown.costs, &s.options, plan, error);
+    if (status == POPLINER_OK) {
+        shrink(plan, &grown);
+        add_tokens(plan, tokens, bound, s.proof, num_others);
+    }
+    pl_grown_costs_free(&grown);
+    return status;
+}
