@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 
@@ -38,18 +39,105 @@ void pl_tally_note_tile(pl_tally *t, uint64_t difference, const char *what, size
 
 void pl_tally_compare(pl_tally *t, uint64_t told, uint64_t found, const char *what,
                       const char *part) {
+    const uint64_t difference = told - found; /* above INT64_MAX: negative */
     if (told != found)
-        pl_tally_note(t, told > found ? told - found : found - told, what, part);
+        pl_tally_note(t, difference > INT64_MAX ? 0 - difference : difference, what, part);
 }
 
-void pl_tally_note_damage(pl_tally *t, const pl_rows *rows, int column) {
-    char what[80];
-    snprintf(what, sizeof what, "%s.%s", rows->table->name, rows->table->columns[column].name);
-    pl_tally_begin(t, "row", rows->row);
-    pl_tally_note(t, 0, what, "is damaged");
+static bool holds(pl_comparison how, uint64_t told, uint64_t found) {
+    switch (how) {
+    case PL_AT_MOST:
+        return told <= found;
+    case PL_BOUNDED:
+        return told <= found && (told > 0 || found == 0);
+    case PL_BOTH_OR_NONE:
+        return (told == 0) == (found == 0);
+    case PL_EQUAL:
+        break;
+    }
+    return told == found;
 }
 
-bool pl_tally_add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
+void pl_tally_compare_all(pl_tally *t, const char *kind, size_t count, const pl_compared *compared,
+                          size_t num_compared) {
+    size_t num_known = 0;
+    for (size_t i = 0; i < num_compared; i++)
+        num_known += compared[i].told != NULL && compared[i].found != NULL;
+    for (size_t place = 0; num_known > 0 && place < count; place++) {
+        pl_tally_begin(t, kind, place);
+        for (const pl_compared *c = compared; c < compared + num_compared; c++)
+            if (c->told != NULL && c->found != NULL &&
+                !holds(c->how, c->told[place], c->found[place]))
+                pl_tally_compare(t, c->told[place], c->found[place], c->what, c->part);
+    }
+}
+
+void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *told,
+                            const uint64_t *found, size_t num_tiles, const char *what) {
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        if (!holds(how, told[tile], found[tile]))
+            pl_tally_note_tile(
+                t, told[tile] > found[tile] ? told[tile] - found[tile] : found[tile] - told[tile],
+                what, tile);
+}
+
+static int compare_numbers(const void *left, const void *right) {
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Returns the most frequent number, the smallest of several; 0 for none. Sorts them. */
+static uint64_t most_frequent(uint64_t *numbers, size_t count) {
+    size_t most = 0;
+    uint64_t number = 0;
+    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    for (size_t i = 0, start = 0; i < count; i++) {
+        start = numbers[i] != numbers[start] ? i : start;
+        if (i - start + 1 > most) {
+            most = i - start + 1;
+            number = numbers[i];
+        }
+    }
+    return number;
+}
+
+bool pl_tally_compare_rest(pl_tally *t, const uint64_t *told, const uint64_t *found,
+                           const uint64_t *weights, size_t num_tiles, const char *what) {
+    uint64_t *rests = pl_new_array(num_tiles, sizeof *rests);
+    size_t count = 0;
+    size_t num_with_each = 0;
+    size_t num_with_same = 0;
+    for (size_t tile = 0; rests != NULL && tile < num_tiles; tile++)
+        if (found[tile] >= told[tile])
+            rests[count++] = found[tile] - told[tile];
+    if (rests == NULL)
+        return false;
+    const uint64_t same = most_frequent(rests, count);
+    count = 0;
+    for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++)
+        if (found[tile] >= told[tile] && weights[tile] > 0)
+            rests[count++] = (found[tile] - told[tile]) / weights[tile];
+    const uint64_t each = most_frequent(rests, count);
+    for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++) {
+        num_with_same += found[tile] - told[tile] == same;
+        num_with_each += found[tile] - told[tile] == each * weights[tile];
+    }
+    const bool is_each = weights != NULL && num_with_each >= num_with_same;
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        pl_tally_begin(t, "tile", tile);
+        if (told[tile] > found[tile])
+            pl_tally_note(t, told[tile] - found[tile], what, "");
+        else
+            pl_tally_compare(t, found[tile] - told[tile], is_each ? each * weights[tile] : same, "",
+                             "");
+    }
+    free(rests);
+    return true;
+}
+
+/* Adds the runs of a blob, one number per tile; false if the blob does not hold that. */
+static bool add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
     pl_runs runs = pl_runs_begin(blob, size);
     uint64_t value;
     uint64_t length;
@@ -65,24 +153,33 @@ bool pl_tally_add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint6
     return more == 0 && tile == num_tiles;
 }
 
-static int compare_numbers(const void *left, const void *right) {
-    const int64_t *a = left;
-    const int64_t *b = right;
-    return (*a > *b) - (*a < *b);
+/* Like add_runs, for a list of varints. */
+static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
+    const uint8_t *end = blob + size;
+    uint64_t value;
+    if (size == num_tiles && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0)
+        return true; /* all 0, as most lists are */
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        if (!pl_varint_read(&blob, end, &value))
+            return false;
+        by_tile[tile] += value;
+    }
+    return blob == end;
 }
 
-int64_t pl_most_frequent(int64_t *numbers, size_t count) {
-    size_t most = 0;
-    int64_t number = 0;
-    qsort(numbers, count, sizeof *numbers, compare_numbers);
-    for (size_t i = 0, start = 0; i < count; i++) {
-        start = numbers[i] != numbers[start] ? i : start;
-        if (i - start + 1 > most) {
-            most = i - start + 1;
-            number = numbers[i];
-        }
-    }
-    return number;
+bool pl_tally_add_column(pl_tally *t, pl_table_rows *rows, int column, uint64_t *by_tile) {
+    const pl_table *table = rows->rows.table;
+    const size_t num_tiles = rows->reading->profile->target.num_tiles;
+    const bool is_list = table->columns[column].kind == PL_LIST;
+    size_t size;
+    const uint8_t *blob = pl_rows_blob(&rows->rows, column, &size);
+    char what[80];
+    if (size == 0 || (is_list ? add_list : add_runs)(blob, size, num_tiles, by_tile))
+        return !pl_rows_is_null(&rows->rows, column);
+    snprintf(what, sizeof what, "%s.%s", table->name, table->columns[column].name);
+    pl_tally_begin(t, "row", rows->rows.row);
+    pl_tally_note(t, 0, what, "is damaged");
+    return false;
 }
 
 /* ---- Relations ---- */

@@ -35,18 +35,43 @@ void pl_tally_note_tile(pl_tally *t, uint64_t difference, const char *what, size
 void pl_tally_compare(pl_tally *t, uint64_t told, uint64_t found, const char *what,
                       const char *part);
 
-/* Notes that a column of the current row cannot be read, if only checks need the column. */
-void pl_tally_note_damage(pl_tally *t, const pl_rows *rows, int column);
+/* How a number that the compiler reports and a sum are related. */
+typedef enum pl_comparison {
+    PL_EQUAL,
+    PL_AT_MOST,      /* the number is at most the sum */
+    PL_BOUNDED,      /* it is, and 0 only if the sum is */
+    PL_BOTH_OR_NONE, /* one is 0 if and only if the other is */
+} pl_comparison;
+
+/* Two series by place, or NULL for an unknown one. */
+typedef struct pl_compared {
+    pl_comparison how;
+    const uint64_t *told;
+    const uint64_t *found;
+    const char *what;
+    const char *part;
+} pl_compared;
+
+/* Compares all pairs of known series at each of `count` places, and nothing if there are none. */
+void pl_tally_compare_all(pl_tally *t, const char *kind, size_t count, const pl_compared *compared,
+                          size_t num_compared);
+
+/* Compares two series by tile, all at this place. */
+void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *told,
+                            const uint64_t *found, size_t num_tiles, const char *what);
+
+/* Checks that on each tile the sum exceeds the number by the same or, if more tiles have that, by
+ * the same multiple of the weight of the tile (`weights` is NULL: none). `what` is for a number that
+ * is larger. False if memory is short. */
+bool pl_tally_compare_rest(pl_tally *t, const uint64_t *told, const uint64_t *found,
+                           const uint64_t *weights, size_t num_tiles, const char *what);
+
+/* Adds a column of numbers by tile that only checks need to by_tile[num_tiles]. False if it is NULL
+ * or, which is noted as a place of its own, cannot be read; some of them are added then. */
+bool pl_tally_add_column(pl_tally *t, pl_table_rows *rows, int column, uint64_t *by_tile);
 
 /* Stores the result of a relation in the profile. False if memory is short. */
 bool pl_tally_keep(const pl_tally *t, popliner_profile *profile, popliner_relation relation);
-
-/* Returns the most frequent number, the smallest of several; 0 for none. Sorts them. */
-int64_t pl_most_frequent(int64_t *numbers, size_t count);
-
-/* Adds the runs of a blob, one number per tile, to by_tile[num_tiles]. False, with some of them
- * added, if the blob does not hold one number per tile. */
-bool pl_tally_add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile);
 
 /* ---- Sums over the lowered variables, by tile ---- */
 
@@ -70,9 +95,9 @@ typedef struct pl_tile_sums {
 bool pl_tile_sums_find(const popliner_profile *profile, size_t num_threads, pl_tile_sums *sums);
 void pl_tile_sums_free(pl_tile_sums *sums);
 
-/* Returns the bytes of the variables of a category on a tile. O(categories). */
-uint64_t pl_tile_sums_of_category(const popliner_profile *profile, const pl_tile_sums *sums,
-                                  pl_category category, size_t tile);
+/* Adds the bytes of the variables of a category to by_tile[num_tiles]. O(categories * tiles). */
+void pl_tile_sums_add_category(const popliner_profile *profile, const pl_tile_sums *sums,
+                               pl_category category, uint64_t *by_tile);
 
 /* ---- Relations ---- */
 

@@ -129,28 +129,8 @@ static void check_side(checker *c, const side *s) {
         if (is_exact)
             add_exactly(c, s->lists[i]);
     }
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint64_t told = s->told[tile];
-        uint64_t found = c->found[tile];
-        if (told > found || (told < found && (is_exact || told == 0)))
-            pl_tally_note_tile(c->exchanges, told > found ? told - found : found - told, s->name,
-                               tile);
-    }
-}
-
-/* Reads the numbers of a row by tile; NULL is not recorded. */
-static void read_row(checker *c, pl_rows *rows, int num_columns, bool *is_told) {
-    size_t num_tiles = c->profile->target.num_tiles;
-    for (int i = SENT; i < num_columns; i++) {
-        size_t size;
-        const uint8_t *blob = pl_rows_blob(rows, i, &size);
-        memset(c->by_tile[i], 0, num_tiles * sizeof *c->by_tile[i]);
-        is_told[i] = !pl_rows_is_null(rows, i);
-        if (size > 0 && !pl_tally_add_runs(blob, size, num_tiles, c->by_tile[i])) {
-            pl_tally_note_damage(c->exchanges, rows, i);
-            is_told[i] = false;
-        }
-    }
+    pl_tally_compare_tiles(c->exchanges, is_exact ? PL_EQUAL : PL_BOUNDED, s->told, c->found,
+                           p->target.num_tiles, s->name);
 }
 
 /* Checks that exactly the tiles that send or receive have code. */
@@ -174,7 +154,10 @@ static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
 /* Moves on to a row, and reads its numbers by tile. */
 static void begin_row(checker *c, pl_table_rows *t, int num_columns, const char *kind,
                       bool *is_told) {
-    read_row(c, &t->rows, num_columns, is_told);
+    for (int i = SENT; i < num_columns; i++) {
+        memset(c->by_tile[i], 0, c->profile->target.num_tiles * sizeof *c->by_tile[i]);
+        is_told[i] = pl_tally_add_column(c->exchanges, t, i, c->by_tile[i]);
+    }
     pl_tally_begin(c->exchanges, kind, t->values[ID]);
 }
 
@@ -210,47 +193,6 @@ static void check_host_copy(checker *c, pl_table_rows *t) {
         if (pl_outcome_has(&c->database->outcome, lists != NULL, memory_for))
             check_side(c, &s);
         free(lists);
-    }
-}
-
-/* ---- relation 12 ---- */
-
-/* Checks the variables of exchange code minus the code of exchanges: the difference is proportional
- * to the number of exchanges on a tile, as in the real file, or equal on every tile, as other
- * writers may have it. Expects whichever more tiles have. `rest` and `numbers` have space for
- * num_tiles each. */
-static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint64_t *rest,
-                                int64_t *numbers, pl_tally *t) {
-    const popliner_profile *p = c->profile;
-    size_t num_tiles = p->target.num_tiles;
-    size_t count = 0;
-    size_t num_kept[2] = {0};
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t bytes =
-            pl_tile_sums_of_category(p, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, tile);
-        rest[tile] = bytes - c->code_bytes[tile]; /* above INT64_MAX: negative */
-        if (rest[tile] <= INT64_MAX)
-            numbers[count++] = (int64_t)rest[tile];
-    }
-    uint64_t of_tile = (uint64_t)pl_most_frequent(numbers, count);
-    count = 0;
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        if (rest[tile] <= INT64_MAX && c->num_with_code[tile] > 0)
-            numbers[count++] = (int64_t)(rest[tile] / c->num_with_code[tile]);
-    }
-    uint64_t of_exchange = (uint64_t)pl_most_frequent(numbers, count);
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        num_kept[0] += rest[tile] == of_tile;
-        num_kept[1] += rest[tile] == of_exchange * c->num_with_code[tile];
-    }
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t expected =
-            num_kept[1] >= num_kept[0] ? of_exchange * c->num_with_code[tile] : of_tile;
-        pl_tally_begin(t, "tile", tile);
-        if (rest[tile] > INT64_MAX)
-            pl_tally_note(t, 0 - rest[tile], "more than internalExchangeCode", "");
-        else
-            pl_tally_compare(t, rest[tile], expected, "", "");
     }
 }
 
@@ -324,9 +266,18 @@ void pl_exchange_checks_find(pl_reading *r, const pl_list_checks *lists, const p
     while (pl_table_next(&copies))
         if (copies.values[ID] != UINT64_MAX)
             check_host_copy(&c, &copies);
-    if (pl_database_is_well(c.database) && c.code_is_told && sums != NULL)
-        check_exchange_code(&c, sums, c.found, (int64_t *)c.by_tile[SENT],
-                            &tallies[POPLINER_RELATION_EXCHANGE_CODE]);
+    if (pl_database_is_well(c.database) && c.code_is_told && sums != NULL) {
+        /* the rest is proportional to the exchanges of a tile in the real file, and may be equal on
+         * every tile for other writers */
+        const size_t num_tiles = c.profile->target.num_tiles;
+        memset(c.found, 0, num_tiles * sizeof *c.found);
+        pl_tile_sums_add_category(c.profile, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, c.found);
+        pl_outcome_has(&r->database.outcome,
+                       pl_tally_compare_rest(&tallies[POPLINER_RELATION_EXCHANGE_CODE],
+                                             c.code_bytes, c.found, c.num_with_code, num_tiles,
+                                             "more than internalExchangeCode"),
+                       memory_for);
+    }
     pl_arrays_free(&c.arrays);
     sqlite3_finalize(c.regions);
 }

@@ -1,4 +1,5 @@
-/* Checks of the totals of tiles, categories, steps and vertices; runs the checks of other files.
+/* The relations between numbers by tile, by step, and totals, as rows; and the checks of vertices.
+ * Runs the checks of other files.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 
@@ -9,17 +10,72 @@
 
 #include "profile/checks.h"
 
-/* ---- The compiler's tables ---- */
+/* Columns of memory_by_vertex_type; memory_by_compute_set has all but the last. */
+enum { NUM_STATE_PARTS = 5, NUM_VERTEX_PARTS };
 
-enum { NUM_KINDS = 3 }; /* of memory: all tables have their columns in this order */
-static const char *const kind_names[NUM_KINDS] = {"non_interleaved", "interleaved", "overflowed"};
+static const char what_for[] = "the checks of the profile";
 
-enum { TILE, TOTAL, WITH_GAPS, ALWAYS, NOT_ALWAYS, FIRST_KIND, NUM_TILE_COLUMNS = 8 };
-enum { NUM_STATE_PARTS = 5, CODE = NUM_STATE_PARTS, NUM_VERTEX_PARTS };
-static const char *const part_names[NUM_VERTEX_PARTS] = {"vertex_data_bytes", "copy_ptr_bytes",
-                                                         "edge_ptr_bytes",    "descriptor_bytes",
-                                                         "padding_bytes",     "code_bytes"};
-enum { VERTEX_DATA, COPY_POINTERS, EDGE_POINTERS, DESCRIPTORS };
+enum { NUM_KINDS = 3, NUM_TOTALS = 4 }; /* of memory; of PL_TABLE_GRAPH */
+
+/* Numbers by tile, up to NUM_TILE_SERIES; by step; and single ones. The compiler reports those that
+ * the first names of a group say, the others are sums of what the profile lists. */
+typedef enum series {
+    TOTAL, /* columns of PL_TABLE_TILES, in their order */
+    WITH_GAPS,
+    ALWAYS,
+    NOT_ALWAYS,
+    KINDS, /* of memory, NUM_KINDS of them */
+    COVERED = KINDS + NUM_KINDS,
+    END,
+    SUM_ALWAYS,
+    SUM_NOT_ALWAYS,
+    ONLY_KIND, /* the total where a tile has one kind of memory, else that kind */
+    TYPES,     /* the parts of vertex memory, over vertex types */
+    CODE = TYPES + NUM_STATE_PARTS,
+    SETS,                                /* and over compute sets */
+    TYPE_STATE = SETS + NUM_STATE_PARTS, /* data and pointers */
+    SUM_STATE,
+    SUM_INSTANCES,
+    VERTEX_SIZES, /* vertices times the size of their type */
+    SUM_DESCRIPTORS,
+    SUM_VERTEX_CODE,
+    STEP_ALL,
+    STEP_IPUS, /* the sum over IPUs */
+    SUM_STEP,
+    GRAPH,
+    SUM_GRAPH = GRAPH + NUM_TOTALS,
+    NUM_SERIES = SUM_GRAPH + NUM_TOTALS
+} series;
+
+static const struct {
+    popliner_relation relation;
+    pl_comparison how;
+    series told;
+    series found;
+    const char *what;
+} relations[] = {
+    {POPLINER_RELATION_ALWAYS_LIVE, PL_EQUAL, ALWAYS, SUM_ALWAYS, ""},
+    {POPLINER_RELATION_NOT_ALWAYS_LIVE, PL_EQUAL, NOT_ALWAYS, SUM_NOT_ALWAYS, ""},
+    {POPLINER_RELATION_LAYOUT, PL_EQUAL, TOTAL, COVERED, "total"},
+    {POPLINER_RELATION_LAYOUT, PL_EQUAL, WITH_GAPS, END, "total_including_gaps"},
+    {POPLINER_RELATION_LAYOUT, PL_EQUAL, KINDS, ONLY_KIND, "non_interleaved"},
+    {POPLINER_RELATION_STEPS, PL_EQUAL, STEP_ALL, SUM_STEP, ""},
+    {POPLINER_RELATION_STEPS, PL_EQUAL, STEP_IPUS, SUM_STEP, "sum over IPUs"},
+    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH, SUM_GRAPH, "num_vertices"},
+    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH + 1, SUM_GRAPH + 1, "num_edges"},
+    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH + 2, SUM_GRAPH + 2, "num_vars"},
+    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH + 3, SUM_GRAPH + 3, "num_compute_sets"},
+    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES, SETS, "vertex_data_bytes"},
+    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 1, SETS + 1, "copy_ptr_bytes"},
+    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 2, SETS + 2, "edge_ptr_bytes"},
+    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 3, SETS + 3, "descriptor_bytes"},
+    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 4, SETS + 4, "padding_bytes"},
+    {POPLINER_RELATION_VERTEX_STATE, PL_EQUAL, TYPE_STATE, SUM_STATE, "data and pointers"},
+    {POPLINER_RELATION_VERTEX_STATE, PL_EQUAL, TYPES + 3, SUM_DESCRIPTORS, "descriptor_bytes"},
+    {POPLINER_RELATION_VERTEX_STATE, PL_EQUAL, VERTEX_SIZES, SUM_INSTANCES, "sizes of vertices"},
+};
+
+enum { NUM_ROWS = sizeof relations / sizeof *relations };
 
 typedef struct checker {
     pl_reading *reading;
@@ -27,259 +83,173 @@ typedef struct checker {
     const popliner_profile *profile;
     pl_tile_sums sums;
     pl_tally tallies[PL_NUM_RELATIONS];
-
-    const uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles]; 0 for NULL. TILE has no array */
-    const bool *is_told;                       /* [NUM_TILE_COLUMNS]: some row has a number */
-
-    /* bytes by tile, of vertex types and of compute sets */
-    uint64_t *of_types[NUM_VERTEX_PARTS];
-    uint64_t *of_sets[NUM_STATE_PARTS];
-    bool types_tell[NUM_VERTEX_PARTS];
-    bool sets_tell[NUM_STATE_PARTS];
-
-    uint64_t *instance_bytes;  /* by tile: vertices times the size of their type */
-    uint64_t *entry_instances; /* by entry of compute_set_vertex_type: sum over all tiles */
-    uint64_t *type_instances;  /* by vertex type, for one compute set: recorded minus found */
-
-    int64_t *step_change[2]; /* for all IPUs at once, and the sum over IPUs */
-    bool step_is_told[2];
-    pl_arrays arrays; /* own them all */
+    uint64_t *series[NUM_SERIES]; /* NULL: unknown */
+    uint64_t *entry_instances;    /* by entry of compute_set_vertex_type: sum over all tiles */
+    uint64_t *type_instances;     /* by vertex type, for one compute set: recorded minus found */
+    pl_arrays arrays;             /* own these three */
 } checker;
 
-static bool allocate(checker *c) {
-    const popliner_profile *p = c->profile;
-    const size_t num_tiles = p->target.num_tiles;
-    const uint64_t *const by_tile[NUM_TILE_COLUMNS] = {
-        [TOTAL] = p->tile_total_bytes,
-        [WITH_GAPS] = p->tile_total_including_gaps_bytes,
-        [ALWAYS] = p->tile_always_live_bytes,
-        [NOT_ALWAYS] = p->tile_not_always_live_peak_bytes,
-        [FIRST_KIND] = p->tile_non_interleaved_bytes,
-        [FIRST_KIND + 1] = p->tile_interleaved_bytes,
-        [FIRST_KIND + 2] = p->tile_overflowed_bytes,
-    };
-    memcpy(c->by_tile, by_tile, sizeof by_tile);
-    c->is_told = c->reading->tile_is_told;
-    for (int i = 0; i < NUM_VERTEX_PARTS; i++)
-        c->of_types[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
-    for (int i = 0; i < NUM_STATE_PARTS; i++)
-        c->of_sets[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
-    for (int i = 0; i < 2; i++)
-        c->step_change[i] = pl_arrays_new(&c->arrays, p->num_steps, sizeof(int64_t));
-    c->instance_bytes = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
-    c->entry_instances = pl_arrays_new(&c->arrays, p->num_compute_set_vertices, sizeof(uint64_t));
-    c->type_instances = pl_arrays_new(&c->arrays, p->num_vertex_types, sizeof(uint64_t));
-    return !c->arrays.failed;
-}
-
-/* Returns memory for numbers, or NULL after a failure. */
-static void *new_numbers(const checker *c, size_t count) {
-    void *numbers = pl_new_array(count, sizeof(uint64_t));
-    pl_outcome_has(&c->database->outcome, numbers != NULL, "the checks of the profile");
+/* Returns numbers that are 0; NULL, with an error, if memory is short. */
+static uint64_t *new_numbers(checker *c, size_t count) {
+    uint64_t *numbers = pl_arrays_new(&c->arrays, count, sizeof(uint64_t));
+    pl_outcome_has(&c->database->outcome, numbers != NULL, what_for);
     return numbers;
 }
 
-static void free_checker(checker *c) {
-    pl_arrays_free(&c->arrays);
-    pl_tile_sums_free(&c->sums);
+/* ---- What the compiler reports ---- */
+
+static void take_tiles(checker *c) {
+    const popliner_profile *p = c->profile;
+    uint64_t *const of_tiles[] = {
+        p->tile_total_bytes,           p->tile_total_including_gaps_bytes,
+        p->tile_always_live_bytes,     p->tile_not_always_live_peak_bytes,
+        p->tile_non_interleaved_bytes, p->tile_interleaved_bytes,
+        p->tile_overflowed_bytes,
+    };
+    uint64_t *const *kinds = &of_tiles[KINDS];
+    for (size_t i = 0; i < sizeof of_tiles / sizeof *of_tiles; i++)
+        if (c->reading->tile_is_told[i + 1])
+            c->series[TOTAL + i] = of_tiles[i];
+    uint64_t *only = new_numbers(c, p->target.num_tiles);
+    /* how the kinds of memory add up if there are several is unknown */
+    for (size_t tile = 0; only != NULL && tile < p->target.num_tiles; tile++)
+        only[tile] =
+            kinds[1][tile] == 0 && kinds[2][tile] == 0 ? of_tiles[TOTAL][tile] : kinds[0][tile];
+    c->series[ONLY_KIND] = c->series[TOTAL] == NULL ? NULL : only;
 }
 
-/* Adds one number per tile from a list; false, with some of them added, if the blob holds something
- * else. */
-static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
-    const uint8_t *end = blob + size;
-    uint64_t value;
-    if (size == num_tiles && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0)
-        return true; /* all 0, as most lists are */
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        if (!pl_varint_read(&blob, end, &value))
-            return false;
-        by_tile[tile] += value;
-    }
-    return blob == end;
-}
-
-/* Adds the blobs of a row, one part of memory each, by tile; tells[] notes which parts are
- * recorded. */
-static void take_parts(checker *c, pl_rows *rows, int num_parts,
-                       bool (*add)(const uint8_t *, size_t, size_t, uint64_t *), bool *tells,
-                       uint64_t *const *by_tile) {
-    for (int i = 0; i < num_parts; i++) {
-        size_t size;
-        const uint8_t *blob = pl_rows_blob(rows, i, &size);
-        tells[i] = tells[i] || !pl_rows_is_null(rows, i);
-        if (size > 0 && !add(blob, size, c->profile->target.num_tiles, by_tile[i]))
-            pl_tally_note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
+/* Adds the parts of vertex memory in all rows of a table, by tile. */
+static void add_parts(checker *c, pl_table_number number, uint64_t **parts) {
+    pl_tally *tally = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
+    pl_table_rows t = pl_table_open(c->reading, number);
+    while (pl_table_next(&t)) {
+        for (size_t i = 0; i < t.num_columns; i++) {
+            if (parts[i] == NULL && !pl_rows_is_null(&t.rows, (int)i))
+                parts[i] = new_numbers(c, c->profile->target.num_tiles);
+            if (parts[i] != NULL)
+                pl_tally_add_column(tally, &t, (int)i, parts[i]);
+        }
     }
 }
 
 static void read_vertex_memory(checker *c) {
-    pl_table_rows types = pl_table_open(c->reading, PL_TABLE_CHECKED_VERTEX_TYPES);
-    while (pl_table_next(&types))
-        take_parts(c, &types.rows, NUM_VERTEX_PARTS, add_list, c->types_tell, c->of_types);
-    pl_table_rows sets = pl_table_open(c->reading, PL_TABLE_CHECKED_STATE);
-    while (pl_table_next(&sets))
-        take_parts(c, &sets.rows, NUM_STATE_PARTS, pl_tally_add_runs, c->sets_tell, c->of_sets);
+    add_parts(c, PL_TABLE_CHECKED_VERTEX_TYPES, &c->series[TYPES]);
+    add_parts(c, PL_TABLE_CHECKED_STATE, &c->series[SETS]);
+    uint64_t *const *parts = &c->series[TYPES];
+    if (parts[0] == NULL || parts[1] == NULL || parts[2] == NULL)
+        return;
+    uint64_t *state = c->series[TYPE_STATE] = new_numbers(c, c->profile->target.num_tiles);
+    for (size_t tile = 0; state != NULL && tile < c->profile->target.num_tiles; tile++)
+        state[tile] = parts[0][tile] + parts[1][tile] + parts[2][tile];
 }
 
-/* Adds up the vertices, which were read before. */
+/* Reads the changes by step, and adds them up. */
+static void read_steps(checker *c) {
+    pl_table_rows t = pl_table_open(c->reading, PL_TABLE_STEP_MEMORY);
+    const size_t num_steps = c->profile->num_steps;
+    while (pl_table_next(&t)) {
+        const pl_rows *rows = &t.rows;
+        const int64_t step = pl_rows_integer(rows, 0);
+        const uint64_t change = (uint64_t)pl_rows_integer(rows, 1); /* modulo 2^64 */
+        uint64_t **by_step = &c->series[pl_rows_is_null(rows, 2) ? STEP_ALL : STEP_IPUS];
+        if (*by_step == NULL && (*by_step = new_numbers(c, num_steps)) == NULL)
+            continue;
+        if (step >= 0 && (uint64_t)step < num_steps) {
+            (*by_step)[step] += change;
+            continue;
+        }
+        pl_tally *tally = &c->tallies[POPLINER_RELATION_STEPS];
+        pl_tally_begin(tally, "row", rows->row);
+        pl_tally_compare(tally, change, 0, "no such step", "");
+    }
+    for (int i = STEP_ALL; i <= STEP_IPUS; i++)
+        for (size_t step = 1; c->series[i] != NULL && step < num_steps; step++)
+            c->series[i][step] += c->series[i][step - 1];
+}
+
+/* ---- Sums of what the profile lists ---- */
+
 static void count_instances(checker *c) {
     const popliner_profile *p = c->profile;
-    for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
+    c->entry_instances = new_numbers(c, p->num_compute_set_vertices);
+    c->type_instances = new_numbers(c, p->num_vertex_types);
+    uint64_t *sizes = new_numbers(c, p->target.num_tiles);
+    for (size_t i = 0; !c->arrays.failed && i < p->num_compute_set_vertices; i++) {
         pl_series instances = p->compute_set_vertex_instances[i];
         c->entry_instances[i] = pl_series_sum(p, instances);
         pl_series_add(p, instances, p->vertex_type_size_bytes[p->compute_set_vertex_type[i]],
-                      c->instance_bytes);
+                      sizes);
     }
+    c->series[VERTEX_SIZES] = p->num_compute_set_vertices == 0 ? NULL : sizes;
 }
 
-static void read_steps(checker *c) {
-    pl_table_rows t = pl_table_open(c->reading, PL_TABLE_STEP_MEMORY);
-    while (pl_table_next(&t)) {
-        const pl_rows *rows = &t.rows;
-        int is_of_ipu = !pl_rows_is_null(rows, 2);
-        int64_t step = pl_rows_integer(rows, 0);
-        int64_t change = pl_rows_integer(rows, 1);
-        c->step_is_told[is_of_ipu] = true;
-        if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
-            c->step_change[is_of_ipu][step] =
-                (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
-        } else {
-            pl_tally *tally = &c->tallies[POPLINER_RELATION_STEPS];
-            pl_tally_begin(tally, "row", rows->row);
-            pl_tally_note(tally, change < 0 ? 0 - (uint64_t)change : (uint64_t)change,
-                          "no such step", "");
-        }
-    }
-}
-
-/* ---- Relations 1 to 4 ---- */
-
-static void check_tiles(checker *c, bool has_offsets) {
-    const pl_tile_sums *s = &c->sums;
-    for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
-        if (c->is_told[ALWAYS]) {
-            pl_tally *t = &c->tallies[POPLINER_RELATION_ALWAYS_LIVE];
-            pl_tally_begin(t, "tile", tile);
-            pl_tally_compare(t, c->by_tile[ALWAYS][tile], s->always_live_bytes[tile], "", "");
-        }
-        if (c->is_told[NOT_ALWAYS]) {
-            pl_tally *t = &c->tallies[POPLINER_RELATION_NOT_ALWAYS_LIVE];
-            pl_tally_begin(t, "tile", tile);
-            pl_tally_compare(t, c->by_tile[NOT_ALWAYS][tile], s->not_always_live_bytes[tile], "",
-                             "");
-        }
-        if (!c->is_told[TOTAL])
-            continue;
-        pl_tally *t = &c->tallies[POPLINER_RELATION_LAYOUT];
-        pl_tally_begin(t, "tile", tile);
-        if (has_offsets)
-            pl_tally_compare(t, c->by_tile[TOTAL][tile], s->covered_bytes[tile], "total", "");
-        if (has_offsets && c->is_told[WITH_GAPS])
-            pl_tally_compare(t, c->by_tile[WITH_GAPS][tile], s->end[tile], "total_including_gaps",
-                             "");
-        /* how the kinds of memory add up if there are several is unknown */
-        if (c->is_told[FIRST_KIND] && c->by_tile[FIRST_KIND + 1][tile] == 0 &&
-            c->by_tile[FIRST_KIND + 2][tile] == 0)
-            pl_tally_compare(t, c->by_tile[FIRST_KIND][tile], c->by_tile[TOTAL][tile],
-                             kind_names[0], "");
-    }
-}
-
-/* Compares the account of a category on a tile with its variables there. */
-static void check_category(checker *c, size_t category, size_t tile, bool has_offsets,
-                           uint64_t alone_bytes, uint64_t shared_bytes) {
+static void sum_steps(checker *c) {
     const popliner_profile *p = c->profile;
-    pl_tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
-    const char *name = pl_profile_string(p, p->category_name[category]);
-    size_t item = category * p->target.num_tiles + tile;
-    if (has_offsets) {
-        pl_tally_compare(t, alone_bytes, c->sums.alone_bytes[item], name, "non_overlapped");
-        pl_tally_compare(t, shared_bytes, c->sums.shared_bytes[item], name, "overlapped");
-    } else {
-        pl_tally_compare(t, alone_bytes + shared_bytes,
-                         c->sums.alone_bytes[item] + c->sums.shared_bytes[item], name, "");
-    }
-}
-
-static void check_categories(checker *c, bool has_offsets) {
-    const popliner_profile *p = c->profile;
-    pl_tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
-    size_t num_tiles = p->target.num_tiles;
-    size_t num_items = p->num_categories * num_tiles;
-    uint64_t *alone = new_numbers(c, 2 * num_items + NUM_KINDS * num_tiles);
-    if (alone == NULL)
-        return;
-    uint64_t *shared = alone + num_items;
-    uint64_t *kinds = shared + num_items;
-    for (size_t category = 0; category < p->num_categories; category++) {
-        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
-            const pl_series *parts =
-                p->category_memory + category * PL_NUM_CATEGORY_PARTS + 2 * kind;
-            pl_series_add(p, parts[0], 1, alone + category * num_tiles);
-            pl_series_add(p, parts[1], 1, shared + category * num_tiles);
-            pl_series_add(p, parts[0], 1, kinds + kind * num_tiles);
-            pl_series_add(p, parts[1], 1, kinds + kind * num_tiles);
-        }
-    }
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        pl_tally_begin(t, "tile", tile);
-        for (size_t category = 0; category < p->num_categories; category++)
-            check_category(c, category, tile, has_offsets, alone[category * num_tiles + tile],
-                           shared[category * num_tiles + tile]);
-        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
-            uint64_t told = c->by_tile[FIRST_KIND + kind][tile];
-            uint64_t found = kinds[kind * num_tiles + tile];
-            if (c->is_told[FIRST_KIND + kind] && (told == 0) != (found == 0))
-                pl_tally_compare(t, told, found, kind_names[kind], "");
-        }
-    }
-    free(alone);
-}
-
-/* ---- Relation 5 ---- */
-
-static void check_steps(checker *c) {
-    const popliner_profile *p = c->profile;
-    pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
-    if (!c->step_is_told[0] && !c->step_is_told[1])
-        return;
-    uint64_t *change = new_numbers(c, p->num_steps + 1); /* modulo 2^64 */
-    if (change == NULL)
+    uint64_t *sum = new_numbers(c, p->num_steps + 1); /* modulo 2^64 */
+    if (sum == NULL)
         return;
     for (size_t i = 0; i < p->num_classes; i++) {
         for (uint32_t k = p->class_ranges_start[i];
              !p->class_always_live[i] && k < p->class_ranges_start[i + 1]; k++) {
-            change[p->range_first_step[k]] += c->sums.class_bytes[i];
-            change[p->range_end_step[k]] -= c->sums.class_bytes[i];
+            sum[p->range_first_step[k]] += c->sums.class_bytes[i];
+            sum[p->range_end_step[k]] -= c->sums.class_bytes[i];
         }
     }
-    uint64_t found = 0;
-    uint64_t told[2] = {0};
-    for (size_t step = 0; step < p->num_steps; step++) {
-        pl_tally_begin(t, "step", step);
-        found += change[step];
-        for (int i = 0; i < 2; i++) {
-            told[i] += (uint64_t)c->step_change[i][step];
-            if (!c->step_is_told[i] || told[i] == found)
-                continue;
-            uint64_t difference = told[i] - found; /* may be negative */
-            pl_tally_note(t, difference > INT64_MAX ? 0 - difference : difference,
-                          i == 0 ? "" : "sum over IPUs", "");
-        }
+    for (size_t step = 1; step < p->num_steps; step++)
+        sum[step] += sum[step - 1];
+    c->series[SUM_STEP] = sum;
+}
+
+static void sum_totals(checker *c) {
+    enum { VERTICES, EDGES, VARIABLES, COMPUTE_SETS };
+    const popliner_profile *p = c->profile;
+    uint64_t *found = new_numbers(c, NUM_TOTALS);
+    if (found == NULL || c->arrays.failed)
+        return;
+    const bool has[NUM_TOTALS] = {
+        [VERTICES] = pl_database_has_table(c->database, "vertex_instances"),
+        [EDGES] = pl_database_has_column(c->database, "compute_sets", "edge_count"),
+        [VARIABLES] = true,
+        [COMPUTE_SETS] = true,
+    };
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
+        found[VERTICES] += c->entry_instances[i];
+    for (size_t i = 0; i < p->num_compute_sets; i++)
+        found[EDGES] += p->compute_set_num_edges[i];
+    found[VARIABLES] = p->num_variables;
+    found[COMPUTE_SETS] = p->num_compute_sets;
+    for (size_t i = 0; i < NUM_TOTALS; i++) {
+        c->series[GRAPH + i] = c->reading->graph[i] == UINT64_MAX ? NULL : &c->reading->graph[i];
+        c->series[SUM_GRAPH + i] = has[i] ? &found[i] : NULL;
     }
-    free(change);
+}
+
+static void sum_categories(checker *c) {
+    static const struct {
+        series sum;
+        pl_category category;
+    } sums[] = {
+        {SUM_STATE, PL_CATEGORY_VERTEX_INSTANCE_STATE},
+        {SUM_STATE, PL_CATEGORY_VERTEX_FIELD_DATA},
+        {SUM_INSTANCES, PL_CATEGORY_VERTEX_INSTANCE_STATE},
+        {SUM_DESCRIPTORS, PL_CATEGORY_COPY_DESCRIPTOR},
+        {SUM_VERTEX_CODE, PL_CATEGORY_VERTEX_CODE},
+    };
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        uint64_t **sum = &c->series[sums[i].sum];
+        if (*sum == NULL && (*sum = new_numbers(c, c->profile->target.num_tiles)) == NULL)
+            return;
+        pl_tile_sums_add_category(c->profile, &c->sums, sums[i].category, *sum);
+    }
 }
 
 /* ---- Relation 6 ---- */
 
 /* Notes the difference of a type, once. */
 static void settle_type(checker *c, uint32_t type) {
-    uint64_t difference = c->type_instances[type];
+    pl_tally_compare(&c->tallies[POPLINER_RELATION_VERTEX_COUNTS], c->type_instances[type], 0, "",
+                     "");
     c->type_instances[type] = 0;
-    if (difference != 0)
-        pl_tally_note(&c->tallies[POPLINER_RELATION_VERTEX_COUNTS],
-                      difference > INT64_MAX ? 0 - difference : difference, "", "");
 }
 
 /* Compares the counts of a compute set with its vertices. */
@@ -330,108 +300,69 @@ static void check_counts(checker *c) {
         check_counts_of(c, &t.rows);
 }
 
-static void check_totals(checker *c) {
-    enum { VERTICES, EDGES, VARIABLES, SETS, NUM_TOTALS };
+/* ---- Relations ---- */
+
+/* Checks relation 4. */
+static void check_categories(checker *c, bool has_offsets) {
+    static const char *const names[NUM_KINDS] = {"non_interleaved", "interleaved", "overflowed"};
     const popliner_profile *p = c->profile;
-    pl_tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
-    uint64_t found[NUM_TOTALS] = {
-        [VARIABLES] = p->num_variables,
-        [SETS] = p->num_compute_sets,
-    };
-    const bool has[NUM_TOTALS] = {
-        [VERTICES] = pl_database_has_table(c->database, "vertex_instances"),
-        [EDGES] = pl_database_has_column(c->database, "compute_sets", "edge_count"),
-        [VARIABLES] = true,
-        [SETS] = true,
-    };
-    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
-        found[VERTICES] += c->entry_instances[i];
-    for (size_t i = 0; i < p->num_compute_sets; i++)
-        found[EDGES] += p->compute_set_num_edges[i];
-    for (int i = 0; i < NUM_TOTALS; i++) {
-        const uint64_t told = c->reading->graph[i];
-        if (!has[i] || told == UINT64_MAX)
-            continue;
-        pl_tally_begin(t, NULL, 0);
-        pl_tally_compare(t, told, found[i], pl_tables[PL_TABLE_GRAPH].columns[i].name, "");
-    }
-}
-
-/* ---- Relations 7, 8, 11 and 12 ---- */
-
-static void check_vertex_memory(checker *c) {
-    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
-    bool any = false;
-    for (int i = 0; i < NUM_STATE_PARTS; i++)
-        any = any || (c->types_tell[i] && c->sets_tell[i]);
-    for (size_t tile = 0; any && tile < c->profile->target.num_tiles; tile++) {
-        pl_tally_begin(t, "tile", tile);
-        for (int i = 0; i < NUM_STATE_PARTS; i++) {
-            if (c->types_tell[i] && c->sets_tell[i])
-                pl_tally_compare(t, c->of_types[i][tile], c->of_sets[i][tile], part_names[i], "");
-        }
-    }
-}
-
-static void check_vertex_state(checker *c) {
-    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_STATE];
-    bool tells_state =
-        c->types_tell[VERTEX_DATA] && c->types_tell[COPY_POINTERS] && c->types_tell[EDGE_POINTERS];
-    bool has_instances = c->profile->num_compute_set_vertices > 0;
-    for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
-        uint64_t instances =
-            pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_INSTANCE_STATE, tile);
-        uint64_t fields =
-            pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_FIELD_DATA, tile);
-        if (!tells_state && !c->types_tell[DESCRIPTORS] && !has_instances)
-            return;
-        pl_tally_begin(t, "tile", tile);
-        if (tells_state)
-            pl_tally_compare(t,
-                             c->of_types[VERTEX_DATA][tile] + c->of_types[COPY_POINTERS][tile] +
-                                 c->of_types[EDGE_POINTERS][tile],
-                             instances + fields, "data and pointers", "");
-        if (c->types_tell[DESCRIPTORS])
-            pl_tally_compare(
-                t, c->of_types[DESCRIPTORS][tile],
-                pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_COPY_DESCRIPTOR, tile),
-                part_names[DESCRIPTORS], "");
-        if (has_instances)
-            pl_tally_compare(t, c->instance_bytes[tile], instances, "sizes of vertices", "");
-    }
-}
-
-/* Checks that the code that belongs to no vertex type has the same size on every tile. */
-static void check_vertex_code(checker *c) {
-    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
-    size_t num_tiles = c->profile->target.num_tiles;
-    int64_t *rest = c->types_tell[CODE] ? new_numbers(c, 2 * num_tiles) : NULL;
-    if (rest == NULL)
+    const size_t num_tiles = p->target.num_tiles;
+    const size_t num_rows = 2 * p->num_categories + NUM_KINDS;
+    pl_compared *compared = pl_arrays_new(&c->arrays, num_rows, sizeof *compared);
+    uint64_t *told = new_numbers(c, num_rows * num_tiles);
+    if (compared == NULL || told == NULL)
         return;
-    int64_t *sorted = rest + num_tiles;
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        sorted[tile] = rest[tile] =
-            (int64_t)(pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_CODE,
-                                               tile) -
-                      c->of_types[CODE][tile]);
-    int64_t usual = pl_most_frequent(sorted, num_tiles);
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        pl_tally_begin(t, "tile", tile);
-        if (rest[tile] < 0)
-            pl_tally_note(t, 0 - (uint64_t)rest[tile], "more than vertexCode", "");
-        else if (rest[tile] != usual)
-            pl_tally_compare(t, (uint64_t)rest[tile], usual < 0 ? 0 : (uint64_t)usual, "", "");
+    /* for each category the bytes alone and shared, or their sums; then the kinds of memory */
+    uint64_t *const kinds = told + 2 * p->num_categories * num_tiles;
+    for (size_t i = 0; i < p->num_categories; i++) {
+        const char *name = pl_profile_string(p, p->category_name[i]);
+        uint64_t *alone = told + 2 * i * num_tiles;
+        uint64_t *shared = has_offsets ? alone + num_tiles : alone;
+        uint64_t *alone_found = c->sums.alone_bytes + i * num_tiles;
+        const uint64_t *shared_found = c->sums.shared_bytes + i * num_tiles;
+        /* without offsets it is unknown what is shared */
+        for (size_t tile = 0; !has_offsets && tile < num_tiles; tile++)
+            alone_found[tile] += shared_found[tile];
+        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
+            const pl_series *parts = p->category_memory + i * PL_NUM_CATEGORY_PARTS + 2 * kind;
+            pl_series_add(p, parts[0], 1, alone);
+            pl_series_add(p, parts[1], 1, shared);
+            pl_series_add(p, parts[0], 1, kinds + kind * num_tiles);
+            pl_series_add(p, parts[1], 1, kinds + kind * num_tiles);
+        }
+        compared[2 * i] =
+            (pl_compared){PL_EQUAL, alone, alone_found, name, has_offsets ? "non_overlapped" : ""};
+        if (has_offsets)
+            compared[2 * i + 1] = (pl_compared){PL_EQUAL, shared, shared_found, name, "overlapped"};
     }
-    free(rest);
+    for (size_t kind = 0; kind < NUM_KINDS; kind++)
+        compared[2 * p->num_categories + kind] = (pl_compared){
+            PL_BOTH_OR_NONE, c->series[KINDS + kind], kinds + kind * num_tiles, names[kind], ""};
+    pl_tally_compare_all(&c->tallies[POPLINER_RELATION_CATEGORIES], "tile", num_tiles, compared,
+                         num_rows);
 }
 
-/* ---- All checks ---- */
-
-/* Reads the data that the relations need in addition to the profile. */
-static void read_tables(checker *c) {
-    read_vertex_memory(c);
-    read_steps(c);
-    count_instances(c);
+static void check_rows(checker *c) {
+    const popliner_profile *p = c->profile;
+    for (size_t i = 0, end = 0; i < NUM_ROWS; i = end) {
+        const popliner_relation relation = relations[i].relation;
+        const bool are_totals = relation == POPLINER_RELATION_TOTALS; /* each is a place */
+        pl_compared compared[NUM_ROWS];
+        while (end < NUM_ROWS && relations[end].relation == relation && (end == i || !are_totals)) {
+            compared[end - i] =
+                (pl_compared){relations[end].how, c->series[relations[end].told],
+                              c->series[relations[end].found], relations[end].what, ""};
+            end++;
+        }
+        pl_tally_compare_all(&c->tallies[relation],
+                             are_totals                            ? NULL
+                             : relation == POPLINER_RELATION_STEPS ? "step"
+                                                                   : "tile",
+                             are_totals                            ? 1
+                             : relation == POPLINER_RELATION_STEPS ? p->num_steps
+                                                                   : p->target.num_tiles,
+                             compared, end - i);
+    }
 }
 
 static void check_all(checker *c) {
@@ -439,18 +370,31 @@ static void check_all(checker *c) {
     const bool has_offsets = pl_database_has_column(c->database, "vars_info", "offset");
     const bool has_categories = pl_database_has_column(c->database, "vars_info", "category") &&
                                 p->category[0] != PL_CATEGORY_NAMELESS;
-    check_tiles(c, has_offsets);
+    take_tiles(c);
+    read_vertex_memory(c);
+    read_steps(c);
+    count_instances(c);
+    sum_steps(c);
+    sum_totals(c);
+    c->series[SUM_ALWAYS] = c->sums.always_live_bytes;
+    c->series[SUM_NOT_ALWAYS] = c->sums.not_always_live_bytes;
+    c->series[COVERED] = has_offsets ? c->sums.covered_bytes : NULL;
+    c->series[END] = has_offsets ? c->sums.end : NULL;
+    if (has_categories)
+        sum_categories(c);
+    if (!pl_database_is_well(c->database))
+        return;
+    pl_program_checks_find(c->reading, has_categories ? &c->sums : NULL, c->tallies);
+    check_rows(c);
+    if (c->series[CODE] != NULL && c->series[SUM_VERTEX_CODE] != NULL)
+        pl_outcome_has(&c->database->outcome,
+                       pl_tally_compare_rest(&c->tallies[POPLINER_RELATION_VERTEX_CODE],
+                                             c->series[CODE], c->series[SUM_VERTEX_CODE], NULL,
+                                             p->target.num_tiles, "more than vertexCode"),
+                       what_for);
     if (has_categories && p->num_category_parts > 0)
         check_categories(c, has_offsets);
-    check_steps(c);
     check_counts(c);
-    check_totals(c);
-    check_vertex_memory(c);
-    if (has_categories) {
-        check_vertex_state(c);
-        check_vertex_code(c);
-    }
-    pl_program_checks_find(c->reading, has_categories ? &c->sums : NULL, c->tallies);
 }
 
 /* Stores the results of the relations in the profile; false if memory is short. */
@@ -469,7 +413,6 @@ static bool keep(const checker *c, popliner_profile *p) {
 }
 
 void pl_profile_find_checks(pl_reading *reading) {
-    static const char what[] = "the checks of the profile";
     pl_database *database = &reading->database;
     popliner_profile *profile = reading->profile;
     checker c = {.reading = reading, .database = database, .profile = profile};
@@ -478,13 +421,12 @@ void pl_profile_find_checks(pl_reading *reading) {
                            (uint64_t)profile->num_categories * profile->target.num_tiles,
                            4 * sizeof(uint64_t));
     if (pl_database_is_well(database) &&
-        pl_outcome_has(
-            &database->outcome,
-            allocate(&c) && pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums), what)) {
-        read_tables(&c);
+        pl_outcome_has(&database->outcome,
+                       pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums), what_for)) {
         check_all(&c);
         if (pl_database_is_well(database))
-            pl_outcome_has(&database->outcome, keep(&c, profile), what);
+            pl_outcome_has(&database->outcome, keep(&c, profile), what_for);
     }
-    free_checker(&c);
+    pl_arrays_free(&c.arrays);
+    pl_tile_sums_free(&c.sums);
 }

@@ -354,13 +354,12 @@ bool pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
     return memory;
 }
 
-uint64_t pl_tile_sums_of_category(const popliner_profile *p, const pl_tile_sums *sums,
-                                  pl_category category, size_t tile) {
-    uint64_t bytes = 0;
+void pl_tile_sums_add_category(const popliner_profile *p, const pl_tile_sums *sums,
+                               pl_category category, uint64_t *by_tile) {
+    const size_t num_tiles = p->target.num_tiles;
     for (size_t i = 0; i < p->num_categories; i++) {
-        size_t item = i * p->target.num_tiles + tile;
-        if (p->category[i] == category)
-            bytes += sums->alone_bytes[item] + sums->shared_bytes[item];
+        for (size_t tile = 0; p->category[i] == category && tile < num_tiles; tile++)
+            by_tile[tile] +=
+                sums->alone_bytes[i * num_tiles + tile] + sums->shared_bytes[i * num_tiles + tile];
     }
-    return bytes;
 }

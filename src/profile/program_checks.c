@@ -150,7 +150,7 @@ static void check_types(const popliner_profile *p, pl_tally *t) {
 typedef struct control_code {
     const popliner_profile *profile;
     uint64_t *own;
-    uint64_t *children;
+    uint64_t *children;   /* for the roots, the bytes of the category */
     uint8_t *is_child;    /* by program */
     uint8_t *is_executed; /* by compute set */
 } control_code;
@@ -167,11 +167,8 @@ static void check_children(control_code *c, size_t program, pl_tally *t) {
             pl_series_add(p, p->program_control_code[child], 1, c->children);
         c->is_child[child] = 1;
     }
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        if (c->children[tile] > c->own[tile])
-            pl_tally_note_tile(t, c->children[tile] - c->own[tile], "less than its children on",
-                               tile);
-    }
+    pl_tally_compare_tiles(t, PL_AT_MOST, c->children, c->own, num_tiles,
+                           "less than its children on");
 }
 
 /* Checks that a program that executes a compute set has code on each tile where the set has
@@ -219,12 +216,10 @@ static void check_roots(control_code *c, const program_list *roots, const pl_til
         if (roots->programs[i] != PL_NONE)
             pl_series_add(p, p->program_control_code[roots->programs[i]], 1, c->own);
     }
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint64_t bytes = pl_tile_sums_of_category(p, sums, PL_CATEGORY_CONTROL_CODE, tile);
-        pl_tally_begin(t, "tile", tile);
-        if (c->own[tile] > bytes)
-            pl_tally_note(t, c->own[tile] - bytes, "more than controlCode", "");
-    }
+    memset(c->children, 0, p->target.num_tiles * sizeof *c->children);
+    pl_tile_sums_add_category(p, sums, PL_CATEGORY_CONTROL_CODE, c->children);
+    const pl_compared compared = {PL_AT_MOST, c->own, c->children, "more than controlCode", ""};
+    pl_tally_compare_all(t, "tile", p->target.num_tiles, &compared, 1);
 }
 
 static void check_control_code(pl_reading *r, const program_list *roots, const pl_tile_sums *sums,
