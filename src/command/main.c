@@ -4,5 +4,6 @@
 #include "command/command.h"
 
 int main(int argc, char **argv) {
-    return popliner_command(argc, argv);
+    return command_is_of_model(argc, argv) ? command_run_model(argc, argv)
+                                           : popliner_command(argc, argv);
 }

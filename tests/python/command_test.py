@@ -3,6 +3,7 @@
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import json
 import os
 import signal
 import stat
@@ -59,6 +60,29 @@ class Command(unittest.TestCase):
         self.assertEqual(printed, f"{running.pid} {path} a b c\n")
         done = common.python("-m", "popliner", "kill", POPLINER_COMMAND=path)
         self.assertEqual(done.returncode, -signal.SIGTERM)
+
+    def test_models(self):
+        """The module reads a model that is the INPUT of the command, with the same arguments."""
+        path = os.path.join(common.scratch(), "config.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 4,
+                       "intermediate_size": 256, "num_attention_heads": 4, "vocab_size": 100}, file)
+        words = ("--devices", "600K,400K", "--tokens", "1K", "-o", "vllm")
+        for model in (path, os.path.dirname(path)):
+            done = common.python("-m", "popliner", model, *words)
+            own = common.python("-m", "popliner.costs", model, *words)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (own.returncode, own.stdout, own.stderr))
+            self.assertRegex(done.stdout, "^VLLM_PP_LAYER_PARTITION=[0-9],[0-9]\n$")
+        for python, message in (("/nowhere/python3", "No such file"), ("/bin/false", "")):
+            done = subprocess.run([COMMAND, path], capture_output=True, encoding="utf-8",
+                                  env={**os.environ, "POPLINER_PYTHON": python}, check=False)
+            self.assertIn(message, done.stderr)
+        done = subprocess.run([COMMAND, path], capture_output=True, encoding="utf-8", env={
+            **os.environ, "POPLINER_PYTHON": sys.executable, "PYTHONPATH": "/nowhere"}, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("config.json is a model, which the Python module popliner reads",
+                      done.stderr)
 
     def test_no_program(self):
         for path in ("/nowhere/popliner", common.ROOT):

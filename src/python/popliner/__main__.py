@@ -31,6 +31,7 @@ def main() -> int:
         print("python -m popliner: there is no command popliner on the PATH; set POPLINER_COMMAND "
               "to its path", file=sys.stderr)
         return 3
+    os.environ.setdefault("POPLINER_PYTHON", sys.executable)  # it reads models
     try:
         os.execv(command, [command, *sys.argv[1:]])
     except OSError as error:

@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
                    help="sequences of a micro-batch (default: 1)")
     p.add_argument("--sequence", type=int, default=2048, metavar="N",
                    help="tokens of a sequence (default: 2048)")
-    p.add_argument("--context", "-c", type=_tokens, metavar="N",
+    p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
     p.add_argument("--ubatch", "-ub", type=int, default=512, metavar="N",
                    help="tokens that llama.cpp computes at once (default: 512)")
@@ -154,7 +154,7 @@ def parser() -> argparse.ArgumentParser:
                    "24G,11.6GiB: finds the split that holds most tokens, and shows it instead")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
-    p.add_argument("--plan", metavar="FORMAT", help="with --devices: print the plan for llama, "
+    p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for llama, "
                    "vllm, sglang, tensorrt or another framework that counts layers")
     p.add_argument("--profile", metavar="FILE", help="times of an ONNX model or of statistics: "
                    "what ONNX Runtime wrote with enable_profiling, a sample for each run")

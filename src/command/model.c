@@ -1,0 +1,96 @@
+/* A model as INPUT: python3 runs the module that reads it, with the same arguments.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/command.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text);
+    const size_t own = strlen(end);
+    return length >= own && strcmp(text + length - own, end) == 0;
+}
+
+static bool is_model_name(const char *name) {
+    static const char *const ends[] = {".gguf", ".safetensors", ".safetensors.index.json", ".onnx"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(name, ends[i]))
+            return true;
+    return false;
+}
+
+/* True if a folder has a model, and is no report of Poplar. */
+static bool is_model_folder(const char *path) {
+    DIR *folder = opendir(path);
+    bool has_model = false;
+    bool is_report = false;
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        is_report = is_report || strcmp(entry->d_name, "profile.pop") == 0;
+        has_model =
+            has_model || strcmp(entry->d_name, "config.json") == 0 || is_model_name(entry->d_name);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return has_model && !is_report;
+}
+
+bool command_is_of_model(int argc, char **argv) {
+    char beginning[1 << 16];
+    struct stat info;
+    if (argc < 2 || argv[1][0] == '-' || stat(argv[1], &info) != 0)
+        return false;
+    if (S_ISDIR(info.st_mode))
+        return is_model_folder(argv[1]);
+    if (!S_ISREG(info.st_mode) || is_model_name(argv[1]))
+        return S_ISREG(info.st_mode);
+    FILE *file = fopen(argv[1], "rb");
+    const size_t length = file == NULL ? 0 : fread(beginning, 1, sizeof beginning - 1, file);
+    if (file != NULL)
+        fclose(file);
+    beginning[length] = '\0';
+    return strncmp(beginning, "GGUF", 4) == 0 ||
+           (beginning[0] == '{' && strstr(beginning, "\"model_type\"") != NULL &&
+            strstr(beginning, "popliner-") == NULL);
+}
+
+int command_run_model(int argc, char **argv) {
+    static char code[] =
+        "import sys\n"
+        "sys.path[:] = [it for it in sys.path if it]\n"
+        "try:\n"
+        "    from popliner.costs.__main__ import main\n"
+        "except ImportError as error:\n"
+        "    print(f'popliner: {sys.argv[1]} is a model, which the Python module '\n"
+        "          f'popliner reads ({error}); install it in the environment of '\n"
+        "          'python3, or write a table of costs', file=sys.stderr)\n"
+        "    sys.exit(3)\n"
+        "import signal\n"
+        "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+        "sys.exit(main())\n";
+    static char option[] = "-c";
+    static char usual[] = "python3";
+    char *python = getenv("POPLINER_PYTHON");
+    char **arguments = calloc((size_t)argc + 3, sizeof *arguments);
+    if (python == NULL || *python == '\0')
+        python = usual;
+    if (arguments != NULL) {
+        arguments[0] = python;
+        arguments[1] = option;
+        arguments[2] = code;
+        for (int i = 1; i < argc; i++)
+            arguments[2 + i] = argv[i];
+        execvp(python, arguments);
+    }
+    fprintf(stderr,
+            "popliner: %s is a model, which the Python module popliner reads, but %s cannot be "
+            "run: %s\n",
+            argv[1], python, strerror(errno));
+    free(arguments);
+    return 3;
+}
