@@ -617,7 +617,6 @@ def draw_objectives(rng, question):
     o, shape = question.options, question.options.get("map")
     names = [name for name in OBJECTIVES[:6 if question.has_limit_of_all() else 5] if
              not (name == "balance" and shape in ("any", "replicas")) and
-             not (name == "headroom" and shape == "replicas") and
              not (name == "cycles" and not question.has_times())]
     chosen = rng.some(names, 3)
     o["objectives"] = ",".join(chosen)
@@ -664,7 +663,7 @@ def draw_options(rng, question, limit):
     draw_pipeline(rng, question)
     if rng.has(.7):
         draw_objectives(rng, question)
-    if rng.has(.2) and shape not in ("any", "replicas"):
+    if rng.has(.2) and shape != "any":
         o["slack"] = rng.choice([10, 25, 50, 100, 12.5])
     draw_rules(rng, question, names)
     if rng.has(.1) and question.has_limit():

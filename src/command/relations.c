@@ -138,8 +138,7 @@ const option_relation option_relations[] = {
      "require=place schedule=zero-bubble",
      "which chooses without it"},
     {"device-map=replicas", NOT,
-     "slack objective=balance objective=headroom objective=throughput mem-per-tile=single "
-     "ipu-speed " RANGES
+     "objective=balance objective=throughput mem-per-tile=single ipu-speed " RANGES
      " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
      "output=page",
      "which chooses without it"},

@@ -1,15 +1,13 @@
-/* Which device gets which stage: a dynamic program over the remaining units and the devices of each
- * kind that are taken.
+/* Which device gets which stage: states are the devices of each kind that are taken.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
+#include "costs/costs.h"
 #include "costs/grown.h"
+#include "solve/device_states.h"
 #include "solve/options.h"
-#include "solve/plan.h"
 #include "solve/stage_rule.h"
 #include "solve/tokens.h"
 
@@ -26,36 +24,19 @@ typedef struct kind {
     size_t taken;
 } kind;
 
-/* A set of devices is the sum of the radixes of its devices. The stages on it are the last ones. */
-typedef struct search {
-    pl_problem problem;
-    pl_minimiser best;
-    pl_stop stop;
-    size_t num_units;
-    size_t num_ipus;
+/* A set of devices is the sum of the radixes of its devices, and the state of the stages on it, which
+ * are the last ones. */
+typedef struct device_order {
+    pl_device_states states;
     size_t most_stages;
-    kind *kinds; /* [num_ipus] at most */
+    kind *kinds; /* [number of devices] at most */
     size_t num_kinds;
-    size_t num_sets;
-    size_t *size_of;     /* [num_sets] devices of a set */
     pl_stage_ends *ends; /* [num_kinds][most_stages], the second by the number of later stages */
-    /* [num_sets][units + 1]: the fewest cut bytes of the stages from a unit on, UINT64_MAX for
-     * none; the kind of the first of these stages, and the unit after it */
-    uint64_t *cut_bytes;
-    uint32_t *kind_of;
-    uint32_t *end_of;
-    size_t *map; /* [num_ipus] the devices of the last answer */
-    size_t num_stages;
-    pl_arrays arrays; /* own all of these */
-} search;
-
-static size_t place_of(const search *s, size_t set, size_t unit) {
-    return set * (s->num_units + 1) + unit;
-}
+} device_order;
 
 /* Returns how many devices of a kind a set has. */
-static size_t count_in(const search *s, size_t set, size_t k) {
-    return set / s->kinds[k].radix % (s->kinds[k].count + 1);
+static size_t count_in(const device_order *d, size_t set, size_t k) {
+    return set / d->kinds[k].radix % (d->kinds[k].count + 1);
 }
 
 /* Whether a device has a limit and a speed of this kind. */
@@ -64,164 +45,108 @@ static bool is_of(const popliner_solver_options *o, size_t ipu, const kind *k) {
            pl_speed_of(o, ipu) == k->speed;
 }
 
-static popliner_status find_kinds(search *s, const popliner_solver_options *o,
-                                  popliner_error *error) {
-    s->kinds = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->kinds);
-    if (s->kinds == NULL)
+static popliner_status find_kinds(device_order *d, popliner_error *error) {
+    pl_problem *p = &d->states.problem;
+    const popliner_solver_options *o = p->options;
+    const size_t n = p->num_units;
+    d->kinds = pl_arrays_new(&d->states.arrays, o->num_ipus, sizeof *d->kinds);
+    if (d->kinds == NULL)
         return pl_fail_memory(error, "the kinds of devices");
-    for (size_t ipu = 0; ipu < s->num_ipus; ++ipu) {
+    for (size_t ipu = 0; ipu < o->num_ipus; ++ipu) {
         size_t k = 0;
-        while (k < s->num_kinds && !is_of(o, ipu, &s->kinds[k]))
+        while (k < d->num_kinds && !is_of(o, ipu, &d->kinds[k]))
             ++k;
-        if (k == s->num_kinds)
-            s->kinds[s->num_kinds++] = (kind){.limit_bytes = pl_limit_of(o, ipu, o->mem_per_tile),
+        if (k == d->num_kinds)
+            d->kinds[d->num_kinds++] = (kind){.limit_bytes = pl_limit_of(o, ipu, o->mem_per_tile),
                                               .speed = pl_speed_of(o, ipu),
                                               .first_ipu = ipu};
         /* more than one for each unit are never used */
-        s->kinds[k].count += s->kinds[k].count < s->num_units;
+        d->kinds[k].count += d->kinds[k].count < n;
+        /* any of them may be */
+        p->largest_limit_bytes = pl_larger(p->largest_limit_bytes, d->kinds[k].limit_bytes);
     }
-    s->num_sets = 1;
-    for (size_t k = 0; k < s->num_kinds; ++k) {
-        s->kinds[k].radix = s->num_sets;
-        s->num_sets *= s->kinds[k].count + 1;
-        if (s->num_sets * s->num_kinds > MAX_WORK / (s->num_units * s->num_units))
+    d->states.num_states = 1;
+    for (size_t k = 0; k < d->num_kinds; ++k) {
+        d->kinds[k].radix = d->states.num_states;
+        d->states.num_states *= d->kinds[k].count + 1;
+        if (d->states.num_states * d->num_kinds > MAX_WORK / (n * n))
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "order of devices: there are too many kinds of devices, with their own "
                            "limits and speeds, for %zu units; give a device map",
-                           s->num_units);
+                           n);
     }
     return POPLINER_OK;
 }
 
-static popliner_status begin_search(search *s, popliner_error *error) {
-    const size_t count = s->num_sets * (s->num_units + 1);
-    s->most_stages = s->num_ipus < s->num_units ? s->num_ipus : s->num_units;
-    s->size_of = pl_arrays_new(&s->arrays, s->num_sets, sizeof *s->size_of);
-    s->ends = pl_arrays_new(&s->arrays, s->num_kinds * s->most_stages, sizeof *s->ends);
-    s->cut_bytes = pl_arrays_new(&s->arrays, count, sizeof *s->cut_bytes);
-    s->kind_of = pl_arrays_new(&s->arrays, count, sizeof *s->kind_of);
-    s->end_of = pl_arrays_new(&s->arrays, count, sizeof *s->end_of);
-    s->map = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->map);
+static popliner_status make_states(device_order *d, popliner_error *error) {
+    pl_device_states *s = &d->states;
+    const size_t num_ipus = s->problem.options->num_ipus;
+    d->most_stages = num_ipus < s->problem.num_units ? num_ipus : s->problem.num_units;
+    s->max_ipus = d->most_stages;
+    s->num_ipus = pl_arrays_new(&s->arrays, s->num_states, sizeof *s->num_ipus);
+    d->ends = pl_arrays_new(&s->arrays, d->num_kinds * d->most_stages, sizeof *d->ends);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the sets of devices");
-    for (size_t set = 0; set < s->num_sets; ++set)
-        for (size_t k = 0; k < s->num_kinds; ++k)
-            s->size_of[set] += count_in(s, set, k);
-    return POPLINER_OK;
+    for (size_t set = 0; set < s->num_states; ++set)
+        for (size_t k = 0; k < d->num_kinds; ++k)
+            s->num_ipus[set] += count_in(d, set, k);
+    return pl_device_states_begin(s, error);
 }
 
-static void free_search(search *s) {
-    for (size_t i = 0; s->ends != NULL && i < s->num_kinds * s->most_stages; ++i)
-        pl_stage_ends_free(&s->ends[i]);
-    pl_arrays_free(&s->arrays);
-    pl_problem_free(&s->problem);
-}
-
-/* Finds the stages that the filter allows on each kind of device, with each number of later
+/* Finds the stages that the limits allow on each kind of device, with each number of later
  * stages. */
-static popliner_status find_ends(search *s, const pl_filter *filter, popliner_error *error) {
-    const size_t places = s->problem.depends_on_end ? s->most_stages : 1;
+static popliner_status find_ends(void *user, const pl_limits *limits, popliner_error *error) {
+    device_order *d = user;
+    const pl_problem *p = &d->states.problem;
     popliner_status status = POPLINER_OK;
-    for (size_t k = 0; k < s->num_kinds; ++k)
-        for (size_t i = 0; status == POPLINER_OK && i < places; ++i) {
-            pl_stage_rule rule =
-                pl_stage_rule_of(&s->problem, &filter->limits, s->kinds[k].first_ipu, i + 1);
+    for (size_t k = 0; k < d->num_kinds; ++k)
+        for (size_t i = 0; status == POPLINER_OK && i < (p->depends_on_end ? d->most_stages : 1);
+             ++i) {
+            pl_stage_rule rule = pl_stage_rule_of(p, limits, d->kinds[k].first_ipu, i + 1);
             rule.is_anywhere = true;
-            status = pl_stage_ends_find(&s->ends[k * s->most_stages + i], &rule, NULL, error);
+            status = pl_stage_ends_find(&d->ends[k * d->most_stages + i], &rule, NULL, error);
         }
     return status;
 }
 
-/* Adds stages on a device of kind k before those of `set`. */
-static void add_stages(search *s, size_t set, size_t k) {
-    const size_t later = s->problem.depends_on_end ? s->size_of[set] : 0;
-    const pl_stage_ends *e = &s->ends[k * s->most_stages + later];
-    const size_t with = set + s->kinds[k].radix;
-    for (size_t first = 0; first < s->num_units; ++first)
-        for (size_t end = e->from[first]; end < e->to[first]; ++end) {
-            const uint64_t rest = s->cut_bytes[place_of(s, set, end)];
-            if (rest == UINT64_MAX || !pl_stage_ends_have(e, first, end))
+/* Adds the stages that begin with a unit, on each kind of device, before those of each set. */
+static void add_stages(void *user, const pl_limits *limits, size_t first) {
+    device_order *d = user;
+    pl_device_states *s = &d->states;
+    (void)limits;
+    for (size_t set = 0; set < s->num_states; ++set)
+        for (size_t k = 0; s->num_ipus[set] < d->most_stages && k < d->num_kinds; ++k) {
+            const size_t later = s->problem.depends_on_end ? s->num_ipus[set] : 0;
+            const pl_stage_ends *e = &d->ends[k * d->most_stages + later];
+            if (count_in(d, set, k) == d->kinds[k].count)
                 continue;
-            const uint64_t cut = end < s->num_units ? popliner_costs_cut(s->problem.costs, end) : 0;
-            const uint64_t sum = pl_add_cut_bytes(rest, cut);
-            const size_t place = place_of(s, with, first);
-            if (sum >= s->cut_bytes[place])
-                continue;
-            s->cut_bytes[place] = sum;
-            s->kind_of[place] = (uint32_t)k;
-            s->end_of[place] = (uint32_t)end;
+            for (size_t end = e->from[first]; end < e->to[first]; ++end)
+                if (pl_stage_ends_have(e, first, end))
+                    pl_device_states_add(s, first, end, set, set + d->kinds[k].radix);
         }
 }
 
-/* Returns the device of kind k that has `before` others of its kind before it. */
-static size_t find_device(const search *s, size_t k, size_t before) {
-    const popliner_solver_options *o = s->problem.options;
-    size_t ipu = s->kinds[k].first_ipu;
-    while (before > 0) {
-        ++ipu;
-        before -= is_of(o, ipu, &s->kinds[k]);
-    }
-    return ipu;
+/* Gives a stage the next device of its kind. */
+static pl_load complete(void *user, size_t set, size_t later, popliner_plan_stage *stage) {
+    device_order *d = user;
+    const pl_problem *p = &d->states.problem;
+    size_t k = 0;
+    while (d->kinds[k].radix != set - later)
+        ++k;
+    for (size_t i = 0; stage->first_unit == 0 && i < d->num_kinds; ++i)
+        d->kinds[i].taken = 0;
+    stage->ipu = d->kinds[k].first_ipu;
+    for (size_t before = d->kinds[k].taken++; before > 0;)
+        before -= is_of(p->options, ++stage->ipu, &d->kinds[k]);
+    stage->peak_bytes =
+        popliner_costs_peak(p->costs, stage->first_unit, stage->last_unit, d->states.num_ipus[set]);
+    stage->cycles = pl_problem_cycles(p, stage->ipu, stage->first_unit, stage->last_unit);
+    return pl_problem_load(p, stage->ipu, stage->peak_bytes, stage->cycles);
 }
 
-/* Reads the split of a set: its devices, and its values. */
-static void read_split(search *s, size_t set) {
-    s->num_stages = 0;
-    s->best.values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    s->best.values.cut_bytes = s->cut_bytes[place_of(s, set, 0)];
-    for (size_t k = 0; k < s->num_kinds; ++k)
-        s->kinds[k].taken = 0;
-    for (size_t unit = 0; unit < s->num_units;) {
-        const size_t place = place_of(s, set, unit);
-        kind *own = &s->kinds[s->kind_of[place]];
-        const size_t end = s->end_of[place];
-        const uint64_t peak_bytes =
-            popliner_costs_peak(s->problem.costs, unit, end - 1, s->size_of[set]);
-        const uint64_t cycles = pl_problem_cycles(&s->problem, own->first_ipu, unit, end - 1);
-        pl_objective_values_add(&s->best.values,
-                                pl_problem_load(&s->problem, own->first_ipu, peak_bytes, cycles));
-        s->map[s->num_stages++] = find_device(s, s->kind_of[place], own->taken++);
-        set -= own->radix;
-        unit = end;
-    }
-}
-
-/* Finds the best split within the filter, for the goal; *exists tells whether there is one, and
- * *values what it has. */
-static popliner_status find(void *user, const pl_filter *filter, pl_goal goal, bool *exists,
-                            popliner_error *error) {
-    search *s = user;
-    const size_t count = s->num_sets * (s->num_units + 1);
-    size_t best = SIZE_MAX;
-    popliner_status status = find_ends(s, filter, error);
-    *exists = false;
-    for (size_t i = 0; i < count; ++i)
-        s->cut_bytes[i] = UINT64_MAX;
-    s->cut_bytes[place_of(s, 0, s->num_units)] = 0;
-    for (size_t set = 0; status == POPLINER_OK && set < s->num_sets; ++set) {
-        s->best.is_stopped = s->best.is_stopped || pl_stop_is_wanted(&s->stop);
-        if (s->best.is_stopped)
-            return POPLINER_OK;
-        const uint64_t cut_bytes = s->cut_bytes[place_of(s, set, 0)];
-        if (set > 0 && cut_bytes <= filter->limits.max_cut_bytes && cut_bytes < UINT64_MAX &&
-            s->size_of[set] <= filter->limits.max_ipus && s->size_of[set] <= s->most_stages &&
-            (best == SIZE_MAX ||
-             (goal == PL_GOAL_FEWEST_STAGES ? s->size_of[set] < s->size_of[best]
-                                            : cut_bytes < s->cut_bytes[place_of(s, best, 0)])))
-            best = set;
-        for (size_t k = 0; s->size_of[set] < s->most_stages && k < s->num_kinds; ++k)
-            if (count_in(s, set, k) < s->kinds[k].count)
-                add_stages(s, set, k);
-    }
-    *exists = best != SIZE_MAX;
-    if (*exists)
-        read_split(s, best);
-    return status;
-}
-
-static popliner_status check(const search *s, const popliner_solver_options *o,
-                             const popliner_costs *costs, popliner_error *error) {
-    popliner_status status = pl_options_check(o, s->num_units, costs, error);
+static popliner_status check(const popliner_costs *costs, const popliner_solver_options *o,
+                             popliner_error *error) {
+    popliner_status status = pl_options_check(o, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK &&
         (o->num_mapped_stages > 0 || o->num_placements > 0 || o->num_ipu_links > 0 ||
          o->slack_percent != 0.0 || o->ipu_weight != NULL ||
@@ -232,23 +157,23 @@ static popliner_status check(const search *s, const popliner_solver_options *o,
     if (status == POPLINER_OK && costs->follows_split)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "order of devices: not with copies that depend on the number of stages");
-    if (status == POPLINER_OK && s->num_ipus > s->num_units &&
-        pl_objectives_include(o, POPLINER_OBJECTIVE_HEADROOM))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "order of devices: not for the objective headroom with more devices than "
-                       "units; lower %s",
-                       PL_OPTION(o, num_ipus));
     return status;
 }
 
 /* Checks that the costs are for as many stages as there may be. */
-static popliner_status check_length(const search *s, popliner_error *error) {
-    const size_t known = s->problem.costs->max_stages_to_end;
-    if (s->problem.depends_on_end && s->most_stages > known)
+static popliner_status check_length(const device_order *d, popliner_error *error) {
+    const size_t known = d->states.problem.costs->max_stages_to_end;
+    if (d->states.problem.depends_on_end && d->most_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "order of devices: %zu stages: the costs are for pipelines of at most %zu",
-                       s->most_stages, known);
+                       d->most_stages, known);
     return POPLINER_OK;
+}
+
+static void free_order(device_order *d) {
+    for (size_t i = 0; d->ends != NULL && i < d->num_kinds * d->most_stages; ++i)
+        pl_stage_ends_free(&d->ends[i]);
+    pl_device_states_free(&d->states);
 }
 
 /* Where the order is written. */
@@ -264,37 +189,29 @@ typedef struct order {
 static popliner_status find_order(order *found, const popliner_costs *costs,
                                   popliner_error *error) {
     const popliner_solver_options *own = found->options;
-    search s = {.num_units = popliner_costs_num_units(costs), .num_ipus = own->num_ipus};
-    bool exists = false;
-    s.stop = found->stop;
+    popliner_plan plan = {0};
+    device_order d = {
+        .states = {.prepare = find_ends, .add_stages = add_stages, .complete = complete}};
+    d.states.user = &d;
     found->num_stages = 0;
-    popliner_status status = check(&s, own, costs, error);
+    popliner_status status = check(costs, own, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&s.problem, costs, own, NULL, error);
+        status = pl_problem_create(&d.states.problem, costs, own, NULL, error);
     if (status == POPLINER_OK)
-        status = find_kinds(&s, own, error);
+        status = find_kinds(&d, error);
     if (status == POPLINER_OK)
-        status = begin_search(&s, error);
+        status = make_states(&d, error);
     if (status == POPLINER_OK)
-        status = check_length(&s, error);
-    if (status == POPLINER_OK) {
-        s.best.find = find;
-        s.best.user = &s;
-        s.best.filter = pl_filter_of_limits(&s.problem);
-        status = find(&s, &s.best.filter, PL_GOAL_ANY, &exists, error);
-    }
+        status = check_length(&d, error);
     size_t num_objectives;
-    popliner_plan_value value;
     const popliner_objective *objectives = pl_objectives_of(own, &num_objectives);
-    for (size_t i = 0; status == POPLINER_OK && exists && i < num_objectives; ++i)
-        status = pl_minimise(&s.best, objectives[i], &value, error);
-    if (status == POPLINER_OK && exists) {
-        found->num_stages = s.num_stages;
-        for (size_t i = 0; i < s.num_stages; ++i)
-            found->device_map[i] = s.map[i];
-    }
-    found->is_proven = status == POPLINER_OK && !s.best.is_stopped;
-    free_search(&s);
+    if (status == POPLINER_OK)
+        status = pl_device_states_optimise(&d.states, &found->stop, objectives, num_objectives,
+                                           &plan, error);
+    for (size_t i = 0; status == POPLINER_OK && i < d.states.num_stages; ++i)
+        found->device_map[found->num_stages++] = d.states.stages[i].ipu;
+    found->is_proven = status == POPLINER_OK && !plan.is_stopped;
+    free_order(&d);
     return status;
 }
 
@@ -348,9 +265,8 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
     popliner_listener listener;
     order found = {.options = &own, .device_map = device_map};
     popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    found.stop = (pl_stop){INFINITY, own.should_stop, own.should_stop_user, NULL};
-    if (status == POPLINER_OK && own.time_limit_seconds > 0)
-        found.stop.deadline_seconds = pl_clock_seconds() + own.time_limit_seconds / 2;
+    own.time_limit_seconds /= 2; /* the split is found anew */
+    found.stop = pl_stop_of(&own);
     if (status == POPLINER_OK)
         status = pl_tokens_lead(&own) ? find_order_of_tokens(&found, costs, error)
                                       : find_order(&found, costs, error);

@@ -244,29 +244,3 @@ void pl_windows_narrow(pl_windows *windows, uint64_t width, uint64_t max_value) 
     if (without < windows->step)
         windows->step = without;
 }
-
-popliner_status pl_minimise(pl_minimiser *minimiser, popliner_objective objective,
-                            popliner_plan_value *value, popliner_error *error) {
-    pl_minimiser *m = minimiser;
-    const pl_objective *row = pl_objective_of(objective);
-    bool exists = true;
-    popliner_status status = POPLINER_OK;
-    if (row->kind == PL_OBJECTIVE_SUM)
-        status = m->find(m->user, &m->filter, row->goal, &exists, error);
-    uint64_t most = pl_objective_value(&m->values, objective, false);
-    uint64_t least = row->kind == PL_OBJECTIVE_SUM && !m->is_stopped ? most : 0;
-    while (status == POPLINER_OK && least < most && !m->is_stopped) {
-        const uint64_t middle = least + (most - least) / 2;
-        const pl_filter tried = pl_filter_limited(&m->filter, objective, middle);
-        status = m->find(m->user, &tried, PL_GOAL_ANY, &exists, error);
-        if (exists)
-            most = pl_objective_value(&m->values, objective, false);
-        else if (!m->is_stopped)
-            least = middle + 1;
-    }
-    m->filter = pl_filter_limited(&m->filter, objective, most);
-    *value =
-        (popliner_plan_value){objective, most, least,
-                              least == most ? POPLINER_PROOF_DYNAMIC_PROGRAM : POPLINER_PROOF_NONE};
-    return status;
-}

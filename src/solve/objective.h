@@ -178,26 +178,6 @@ const pl_limits *pl_filter_only_limits(const pl_filter *filter);
 /* True if a split with these values is within the filter; ignores the limits of single IPUs. */
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
 
-/* ---- one objective after another ---- */
-
-/* A search for single splits, and what it has found. */
-typedef struct pl_minimiser {
-    /* Finds a split within the filter, for the goal; sets *exists, and, if there is one, `values`.
-     * Sets is_stopped if it could not end. */
-    popliner_status (*find)(void *user, const pl_filter *filter, pl_goal goal, bool *exists,
-                            popliner_error *error);
-    void *user;
-    pl_filter filter;           /* the limits, and the objectives so far */
-    pl_objective_values values; /* of the last split */
-    bool is_stopped;
-} pl_minimiser;
-
-/* Makes one objective, not BALANCE, as small as possible, and limits the filter to that. There must
- * be a split within the filter, whose values are known. *value has the best value, and its bound.
- * Errors: those of `find`, which a sum needs once, and a largest value some 40 times. */
-popliner_status pl_minimise(pl_minimiser *minimiser, popliner_objective objective,
-                            popliner_plan_value *value, popliner_error *error);
-
 /* Windows of values (peaks or cycles) that contain all stages of a split, for splits of a small
  * spread. A block of `step` + 1 values, one of which is the smallest of the split, is tried at
  * once: then a split may be wider than requested by `step`. If there is no such split, none of

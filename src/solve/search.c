@@ -72,6 +72,10 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
     if (p->is_shared) {
         status = find_shared(search, filter, split, &is_stopped, error);
         search->proof = POPLINER_PROOF_SEARCH;
+    } else if (search->states != NULL) {
+        status = pl_device_states_find(search->states, filter, goal, search->stop, split,
+                                       &is_stopped, error);
+        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     } else if (search->uses_programs) {
         const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
         status = goal == PL_GOAL_EARLIEST_CUTS
@@ -86,10 +90,19 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
     return status;
 }
 
-/* Makes a split the best known one. */
+/* Computes the values of the split that was found last. */
+static popliner_status evaluate(const pl_search *search, const pl_split *split,
+                                pl_objective_values *values, popliner_error *error) {
+    if (search->states == NULL)
+        return pl_split_evaluate(search->problem, split, values, NULL, error);
+    *values = search->states->values;
+    return POPLINER_OK;
+}
+
+/* Makes the split that was found last the best known one. */
 static popliner_status keep(pl_search *search, pl_split *split, popliner_error *error) {
     pl_split_move(&search->split, split);
-    return pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+    return evaluate(search, &search->split, &search->values, error);
 }
 
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective) {
@@ -231,7 +244,7 @@ static popliner_status bound_by_lengths(const pl_search *search, popliner_object
                                         uint64_t *bound, popliner_error *error) {
     uint64_t most = pl_search_value(search, objective);
     popliner_status status = POPLINER_OK;
-    while (status == POPLINER_OK && *bound < most) {
+    while (status == POPLINER_OK && *bound < most && search->states == NULL) {
         const uint64_t middle = *bound + (most - *bound) / 2;
         const pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         bool may_have;
@@ -358,6 +371,8 @@ static popliner_status break_ties(pl_search *search, popliner_error *error) {
     pl_split split = {0};
     if (search->problem->is_shared)
         return climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error);
+    if (search->states != NULL)
+        return POPLINER_OK;
     popliner_status status =
         pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, error);
     if (status == POPLINER_OK && split.num_stages > 0)
@@ -397,8 +412,7 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
-    popliner_status status =
-        pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+    popliner_status status = evaluate(search, &search->split, &search->values, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = i == 0 ? search->known_bound : 0;

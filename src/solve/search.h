@@ -4,6 +4,7 @@
 #ifndef PL_SOLVE_SEARCH_H
 #define PL_SOLVE_SEARCH_H
 
+#include "solve/device_states.h"
 #include "solve/plan.h"
 #include "solve/shared/shared.h"
 
@@ -16,6 +17,7 @@ typedef struct pl_search {
     pl_split split;             /* the best known split within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool uses_programs;         /* solve by integer programs only */
+    pl_device_states *states;   /* of the stages, if they take devices; NULL: each has an IPU */
     popliner_proof proof;       /* of the last answer of pl_search_find */
     bool is_stopped;
     bool is_unproven;     /* a better one may exist: GLPK's tolerance, or a search gave up */

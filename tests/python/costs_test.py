@@ -348,6 +348,16 @@ class Solving(unittest.TestCase):
         self.assertEqual(costs.order_devices(num_ipus=3, mem_per_tile=0), ())
         with self.assertRaises(popliner.UsageError):
             costs.order_devices(num_ipus=3, slack_percent=5)
+        # of more devices than units, the last has the most memory
+        limits = {None: 5000, 5: 9000}
+        found = costs.order_devices(num_ipus=6, objectives="headroom", mem_per_tile=limits)
+        free = [min(limits.get(ipu, 5000) - it.peaks[i][j]
+                    for (i, j), ipu in zip(split, order))
+                for split in splits(4, 4) for order in itertools.permutations((0, 1, 2, 5), len(split))]
+        self.assertEqual(max(free), min(
+            limits.get(stage.ipu, 5000) - stage.peak_bytes for stage in costs.solve(
+                device_map=found, objectives="headroom", mem_per_tile={
+                    ipu: own for ipu, own in limits.items() if ipu in (None, *found)}).stages))
 
     def test_replicas_of_stages(self):
         """The best of all splits and of all numbers of devices of their stages."""
@@ -373,7 +383,12 @@ class Solving(unittest.TestCase):
         nothing = costs.solve_stage_replicas(num_ipus=total, mem_per_tile=0)
         self.assertEqual(nothing.json()["status"], "infeasible")
         with self.assertRaises(popliner.UsageError):
-            costs.solve_stage_replicas(num_ipus=3, slack_percent=5)
+            costs.solve_stage_replicas(num_ipus=3, objectives="balance")
+        within = costs.solve_stage_replicas(
+            num_ipus=total, parameter_bytes=weights, bandwidth=(bytes_, cycles),
+            objectives="cycles,ipus", slack_percent=60)
+        self.assertEqual(sum(stage.num_replicas for stage in within.stages), min(
+            number for own, number in found if 5 * own <= 8 * answer.cycles))
 
     def test_replicas_after_more_devices_than_units(self):
         """A stage stores what the devices after it need, however few units there are."""

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/device_states.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "solve/search.h"
+
+#include <math.h>
+
+static pl_state_rest *rest_of(const pl_device_states *s, size_t unit, size_t state) {
+    return &s->rests[unit * s->num_states + state];
+}
+
+popliner_status pl_device_states_begin(pl_device_states *states, popliner_error *error) {
+    pl_device_states *s = states;
+    const size_t n = s->problem.num_units;
+    s->rests = pl_arrays_new(&s->arrays, (n + 1) * s->num_states, sizeof *s->rests);
+    s->stages = pl_arrays_new(&s->arrays, n, sizeof *s->stages);
+    return s->arrays.failed ? pl_fail_memory(error, "the states of the devices") : POPLINER_OK;
+}
+
+void pl_device_states_free(pl_device_states *states) {
+    pl_arrays_free(&states->arrays);
+    pl_problem_free(&states->problem);
+}
+
+void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,
+                          size_t later, size_t state) {
+    const pl_device_states *s = states;
+    const size_t n = s->problem.num_units;
+    const uint64_t cut = end_unit < n ? popliner_costs_cut(s->problem.costs, end_unit) : 0;
+    const uint64_t rest = rest_of(s, end_unit, later)->cut_bytes;
+    const uint64_t sum = pl_add_cut_bytes(rest, cut);
+    pl_state_rest *best = rest_of(s, first_unit, state);
+    /* no further cut is before any later one */
+    if (rest < UINT64_MAX && (sum < best->cut_bytes || (sum == best->cut_bytes && end_unit == n)))
+        *best = (pl_state_rest){sum, (uint32_t)end_unit, (uint32_t)later};
+}
+
+/* Reads the split of a state, and its values. */
+static popliner_status read_split(pl_device_states *s, size_t state, pl_split *split,
+                                  popliner_error *error) {
+    s->num_stages = 0;
+    s->values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    s->values.cut_bytes = rest_of(s, 0, state)->cut_bytes;
+    const size_t num_ipus = s->num_ipus[state];
+    for (size_t first = 0; first < s->problem.num_units;) {
+        const pl_state_rest *own = rest_of(s, first, state);
+        popliner_plan_stage *stage = &s->stages[s->num_stages++];
+        if (!pl_split_append(split, first))
+            return pl_fail_memory(error, "the stages");
+        *stage = (popliner_plan_stage){.first_unit = first, .last_unit = own->end - 1};
+        pl_objective_values_add(&s->values, s->complete(s->user, state, own->later, stage));
+        state = own->later;
+        first = own->end;
+    }
+    s->values.num_ipus = num_ipus;
+    return POPLINER_OK;
+}
+
+popliner_status pl_device_states_find(pl_device_states *states, const pl_filter *filter,
+                                      pl_goal goal, const pl_stop *stop, pl_split *split,
+                                      bool *is_stopped, popliner_error *error) {
+    pl_device_states *s = states;
+    const size_t n = s->problem.num_units;
+    const pl_limits *limits = &filter->limits;
+    size_t best = 0;
+    popliner_status status = s->prepare(s->user, limits, error);
+    for (size_t i = 0; i < (n + 1) * s->num_states; ++i)
+        s->rests[i].cut_bytes = UINT64_MAX;
+    rest_of(s, n, 0)->cut_bytes = 0;
+    for (size_t unit = n; status == POPLINER_OK && unit-- > 0;) {
+        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
+        if (*is_stopped)
+            return POPLINER_OK;
+        s->add_stages(s->user, limits, unit);
+    }
+    for (size_t state = 1; status == POPLINER_OK && state < s->num_states; ++state) {
+        const uint64_t cut_bytes = rest_of(s, 0, state)->cut_bytes;
+        const uint64_t least = rest_of(s, 0, best)->cut_bytes;
+        const size_t fewest = s->num_ipus[best];
+        const bool is_fewer = best == 0 || s->num_ipus[state] < fewest;
+        if (cut_bytes < UINT64_MAX && cut_bytes <= limits->max_cut_bytes &&
+            s->num_ipus[state] <= limits->max_ipus && s->num_ipus[state] <= s->max_ipus &&
+            (goal == PL_GOAL_FEWEST_CUT_BYTES && cut_bytes != least ? cut_bytes < least : is_fewer))
+            best = state;
+    }
+    if (status == POPLINER_OK && best > 0)
+        status = read_split(s, best, split, error);
+    return status != POPLINER_OK || best == 0 || pl_filter_admits(filter, &s->values)
+               ? status
+               : pl_fail(error, POPLINER_ERROR_INTERNAL,
+                         "a split over the states of devices is above its limits; please report "
+                         "this");
+}
+
+popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
+                                          const popliner_objective *objectives,
+                                          size_t num_objectives, popliner_plan *plan,
+                                          popliner_error *error) {
+    pl_device_states *s = states;
+    const pl_filter limits = pl_filter_of_limits(&s->problem);
+    pl_search search = {.problem = &s->problem, .stop = stop, .filter = limits, .states = s};
+    pl_split split = {0};
+    s->num_stages = 0;
+    popliner_status status = pl_search_find(&search, &limits, PL_GOAL_ANY, &search.split, error);
+    if (status == POPLINER_OK && search.split.num_stages > 0)
+        status = pl_search_optimise(&search, objectives, num_objectives, plan, error);
+    plan->is_stopped = search.is_stopped;
+    plan->status = search.split.num_stages == 0 ? POPLINER_PLAN_INFEASIBLE
+                   : search.is_stopped          ? POPLINER_PLAN_FEASIBLE
+                                                : POPLINER_PLAN_OPTIMAL;
+    plan->proof = search.is_stopped ? POPLINER_PROOF_NONE : POPLINER_PROOF_DYNAMIC_PROGRAM;
+    if (status == POPLINER_OK && search.split.num_stages > 0) {
+        const pl_stop never = {INFINITY, NULL, NULL, NULL}; /* a split is known */
+        bool is_stopped = false;
+        status = pl_device_states_find(s, &search.filter, PL_GOAL_ANY, &never, &split, &is_stopped,
+                                       error);
+    }
+    plan->num_ipus = (size_t)s->values.num_ipus;
+    plan->peak_bytes = s->values.peak_bytes;
+    plan->cycles = s->values.cycles;
+    plan->cut_bytes = s->values.cut_bytes;
+    plan->spread = s->num_stages > 0 ? pl_objective_values_spread(&s->values, false) : 0;
+    pl_split_clear(&split);
+    pl_search_free(&search);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* A chain on devices of which each stage takes some: a dynamic program over the units that are left
+ * and the state of the devices, which says what the stages from there on have taken.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_DEVICE_STATES_H
+#define PL_SOLVE_DEVICE_STATES_H
+
+#include "solve/plan.h"
+
+/* The stages from a unit on with the fewest cut bytes, in a state. */
+typedef struct pl_state_rest {
+    uint64_t cut_bytes; /* UINT64_MAX: there are none */
+    uint32_t end;       /* the unit after the first of these stages */
+    uint32_t later;     /* the state without it */
+} pl_state_rest;
+
+/* Zero-initialise; set the first members; free with pl_device_states_free. */
+typedef struct pl_device_states {
+    pl_problem problem; /* owned */
+    size_t num_states;  /* state 0: none is taken */
+    size_t *num_ipus;   /* [num_states] that are taken; above max_ipus: the state is not allowed */
+    size_t max_ipus;
+    /* Prepares for limits. Errors: MEMORY. */
+    popliner_status (*prepare)(void *user, const pl_limits *limits, popliner_error *error);
+    /* Calls pl_device_states_add for all stages that begin with a unit. */
+    void (*add_stages)(void *user, const pl_limits *limits, size_t first_unit);
+    /* Completes a stage, whose units are set, of a split in order; returns its load. */
+    pl_load (*complete)(void *user, size_t state, size_t later, popliner_plan_stage *stage);
+    void *user;
+
+    pl_state_rest *rests;        /* [units + 1][num_states] */
+    popliner_plan_stage *stages; /* [units] of the last split */
+    size_t num_stages;
+    pl_objective_values values; /* of the last split */
+    pl_arrays arrays;           /* own the arrays, also those of the caller */
+} pl_device_states;
+
+/* Makes the tables of the states. Errors: MEMORY. */
+popliner_status pl_device_states_begin(pl_device_states *states, popliner_error *error);
+void pl_device_states_free(pl_device_states *states);
+
+/* Adds a stage first_unit ... end_unit - 1 that turns the state `later` into `state`. */
+void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,
+                          size_t later, size_t state);
+
+/* Finds the split with the fewest cut bytes, for that goal, else one on the fewest devices, within
+ * the filter, which limits no spread. Fills `stages` and `values`. *split must be empty, and stays
+ * empty if there is none, or if the search was stopped, which *is_stopped tells. Errors: MEMORY,
+ * INTERNAL. O(units) calls of add_stages. */
+popliner_status pl_device_states_find(pl_device_states *states, const pl_filter *filter,
+                                      pl_goal goal, const pl_stop *stop, pl_split *split,
+                                      bool *is_stopped, popliner_error *error);
+
+/* Minimises the objectives, then finds a split on the fewest devices: the plan gets values, proof,
+ * status, and, if there is a split, its totals; not its stages. num_stages is 0 if there is none.
+ * Errors: those of pl_device_states_find. */
+popliner_status pl_device_states_optimise(pl_device_states *states, const pl_stop *stop,
+                                          const popliner_objective *objectives,
+                                          size_t num_objectives, popliner_plan *plan,
+                                          popliner_error *error);
+
+#endif
