@@ -34,20 +34,23 @@ afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan
 bailing_moe_v2 qk corr|bamba|bart two ln plain bias tied pos=2 embln
 bert ln bias plain pos=0 types enc embln pool|bitnet tied subln|bloom ln plain bias embln tied
 camembert ln bias plain pos=0 type enc embln pool|chatglm|codegen ln norms=1 plain mlp headbias
-cohere norms=1 tied qkflag qkall|cohere2 norms=1 tied window=4|dbrx|deepseek|deepseek_v2
+cohere norms=1 tied qkflag qkall
+cohere2 norms=1 tied window=4 sliding_window:4096|dbrx|deepseek|deepseek_v2
 deepseek_v3 copies|deepseek_v32|distilbert ln bias plain pos=0 enc embln|dots1 qk corr
 electra ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
 exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1
 falcon_mamba norms=1|gemma tied head_dim:256
-gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4
+gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4 sliding_window:4096
 gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4
- head_dim:256
+ head_dim:256 sliding_window:4096
 glm aqkv attention_bias:true|glm4 norms=4 aqkv|glm4_moe aqkv qkflag qk corr copies|glm_moe_dsa
 gpt2 ln plain bias pos=0 tied|gpt_bigcode ln plain bias pos=0 tied mqa
-gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias|gpt_oss qkv o sinks ebias window=2
+gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias
+gpt_oss qkv o sinks ebias window=2 sliding_window:128
 gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid|hubert ln plain bias enc conv
 hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3|jamba mnorm
-kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama|llama4 num_shared_experts:1
+kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama
+llama4 num_shared_experts:1 window=4 sliding_window:8192
 m2m_100 two ln plain bias tied final|mamba tied norms=1|mamba2 norms=1
 mbart two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
 mistral|mixtral|mpt plain tied|mt5 two final relative_attention_num_buckets:32|nemotron ln plain
@@ -68,6 +71,8 @@ num_attention_heads n_head n_heads encoder_attention_heads num_heads|vocab_size 
 num_key_value_heads num_kv_heads kv_n_heads multi_query_group_num|add_qkv_bias use_qkv_bias qkv_bias
 intermediate_size n_inner ffn_dim d_ff ffn_hidden_size hidden_dim encoder_ffn_dim
 max_position_embeddings n_positions n_ctx max_target_positions|head_dim kv_channels d_kv
+sliding_window attention_chunk_size
+sliding_window_pattern no_rope_layer_interval _sliding_window_pattern
 num_experts n_routed_experts num_local_experts moe_num_experts|mamba_n_groups n_groups
 num_experts_per_tok moe_topk moe_k moe_top_k num_experts_per_token experts_per_token
 num_shared_experts n_shared_experts moe_num_shared_experts num_shared_expert
@@ -330,6 +335,8 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
     if kind.startswith("qwen"):
         first = c.whole("max_window_layers", 0, 0)
         return ["window" if i >= first else "attention" for i in range(count)]
+    if kind == "llama4" and c.numbers("no_rope_layers"):  # 0: none, and all tokens
+        return ["window" if it else "attention" for it in c.numbers("no_rope_layers")[:count]]
     period = c.whole("sliding_window_pattern", c.words.get("window", 0), 0)
     return ["attention" if period and (i + 1) % period == 0 else "window" for i in range(count)]
 
@@ -349,7 +356,7 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
     norms = c.words.get("norms", 2)
     if kind == "falcon":
         norms = 1 if c.flag("parallel_attn", True) and not c.flag("new_decoder_architecture") else 2
-    period = c.whole("sliding_window", 0, 0) or c.whole("attention_chunk_size", 0, 0) or None
+    period = c.whole("sliding_window", 0, 0) or None
     layers = []
     for i, mixer in enumerate(_mixers(c, kind, c.whole("num_hidden_layers"))):
         c.layer = i

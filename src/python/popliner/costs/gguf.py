@@ -336,6 +336,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
         if keys.base == "deepseek4":
             _compressed(keys, i, kv_heads[i] * sizes[0], layer)
         elif i < cached and kv_heads[i] and keys.base not in _UNCACHED and \
+                not (str(keys.base).startswith("nemotron_h") and widths[i]) and \
                 (not is_recurrent or ".attn_k." in blocks[i]):
             key, value = sizes if window is None else in_window
             values = 0 if is_latent else kv_heads[i] * value
