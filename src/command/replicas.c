@@ -65,7 +65,7 @@ static popliner_option_names replicas_names_of(const options *o) {
 /* Tells why nothing fits. */
 static popliner_status explain(session *s, const request *r, popliner_replicas *replicas,
                                const popliner_certificate_input *names, popliner_error *error) {
-    const popliner_option_names own_names = replicas_names_of(&s->options);
+    popliner_option_names own_names = replicas_names_of(&s->options);
     popliner_certificate_input input = *names;
     popliner_certificate *certificate = NULL;
     bool is_known = replicas->closest < SIZE_MAX;
@@ -78,6 +78,9 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
         popliner_plan_free(input.plan);
         return POPLINER_OK;
     }
+    if (s->options.num_ipus.number > 0 &&
+        input.plan->infeasibility.enough_stages > s->options.total_ipus)
+        own_names.num_ipus = "--total-ipus and --num-ipus"; /* one of them is not enough */
     const popliner_solver_options asked = options_of(s, r, num_ipus, map);
     input.options = &asked;
     input.option_names = &own_names;
