@@ -221,6 +221,8 @@ function checkArguments(solver) {
     table.fill('cycles', 1, [1, 2, 1]);
     const request = { num_ipus: 2, objectives: ['memory'] };
     const expected = table.answer('plan', request);
+    table.fill('cuts', 1n, [0, 0]); // a whole number may be a BigInt
+    assert.deepEqual(table.cuts(0n), table.cuts(0));
     const circle = [];
     circle.push(circle);
     const junk = [undefined, null, NaN, Infinity, -Infinity, -1, -5n, 2.7, 2n ** 64n, 2 ** 53, '',

@@ -115,10 +115,11 @@ const Solver = (() => {
         fill(kind, stagesToEnd, numbers) {
             const n = this.numUnits;
             word(kind, 'kind', KINDS);
-            whole(stagesToEnd, 'stages_to_end', 1, kind === 'peaks' ? this.maxStages : 1);
+            const position = whole(stagesToEnd, 'stages_to_end', 1,
+                kind === 'peaks' ? this.maxStages : 1);
             this.withNumbers(list(numbers, kind, KINDS.indexOf(kind) > 1 ? n : n * (n + 1) / 2), kind,
                 (place) => this.check(this.calls.popliner_module_fill(this.place,
-                    KINDS.indexOf(kind), stagesToEnd, place)));
+                    KINDS.indexOf(kind), position, place)));
         }
 
         // Divides the cycles into passes, as a page has them.
@@ -158,8 +159,8 @@ const Solver = (() => {
         // The cuts of a plan of the last answer, the first unit after each; null for no stages.
         cuts(plan) {
             const begins = [];
-            whole(plan, 'plan', 0, MOST);
-            for (let unit; (unit = this.calls.popliner_module_first_unit(this.place, plan,
+            const place = whole(plan, 'plan', 0, MOST);
+            for (let unit; (unit = this.calls.popliner_module_first_unit(this.place, place,
                 begins.length)) >= 0;)
                 begins.push(unit);
             return begins.length === 0 ? null : begins.slice(1);
