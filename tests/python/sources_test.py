@@ -1015,10 +1015,11 @@ class Robust(unittest.TestCase):
     def test_streams(self):
         """A full disk, a closed stream, a reader that ends: like the command."""
         path = write("config/config.json", LLAMA)
-        with open("/dev/full", "wb") as full:
-            done = self.run_command(path, stdout=full)
-        self.assertEqual(done.returncode, 3)
-        self.assertIn(b"standard output cannot be written: No space left", done.stderr)
+        for words in ([path], ["--help"]):
+            with open("/dev/full", "wb") as full:
+                done = self.run_command(*words, stdout=full)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(b"standard output cannot be written: No space left", done.stderr)
         closed = self.run_command(path, preexec_fn=lambda: os.close(1))
         self.assertEqual(closed.returncode, 3, closed.stderr)
         reading, writing = os.pipe()

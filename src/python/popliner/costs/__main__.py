@@ -95,6 +95,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; --help describes the options")
 
+    def print_help(self, file: Any = None) -> None:
+        _write(None, self.format_help())
+
 
 def parser() -> argparse.ArgumentParser:
     """The options: those of Assumed."""
