@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "model/layers.h"
 #include "model/operations.h"
@@ -89,8 +90,10 @@ struct pl_popliner_meter {
     uint8_t *variable_seen; /* [variables] */
     uint8_t variable_mark;
     size_t num_variables;
+    size_t first_variable; /* the variables with the mark are from this one on, before the next */
+    size_t end_variable;
     uint64_t hash;         /* of the variables */
-    int64_t *change_bytes; /* [tiles][steps + 1]: of the variables */
+    int64_t *change_bytes; /* [steps + 1]: of the variables of a tile; all 0 between tiles */
     /* The first and the last operation, the first one in a layer; SIZE_MAX for none. */
     size_t first_operation;
     size_t first_in_layer;
@@ -132,8 +135,7 @@ pl_popliner_meter *pl_popliner_meter_new(const pl_chain *chain) {
         meter->group_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
     meter->program_seen = pl_arrays_new(own, p->num_programs, sizeof *meter->program_seen);
     meter->variable_seen = pl_arrays_new(own, p->num_variables, 1);
-    meter->change_bytes =
-        pl_arrays_new(own, num_tiles * (p->num_steps + 1), sizeof *meter->change_bytes);
+    meter->change_bytes = pl_arrays_new(own, p->num_steps + 1, sizeof *meter->change_bytes);
     meter->variable_bytes = pl_arrays_new(own, num_tiles, sizeof *meter->variable_bytes);
     meter->peak_step = pl_arrays_new(own, num_tiles, sizeof *meter->peak_step);
     if (!own->failed && pl_code_counter_begin(&meter->code, chain->model, p))
@@ -157,8 +159,9 @@ void pl_popliner_meter_begin(pl_popliner_meter *m) {
         m->variable_mark = 1;
     }
     m->num_variables = 0;
+    m->first_variable = p->num_variables;
+    m->end_variable = 0;
     m->hash = 0;
-    memset(m->change_bytes, 0, num_tiles * (p->num_steps + 1) * sizeof *m->change_bytes);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         memset(m->group_bytes[group], 0, num_tiles * sizeof(uint64_t));
     m->first_operation = m->first_in_layer = m->last_operation = SIZE_MAX;
@@ -168,21 +171,14 @@ void pl_popliner_meter_begin(pl_popliner_meter *m) {
 
 /* Adds a variable, unless the stage has it. */
 static void add_variable(pl_popliner_meter *m, uint32_t variable) {
-    const popliner_profile *p = m->chain->profile;
-    const uint32_t class_index = p->variable_class[variable];
-    const int64_t bytes = p->variable_size_bytes[variable];
     if (m->variable_seen[variable] == m->variable_mark)
         return;
     m->variable_seen[variable] = m->variable_mark;
     m->num_variables++;
+    m->first_variable = pl_fewer(m->first_variable, variable);
+    m->end_variable = pl_more(m->end_variable, (size_t)variable + 1);
     uint64_t mixed = (variable + UINT64_C(0xcbf29ce484222325)) * UINT64_C(0x9e3779b97f4a7c15);
     m->hash += (mixed ^ mixed >> 29) * UINT64_C(0xd6e8feb86659fd93);
-    int64_t *changes = m->change_bytes + pl_profile_tile_of(p, variable) * (p->num_steps + 1);
-    for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++) {
-        changes[p->range_first_step[i]] += bytes;
-        changes[p->range_end_step[i]] -= bytes;
-    }
 }
 
 void pl_popliner_meter_add(pl_popliner_meter *m, const size_t *operations, size_t num_operations) {
@@ -216,18 +212,32 @@ void pl_popliner_meter_add(pl_popliner_meter *m, const size_t *operations, size_
 
 /* Computes the peak of the variables on a tile. */
 static void find_peak(pl_popliner_meter *m, size_t tile, size_t first_step, size_t end_step) {
-    const int64_t *changes = m->change_bytes + tile * (m->chain->profile->num_steps + 1);
+    const popliner_profile *p = m->chain->profile;
+    const size_t first = pl_more(p->tile_variables_start[tile], m->first_variable);
+    const size_t end = pl_fewer(p->tile_variables_start[tile + 1], m->end_variable);
     int64_t live = 0;
     int64_t peak = 0;
+    for (size_t i = first; i < end; i++) {
+        const uint32_t c = p->variable_class[i];
+        const int64_t bytes = p->variable_size_bytes[i];
+        if (m->variable_seen[i] != m->variable_mark)
+            continue;
+        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
+            m->change_bytes[p->range_first_step[k]] += bytes;
+            m->change_bytes[p->range_end_step[k]] -= bytes;
+        }
+    }
     m->peak_step[tile] = first_step;
-    for (size_t step = 0; step < end_step; step++) {
-        live += changes[step];
+    for (size_t step = 0; first < end && step < end_step; step++) {
+        live += m->change_bytes[step];
         if (step >= first_step && live > peak) {
             peak = live;
             m->peak_step[tile] = step;
         }
     }
     m->variable_bytes[tile] = (uint64_t)peak;
+    if (first < end)
+        memset(m->change_bytes, 0, (p->num_steps + 1) * sizeof *m->change_bytes);
 }
 
 /* Sets the peaks to those that were measured before for equal variables, whatever the steps. */

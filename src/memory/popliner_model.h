@@ -11,7 +11,7 @@
 typedef struct pl_popliner_meter pl_popliner_meter;
 
 /* Makes a meter, which refers to the chain. NULL if memory is short. Takes a byte per lowered
- * variable, and 8 per tile and step. */
+ * variable. */
 pl_popliner_meter *pl_popliner_meter_new(const pl_chain *chain);
 void pl_popliner_meter_free(pl_popliner_meter *meter);
 
@@ -29,7 +29,7 @@ void pl_popliner_meter_add(pl_popliner_meter *meter, const size_t *operations,
 
 /* Computes the stage so far. The steps of several stages on one IPU end with the last step of any
  * operation, so that they never need less than one of them, nor less than before one has grown.
- * False if memory is short. O(tiles * (steps + vertex types)). */
+ * False if memory is short. O(variables + tiles * (steps + vertex types)). */
 bool pl_popliner_meter_finish(pl_popliner_meter *meter, bool is_shared);
 
 /* Returns the stage that was computed last, on a tile. O(1). */
