@@ -7,6 +7,7 @@
 
 #include "base/growth.h"
 #include "memory/chain_data.h"
+#include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
@@ -361,6 +362,9 @@ pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers
     assert_int_equal(pl_chain_complete(chain, c->profile, c->operations, layers, &is_right, NULL),
                      POPLINER_OK);
     assert_true(is_right);
+    chain->usage = pl_arrays_new(&chain->arrays, 1, sizeof *chain->usage);
+    pl_operation_usage_find(chain->usage, &chain->arrays, c->profile, c->operations);
+    assert_false(chain->arrays.failed);
     return chain;
 }
 

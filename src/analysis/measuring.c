@@ -331,8 +331,11 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
         a, model, is_full || a->stored == NULL ? PL_NEED_METER : PL_NEED_CHAIN, error);
     const pl_model_parts *parts = &a->models[model];
     /* first, as they are then made for any pipeline at once */
-    if (status == POPLINER_OK && is_full && !pl_stage_meter_complete(parts->meter))
-        status = pl_fail_memory(error, "the digests of the tiles");
+    if (status == POPLINER_OK && is_full) {
+        pl_stage_meter_complete(parts->meter);
+        if (parts->meter->arrays.failed)
+            status = pl_fail_memory(error, "the digests of the tiles");
+    }
     if (status == POPLINER_OK)
         status = list_stages(a, model, stages, &num_stages, error);
     for (size_t i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {

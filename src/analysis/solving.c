@@ -382,13 +382,14 @@ typedef struct replicas_search {
     pl_task task;
     popliner_replicas_options options;
     pl_trained_parameters trained;
+    pl_arrays arrays;               /* of these */
     size_t max_ipus;                /* of a pipeline */
     const pl_stage_details *stages; /* may serve pipelines whose copies depend on them */
     uint64_t max_bytes;             /* larger peaks need not be exact */
 } replicas_search;
 
 static void free_replicas_search(replicas_search *s) {
-    pl_trained_parameters_free(&s->trained);
+    pl_arrays_free(&s->arrays);
     pl_task_free(&s->task);
 }
 
@@ -456,7 +457,8 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (status == POPLINER_OK)
         status = pl_analysis_make_meter(analysis, t->model, error);
     if (status == POPLINER_OK)
-        status = pl_stage_meter_trained(analysis->models[t->model].meter, &s->trained, error);
+        status = pl_stage_meter_trained(analysis->models[t->model].meter, &s->arrays, &s->trained,
+                                        error);
     if (status != POPLINER_OK)
         return status;
     s->max_ipus = t->solver.options.num_ipus;

@@ -284,29 +284,26 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
 
 /* ---- Recomputation --------------------------------------------------------------------------- */
 
-/* Computes the cycles of recomputing each unit: cycles[units], which the caller frees. */
-static popliner_status find_cycles(const pl_chain *chain, uint64_t **cycles, bool *is_training,
-                                   popliner_error *error) {
+/* Returns the cycles of recomputing each unit, [units]; NULL if memory is short. */
+static uint64_t *find_cycles(pl_arrays *own, const pl_chain *chain, bool *is_training) {
     pl_passes passes = {0};
-    *cycles = pl_new_array(chain->num_units, sizeof **cycles);
-    const bool memory = *cycles != NULL && pl_passes_find(&passes, chain) &&
-                        pl_unit_cycles_find(chain, &passes, true, *cycles);
+    pl_passes_find(&passes, own, chain);
     *is_training = passes.is_training;
-    pl_passes_free(&passes);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the cycles of the layers");
+    return own->failed ? NULL : pl_unit_cycles_find(own, chain, &passes, true);
 }
 
 popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
                                           popliner_costs *costs, popliner_error *error) {
-    uint64_t *cycles = NULL;
     bool is_training;
+    pl_arrays own = {0};
     if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !popliner_costs_has_cycles(costs))
         return POPLINER_OK;
-    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
-    if (status == POPLINER_OK)
+    const uint64_t *cycles = find_cycles(&own, chain, &is_training);
+    const bool has_failed = own.failed;
+    if (!has_failed)
         pl_unit_cycles_add_forward(cycles, pipeline, costs);
-    free(cycles);
-    return status;
+    pl_arrays_free(&own);
+    return has_failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }
 
 /* Checks that the time of recomputation is known. Errors: USAGE if the profile has no cycles, or
@@ -314,21 +311,24 @@ popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_
 static popliner_status check_recomputing(const pl_chain *chain, popliner_error *error) {
     static const char remedy[] =
         "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
-    uint64_t *cycles = NULL;
     bool is_training;
     bool has_any = false;
+    pl_arrays own = {0};
     if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the recomputation auto: the profile has no cycles of computing; %s",
                        remedy);
-    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
+    popliner_status status = POPLINER_OK;
+    const uint64_t *cycles = find_cycles(&own, chain, &is_training);
+    if (own.failed)
+        status = pl_fail_memory(error, "the cycles of the layers");
     for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
         has_any = has_any || cycles[unit] > 0;
     if (status == POPLINER_OK && is_training && !has_any)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "the recomputation auto: the profile has no cycles of a forward pass; %s",
                          remedy);
-    free(cycles);
+    pl_arrays_free(&own);
     return status;
 }
 

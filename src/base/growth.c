@@ -5,23 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
-    return pl_grow_columns(&(pl_column_room){array, item_size}, 1, capacity, num_needed);
+/* Precedes each array of a pl_arrays; its alignment is that of malloc, so the array after it is
+ * aligned for any type. */
+typedef struct pl_array_link {
+    _Alignas(max_align_t) struct pl_array_link *before;
+    struct pl_array_link *after;
+} pl_array_link;
+
+/* Makes a link that moved, or is new, known to its neighbours. */
+static void attach(pl_arrays *arrays, pl_array_link *link) {
+    if (link->before != NULL)
+        link->before->after = link;
+    if (link->after != NULL)
+        link->after->before = link;
+    else
+        arrays->last = link;
+}
+
+static void *reallocate(pl_arrays *arrays, void *items, size_t bytes) {
+    pl_array_link *link = items == NULL ? NULL : (pl_array_link *)items - 1;
+    if (arrays == NULL)
+        return realloc(items, bytes);
+    if (arrays->failed || bytes > SIZE_MAX - sizeof *link)
+        return NULL;
+    pl_array_link *made = realloc(link, sizeof *link + bytes);
+    if (made == NULL)
+        return NULL;
+    if (link == NULL)
+        *made = (pl_array_link){arrays->last, NULL};
+    attach(arrays, made);
+    return made + 1;
 }
 
 /* Copies the pointer as bytes, since only the caller knows its type. */
-static bool resize(const pl_column_room *column, size_t room) {
+static bool resize(pl_arrays *arrays, const pl_column_room *column, size_t room) {
     void *items;
     memcpy(&items, column->array, sizeof items);
-    items = realloc(items, room * column->item_size);
+    items = reallocate(arrays, items, room * column->item_size);
     if (items == NULL)
         return false;
     memcpy(column->array, &items, sizeof items);
     return true;
 }
 
-bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
-                     size_t num_needed) {
+static bool grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
+                         size_t *capacity, size_t num_needed) {
     if (num_needed <= *capacity)
         return true;
     size_t room = *capacity + *capacity / 2;
@@ -34,22 +62,25 @@ bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *
             return false;
     }
     for (size_t i = 0; i < num_columns; i++) {
-        if (!resize(&columns[i], room))
+        if (!resize(arrays, &columns[i], room))
             return false;
     }
     *capacity = room;
     return true;
 }
 
+bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
+    return grow_columns(NULL, &(pl_column_room){array, item_size}, 1, capacity, num_needed);
+}
+
+bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
+                     size_t num_needed) {
+    return grow_columns(NULL, columns, num_columns, capacity, num_needed);
+}
+
 void *pl_new_array(size_t count, size_t item_size) {
     return calloc(count > 0 ? count : 1, item_size);
 }
-
-/* Precedes each array; its alignment is that of malloc, so the array after it is aligned for any
- * type. */
-typedef struct pl_array_link {
-    _Alignas(max_align_t) struct pl_array_link *before;
-} pl_array_link;
 
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size) {
     pl_array_link *made = NULL;
@@ -59,8 +90,21 @@ void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size) {
     if (arrays->failed)
         return NULL;
     made->before = arrays->last;
-    arrays->last = made;
+    attach(arrays, made);
     return made + 1;
+}
+
+bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t *capacity, size_t num_needed,
+                    size_t item_size) {
+    return pl_arrays_grow_columns(arrays, &(pl_column_room){array, item_size}, 1, capacity,
+                                  num_needed);
+}
+
+bool pl_arrays_grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
+                            size_t *capacity, size_t num_needed) {
+    arrays->failed =
+        arrays->failed || !grow_columns(arrays, columns, num_columns, capacity, num_needed);
+    return !arrays->failed;
 }
 
 void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size) {
@@ -79,6 +123,11 @@ void pl_arrays_free(pl_arrays *arrays) {
         it = before;
     }
     *arrays = (pl_arrays){0};
+}
+
+void pl_arrays_end(pl_arrays *part, pl_arrays *of) {
+    of->failed = of->failed || part->failed;
+    pl_arrays_free(part);
 }
 
 void pl_text_append(pl_text *text, const char *bytes, size_t length) {

@@ -35,20 +35,30 @@ bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *
 void *pl_new_array(size_t count, size_t item_size);
 
 /* Arrays that one owner frees together. Zero-initialise; free with pl_arrays_free. `failed` is set
- * if memory ran short, and no further arrays are made then, so it suffices to check it once, at the
- * end. */
+ * if memory ran short, and no further arrays are made then. So functions that make arrays return
+ * nothing: those that read arrays do nothing after a failure, and only what returns a result
+ * checks the flag. */
 typedef struct pl_arrays {
     struct pl_array_link *last;
     bool failed;
 } pl_arrays;
 
-/* Like pl_new_array, but `arrays` owns the result. */
+/* Like pl_new_array, but `arrays` owns the result; NULL after a failure. */
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size);
+
+/* Like pl_grow and pl_grow_columns, for arrays that `arrays` owns. False after a failure. */
+bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t *capacity, size_t num_needed,
+                    size_t item_size);
+bool pl_arrays_grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
+                            size_t *capacity, size_t num_needed);
 
 /* Return a copy that `arrays` owns, of items or of a text; NULL for NULL. */
 void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size);
 char *pl_arrays_text(pl_arrays *arrays, const char *text);
 void pl_arrays_free(pl_arrays *arrays);
+
+/* Frees the arrays of a part of the work, whose failure is also that of `of`. */
+void pl_arrays_end(pl_arrays *part, pl_arrays *of);
 
 /* Growing text, NUL-terminated once something was appended. Zero-initialise; free `data`. `failed`
  * is set if memory ran short, and appending does nothing then. */

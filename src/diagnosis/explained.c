@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
-#include <stdlib.h>
-
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/code.h"
@@ -27,7 +25,7 @@ void pl_explained_free(pl_explained *explained) {
     pl_stage_memory_clear(&explained->stage);
 }
 
-static bool allocate(pl_explained *e) {
+static void allocate(pl_explained *e) {
     const popliner_profile *p = e->profile;
     const size_t num_tiles = p->target.num_tiles;
     e->counted = pl_arrays_new(&e->arrays, pl_operations_count(e->operations), sizeof *e->counted);
@@ -38,34 +36,18 @@ static bool allocate(pl_explained *e) {
         e->code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
         e->truth_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
     }
-    return !e->arrays.failed;
 }
 
-/* Marks the variables touched by programs whose data counts. */
-static void mark_touched(const pl_explained *explained) {
-    const popliner_profile *p = explained->profile;
-    for (uint32_t program = 0; program < p->num_programs; program++) {
-        pl_touches touches = pl_touches_of(p, program);
-        uint32_t variable;
-        while (explained->program_seen[program] == PL_SEEN_DATA &&
-               pl_touches_next(&touches, &variable))
-            explained->variable_seen[variable] = 1;
-    }
-}
-
-/* Like mark_touched, but from the known usage of variables by operations: the data of operation i
- * counts if data_counts[i]. False if memory is short. */
-static bool mark_variables(const pl_explained *explained, const uint8_t *data_counts) {
+/* Marks the variables that operations touch whose data counts: that of operation i if
+ * data_counts[i]. */
+static void mark_variables(const pl_explained *explained, pl_arrays *own,
+                           const uint8_t *data_counts) {
     const pl_operation_usage *usage = explained->chain->usage;
-    if (usage == NULL) {
-        mark_touched(explained);
-        return true;
-    }
     const size_t num_operations = usage->num_operations;
     /* a member of the set counts */
-    uint8_t *counts = pl_new_array(usage->sets.count, sizeof *counts);
+    uint8_t *counts = pl_arrays_new(own, usage->sets.count, sizeof *counts);
     if (counts == NULL)
-        return false;
+        return;
     for (uint32_t set = 1; set < usage->sets.count; set++) {
         size_t member = usage->sets.last_unit[set];
         counts[set] = counts[usage->sets.rest[set]] |
@@ -73,8 +55,6 @@ static bool mark_variables(const pl_explained *explained, const uint8_t *data_co
     }
     for (size_t i = 0; i < explained->profile->num_variables; i++)
         explained->variable_seen[i] = counts[usage->variable_set[i]];
-    free(counts);
-    return true;
 }
 
 /* Assigns the categories to the codes. */
@@ -97,7 +77,6 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
                              bool layer_operations_only, uint64_t *const groups[PL_NUM_CODE_GROUPS],
                              uint8_t *data_counts) {
     bool all_have_data = !counter->model->has_unlayered_unit;
-    pl_code_counter_reset(counter);
     for (size_t i = 0; i < pl_operations_count(explained->operations); i++) {
         bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
         if (layer_operations_only && !in_layer)
@@ -163,33 +142,32 @@ static void sum_truth(pl_explained *explained) {
 popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter,
                                   bool layer_operations_only, popliner_error *error) {
     const popliner_profile *p = explained->profile;
-    pl_code_counter counter = {0};
-    uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
-    uint8_t *data_counts = pl_new_array(pl_operations_count(explained->operations), 1);
-    popliner_status status = POPLINER_OK;
-    if (!allocate(explained) || state == NULL || data_counts == NULL ||
-        !pl_code_counter_begin(&counter, explained->chain->model, p)) {
-        status = pl_fail_memory(error, "the diagnosis");
-        goto done;
+    pl_code_counter counter;
+    pl_arrays own = {0};
+    uint64_t *state = pl_arrays_new(&own, p->target.num_tiles, sizeof *state);
+    uint8_t *data_counts = pl_arrays_new(&own, pl_operations_count(explained->operations), 1);
+    allocate(explained);
+    own.failed = own.failed || explained->arrays.failed;
+    pl_code_counter_begin(&counter, &own, explained->chain->model, p);
+    if (!own.failed) {
+        uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
+            [PL_VERTEX_CODE] = explained->code_bytes[PL_DIAGNOSED_VERTEX],
+            [PL_VERTEX_STATE] = state,
+            [PL_EXCHANGE_CODE] = explained->code_bytes[PL_DIAGNOSED_EXCHANGE],
+            [PL_CONTROL_CODE] = explained->code_bytes[PL_DIAGNOSED_CONTROL],
+        };
+        sort_categories(explained);
+        count_operations(explained, &counter, layer_operations_only, groups, data_counts);
+        mark_variables(explained, &own, data_counts);
+        part_state(explained, &counter, state);
+        sum_truth(explained);
     }
-    sort_categories(explained);
-    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
-        [PL_VERTEX_CODE] = explained->code_bytes[PL_DIAGNOSED_VERTEX],
-        [PL_VERTEX_STATE] = state,
-        [PL_EXCHANGE_CODE] = explained->code_bytes[PL_DIAGNOSED_EXCHANGE],
-        [PL_CONTROL_CODE] = explained->code_bytes[PL_DIAGNOSED_CONTROL],
-    };
-    count_operations(explained, &counter, layer_operations_only, groups, data_counts);
-    if (!mark_variables(explained, data_counts))
-        status = pl_fail_memory(error, "the diagnosis");
-    part_state(explained, &counter, state);
-    sum_truth(explained);
-    if (status == POPLINER_OK && !explained->chain->model->follows_account)
-        status = pl_stage_measure_operations(meter, explained->counted, explained->num_counted,
+    const bool has_failed = own.failed;
+    pl_arrays_free(&own);
+    if (has_failed)
+        return pl_fail_memory(error, "the diagnosis");
+    return explained->chain->model->follows_account
+               ? POPLINER_OK
+               : pl_stage_measure_operations(meter, explained->counted, explained->num_counted,
                                              &explained->stage, error);
-done:
-    free(data_counts);
-    free(state);
-    pl_code_counter_free(&counter);
-    return status;
 }

@@ -84,36 +84,40 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
-    size_t n = pl_layers_num_units(layers) - 1;
+    const size_t n = pl_layers_num_units(layers) - 1;
+    const size_t num_operations = pl_operations_count(operations);
     const step_layers steps = {profile, operations, layers};
+    pl_arrays own = {0};
+    pl_operation_usage own_usage = {0};
     pl_unit_usage usage = {0};
     pl_class_groups all = {0};
-    size_t num_operations = pl_operations_count(operations);
-    uint32_t *counted = pl_new_array(n * n, sizeof *counted);
-    uint32_t *unit_of_operation = pl_new_array(num_operations, sizeof *unit_of_operation);
+    if (by_operation == NULL)
+        pl_operation_usage_find(&own_usage, &own, profile, operations);
+    uint32_t *counted = pl_arrays_new(&own, n * n, sizeof *counted);
+    uint32_t *unit_of_operation = pl_arrays_new(&own, num_operations, sizeof *unit_of_operation);
     sharing->num_layers = n;
     sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
     sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
-    for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
+    own.failed =
+        own.failed || sharing->affinity_bytes == NULL || sharing->communication_bytes == NULL;
+    for (size_t i = 0; !own.failed && i < num_operations; i++)
         unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
-    if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||
-        sharing->communication_bytes == NULL ||
-        !pl_unit_usage_find(&usage, profile, operations, by_operation,
-                            &(pl_unit_map){unit_of_operation, n + 1, false}) ||
-        !pl_class_groups_find(&all, profile, &usage, NULL))
+    if (!own.failed)
+        pl_unit_usage_find(&usage, &own, by_operation == NULL ? &own_usage : by_operation,
+                           &(pl_unit_map){unit_of_operation, n + 1, false});
+    if (!own.failed)
+        pl_class_groups_find(&all, &own, profile, &usage);
+    if (own.failed) {
+        pl_sharing_clear(sharing);
         status = pl_fail_memory(error, "the tables of layers");
+    }
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {
         for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next) {
             add_affinity(sharing, &usage.sets, &all.items[i]);
             add_communication(sharing, &steps, &usage.sets, c, &all.items[i], counted, i + 1);
         }
     }
-    pl_unit_usage_free(&usage);
-    pl_class_groups_free(&all);
-    free(counted);
-    free(unit_of_operation);
-    if (status != POPLINER_OK)
-        pl_sharing_clear(sharing);
+    pl_arrays_free(&own);
     return status;
 }
 

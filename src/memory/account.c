@@ -1,78 +1,52 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/account.h"
 
-#include <stdlib.h>
-
+#include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/operations.h"
 
-void pl_account_free(pl_account *account) {
-    pl_arrays_free(&account->arrays);
-    free(account->unexplained);
-    *account = (pl_account){0};
-}
-
-bool pl_account_allocate(pl_account *account, size_t num_tiles) {
-    pl_arrays *own = &account->arrays;
+void pl_account_allocate(pl_account *account, pl_arrays *arrays, size_t num_tiles) {
     account->num_tiles = num_tiles;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        account->truth_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
-        account->explained_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+        account->truth_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+        account->explained_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
     }
-    account->fixed_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
-    account->overheads = pl_arrays_new(own, num_tiles, sizeof *account->overheads);
-    return !own->failed;
+    account->fixed_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    account->overheads = pl_arrays_new(arrays, num_tiles, sizeof *account->overheads);
 }
 
-static bool allocate(pl_account *account, const popliner_profile *p) {
+static void allocate(pl_account *account, pl_arrays *arrays, const popliner_profile *p) {
     const size_t num_tiles = p->target.num_tiles;
-    pl_arrays *own = &account->arrays;
     account->profile = p;
-    account->touched = pl_arrays_new(own, p->num_variables / 8 + 1, sizeof *account->touched);
+    account->touched = pl_arrays_new(arrays, p->num_variables / 8 + 1, sizeof *account->touched);
     for (size_t category = 0; category < p->num_categories; category++)
         account->is_code[category] = pl_code_group(p, category) < PL_NUM_CODE_GROUPS;
-    account->unexplained_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
-    account->apart_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
+    account->unexplained_start = pl_arrays_new(arrays, num_tiles + 1, sizeof(uint64_t));
+    account->apart_start = pl_arrays_new(arrays, num_tiles + 1, sizeof(uint64_t));
     account->apart = p->apart_variable;
-    return pl_account_allocate(account, num_tiles);
-}
-
-static void mark_touched(pl_account *account, size_t variable) {
-    account->touched[variable / 8] |= (uint8_t)(1u << variable % 8);
+    pl_account_allocate(account, arrays, num_tiles);
 }
 
 /* Counts the code of all operations, and marks the variables that they touch. */
-static bool explain(pl_account *account, const pl_memory_model *model, const popliner_profile *p,
-                    const pl_operations *operations, const pl_operation_usage *usage) {
-    pl_code_counter counter = {0};
-    bool memory = pl_code_counter_begin(&counter, model, p);
-    if (!memory)
-        goto done;
-    pl_code_counter_reset(&counter);
-    for (size_t i = 0; i < pl_operations_count(operations); i++) {
-        const popliner_operation *operation = pl_operation_at(operations, i);
-        for (size_t k = 0; k < operation->num_programs; k++) {
-            uint32_t program = operation->programs[k];
-            if (counter.program_seen[program] == counter.number)
-                continue;
-            pl_code_counter_add(&counter, program, account->explained_bytes);
-            pl_touches touches = pl_touches_of(p, program);
-            uint32_t variable;
-            while (usage == NULL && pl_touches_next(&touches, &variable))
-                mark_touched(account, variable);
-        }
+static void explain(pl_account *account, pl_arrays *arrays, const pl_chain *chain) {
+    pl_arrays own = {0};
+    pl_code_counter counter;
+    pl_code_counter_begin(&counter, &own, chain->model, chain->profile);
+    for (size_t i = 0; !own.failed && i < chain->num_operations; i++) {
+        const popliner_operation *operation = pl_operation_at(chain->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            pl_code_counter_add(&counter, operation->programs[k], account->explained_bytes);
     }
-    pl_code_counter_finish(&counter, account->explained_bytes);
-    for (size_t i = 0; usage != NULL && i < p->num_variables; i++)
-        if (usage->variable_set[i] != 0)
-            mark_touched(account, i);
-done:
-    pl_code_counter_free(&counter);
-    return memory;
+    if (!own.failed)
+        pl_code_counter_finish(&counter, account->explained_bytes);
+    for (size_t i = 0; i < chain->profile->num_variables; i++)
+        if (chain->usage->variable_set[i] != 0)
+            account->touched[i / 8] |= (uint8_t)(1u << i % 8);
+    pl_arrays_end(&own, arrays);
 }
 
 /* Classifies every variable: code, touched by an operation, or neither. */
-static bool sort_variables(pl_account *account, const popliner_profile *p) {
+static void sort_variables(pl_account *account, pl_arrays *arrays, const popliner_profile *p) {
     int group_of_category[UINT8_MAX + 1];
     size_t count = 0;
     size_t capacity = 0;
@@ -87,9 +61,9 @@ static bool sort_variables(pl_account *account, const popliner_profile *p) {
             if (!p->class_always_live[p->variable_class[i]]) {
                 if (is_touched)
                     continue;
-                if (!pl_grow(&account->unexplained, &capacity, count + 1,
-                             sizeof *account->unexplained))
-                    return false;
+                if (!pl_arrays_grow(arrays, &account->unexplained, &capacity, count + 1,
+                                    sizeof *account->unexplained))
+                    return;
                 account->unexplained[count++] = (uint32_t)i;
             } else if (group < PL_NUM_CODE_GROUPS) {
                 account->truth_bytes[group][tile] += p->variable_size_bytes[i];
@@ -111,13 +85,14 @@ static bool sort_variables(pl_account *account, const popliner_profile *p) {
             account->fixed_bytes[tile] += truth > explained ? truth - explained : 0;
         }
     }
-    return true;
 }
 
-bool pl_account_create(pl_account *account, const pl_memory_model *model,
-                       const popliner_profile *profile, const pl_operations *operations,
-                       const pl_operation_usage *usage) {
-    return !model->follows_account ||
-           (allocate(account, profile) && explain(account, model, profile, operations, usage) &&
-            sort_variables(account, profile));
+void pl_account_create(pl_account *account, pl_arrays *arrays, const pl_chain *chain) {
+    if (!chain->model->follows_account)
+        return;
+    allocate(account, arrays, chain->profile);
+    if (!arrays->failed)
+        explain(account, arrays, chain);
+    if (!arrays->failed)
+        sort_variables(account, arrays, chain->profile);
 }

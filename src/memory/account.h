@@ -27,7 +27,6 @@
  * summand of all groups, and all other always-live variables that no operation touches. */
 typedef struct pl_account {
     size_t num_tiles; /* 0 for an empty account, whose arrays are all NULL */
-    pl_arrays arrays; /* own the arrays below, except `unexplained` */
     uint64_t *truth_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *fixed_bytes;
@@ -48,18 +47,12 @@ typedef struct pl_account {
     const uint32_t *apart; /* the profile's */
 } pl_account;
 
-struct pl_operation_usage;
+/* Fills the account, which is zero before, with arrays in `arrays`; leaves it empty if the model of
+ * the chain does not follow it. Cost: one pass over the variables. */
+void pl_account_create(pl_account *account, pl_arrays *arrays, const pl_chain *chain);
 
-/* Fills the account, or leaves it empty if the model does not follow it. Zero-initialise before,
- * free with pl_account_free, also after a failure. `usage` may be NULL. False if memory is short.
- * Cost: one pass over the variables and, without `usage`, one over what programs touch. */
-bool pl_account_create(pl_account *account, const pl_memory_model *model,
-                       const popliner_profile *profile, const pl_operations *operations,
-                       const struct pl_operation_usage *usage);
-void pl_account_free(pl_account *account);
-
-/* Allocates the arrays by tile, for an account that is loaded. False if memory is short. */
-bool pl_account_allocate(pl_account *account, size_t num_tiles);
+/* Allocates the arrays by tile, for an account that is loaded. */
+void pl_account_allocate(pl_account *account, pl_arrays *arrays, size_t num_tiles);
 
 /* True if an always-live variable is counted as code, so that it is no data. */
 static inline bool pl_account_is_code(const pl_account *account, size_t variable) {

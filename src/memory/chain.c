@@ -23,9 +23,6 @@ void pl_chain_free(pl_chain *chain) {
     free(chain->layer);
     free(chain->unit_of_operation);
     pl_arrays_free(&chain->arrays);
-    if (chain->usage != NULL)
-        pl_operation_usage_free(chain->usage);
-    free(chain->usage);
     free(chain);
 }
 
@@ -35,12 +32,12 @@ bool pl_chain_has_operations(const pl_chain *chain, size_t unit) {
 
 /* Sets the operation of every step: the one that it runs for, or that of the last step with one,
  * or, before all of them, the first one; PL_NONE throughout if there is none. */
-static bool place_steps(pl_chain *chain) {
+static void place_steps(pl_chain *chain) {
     const pl_operations *operations = chain->operations;
     chain->num_steps = operations->num_steps;
     chain->operation_of_step = pl_arrays_new(&chain->arrays, chain->num_steps, sizeof(uint32_t));
     if (chain->operation_of_step == NULL)
-        return false;
+        return;
     uint32_t current = PL_NONE;
     for (size_t step = 0; step < chain->num_steps && current == PL_NONE; step++)
         current = operations->step_operation[step];
@@ -49,7 +46,6 @@ static bool place_steps(pl_chain *chain) {
             current = operations->step_operation[step];
         chain->operation_of_step[step] = current;
     }
-    return true;
 }
 
 uint32_t pl_layer_key(const pl_layers *layers, size_t operation) {
@@ -94,7 +90,7 @@ static const char *label_of(const pl_chain *chain, size_t unit) {
 }
 
 /* Labels the units, and makes what callers have. */
-static bool describe_units(pl_chain *chain) {
+static void describe_units(pl_chain *chain) {
     chain->labels = pl_arrays_new(&chain->arrays, chain->num_units, sizeof *chain->labels);
     for (size_t unit = 0; chain->labels != NULL && unit < chain->num_units; unit++)
         chain->labels[unit] = label_of(chain, unit);
@@ -102,42 +98,40 @@ static bool describe_units(pl_chain *chain) {
                                    chain->num_units,      chain->unit_of_operation,
                                    chain->num_operations, chain->operation_of_step,
                                    chain->num_steps};
-    return chain->labels != NULL;
 }
 
 /* Lists the operations of each unit. */
-static bool group_operations(pl_chain *chain) {
+static void group_operations(pl_chain *chain) {
     chain->unit_operations_start =
         pl_arrays_new(&chain->arrays, chain->num_units + 1, sizeof *chain->unit_operations_start);
     chain->unit_operation =
         pl_arrays_new(&chain->arrays, chain->num_operations, sizeof *chain->unit_operation);
-    size_t *next = pl_new_array(chain->num_units, sizeof *next);
-    const bool memory = !chain->arrays.failed && next != NULL;
-    if (memory) {
-        for (size_t i = 0; i < chain->num_operations; i++)
-            chain->unit_operations_start[chain->unit_of_operation[i] + 1]++;
-        for (size_t unit = 0; unit < chain->num_units; unit++) {
-            next[unit] = chain->unit_operations_start[unit];
-            chain->unit_operations_start[unit + 1] += chain->unit_operations_start[unit];
-        }
-        for (size_t i = 0; i < chain->num_operations; i++)
-            chain->unit_operation[next[chain->unit_of_operation[i]]++] = i;
-    }
-    free(next);
-    return memory;
+    if (chain->arrays.failed)
+        return;
+    size_t *start =
+        chain->unit_operations_start; /* at the end of the unit's, until all are there */
+    for (size_t i = 0; i < chain->num_operations; i++)
+        start[chain->unit_of_operation[i]]++;
+    for (size_t unit = 1; unit <= chain->num_units; unit++)
+        start[unit] += start[unit - 1];
+    for (size_t i = chain->num_operations; i-- > 0;)
+        chain->unit_operation[--start[chain->unit_of_operation[i]]] = i;
 }
 
 popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
                                 const pl_layers *layers, popliner_memory_model model,
                                 pl_chain **result, popliner_error *error) {
-    size_t max_units = pl_layers_num_units(layers) + 1;
+    const size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
     if (pl_memory_model_find(model) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
-    popliner_status status = POPLINER_OK;
+    const popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL)
         return pl_fail_memory(error, "the chain of layers");
+    pl_arrays *arrays = &chain->arrays;
     chain->profile = profile;
     chain->operations = operations;
     chain->layers = layers;
@@ -146,22 +140,25 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     chain->kind = pl_new_array(max_units, sizeof *chain->kind);
     chain->layer = pl_new_array(max_units, sizeof *chain->layer);
     chain->unit_of_operation = pl_new_array(chain->num_operations, sizeof(uint32_t));
-    if (chain->kind == NULL || chain->layer == NULL || chain->unit_of_operation == NULL ||
-        !place_steps(chain)) {
-        status = pl_fail_memory(error, "the chain of layers");
-    } else {
-        status = chain->model->place_operations(chain, error);
-    }
-    if (status == POPLINER_OK) {
+    chain->usage = pl_arrays_new(arrays, 1, sizeof *chain->usage);
+    arrays->failed = arrays->failed || chain->kind == NULL || chain->layer == NULL ||
+                     chain->unit_of_operation == NULL;
+    place_steps(chain);
+    if (!arrays->failed)
+        pl_operation_usage_find(chain->usage, arrays, profile, operations);
+    if (!arrays->failed)
+        chain->model->place_operations(chain);
+    if (!arrays->failed) {
         number_units(chain);
-        if (!describe_units(chain) || !group_operations(chain))
-            status = pl_fail_memory(error, "the chain of layers");
+        describe_units(chain);
+        group_operations(chain);
     }
-    if (status == POPLINER_OK)
+    if (!arrays->failed) {
         *result = chain;
-    else
-        pl_chain_free(chain);
-    return status;
+        return POPLINER_OK;
+    }
+    pl_chain_free(chain);
+    return pl_fail_memory(error, "the chain of layers");
 }
 
 size_t pl_chain_fields(pl_chain *c, pl_field *fields) {
@@ -185,9 +182,12 @@ popliner_status pl_chain_complete(pl_chain *chain, const popliner_profile *profi
     chain->profile = profile;
     chain->operations = operations;
     chain->layers = layers;
-    if (right && (!place_steps(chain) || !describe_units(chain) || !group_operations(chain)))
-        return pl_fail_memory(error, "the chain of layers");
-    return POPLINER_OK;
+    if (!right)
+        return POPLINER_OK;
+    place_steps(chain);
+    describe_units(chain);
+    group_operations(chain);
+    return chain->arrays.failed ? pl_fail_memory(error, "the chain of layers") : POPLINER_OK;
 }
 
 const char *pl_unit_kind_name(popliner_unit_kind kind) {
@@ -200,7 +200,7 @@ const char *pl_unit_kind_name(popliner_unit_kind kind) {
     return names[kind];
 }
 
-/* ---- IPUs of the profile ---- */
+/* ---- IPUs of the profile --------------------------------------------------------------------- */
 
 static bool holds(const popliner_interval *stages, size_t num_stages, size_t unit) {
     for (size_t i = 0; i < num_stages; i++)
@@ -254,7 +254,7 @@ popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interv
     return POPLINER_OK;
 }
 
-/* ---- Memory models ---- */
+/* ---- Memory models --------------------------------------------------------------------------- */
 
 const pl_memory_model *pl_memory_model_find(popliner_memory_model id) {
     static const pl_memory_model *const models[] = {

@@ -28,14 +28,14 @@ struct pl_chain {
     size_t *unit_operation;        /* ascending within each unit */
     size_t num_steps;
     uint32_t *operation_of_step;      /* the one that it runs for, or the last one before it */
-    struct pl_operation_usage *usage; /* owned; NULL if the chain was made without it */
-    pl_arrays arrays;                 /* own what is made of pl_chain_fields */
+    struct pl_operation_usage *usage; /* NULL if the chain was loaded */
+    pl_arrays arrays;                 /* own what is not in pl_chain_fields */
 };
 
 /* Creates the chain for a memory model, which defines its units: popliner/operations.h. Refers to
  * the profile, operations and layers. Owned by the caller; free with pl_chain_free. Errors: MEMORY;
- * for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one pass over the
- * variables that programs touch. */
+ * USAGE if the variables are not loaded. Cost: O(steps), and one pass over the variables that
+ * programs touch. */
 popliner_status pl_chain_create(const popliner_profile *profile, const pl_operations *operations,
                                 const pl_layers *layers, popliner_memory_model model,
                                 pl_chain **chain, popliner_error *error);

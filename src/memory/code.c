@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/code.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "profile/profile_data.h"
 
-static bool find_kinds(pl_arrays *own, pl_vertex_kinds *kinds, const pl_memory_model *model,
+static void find_kinds(pl_arrays *arrays, pl_vertex_kinds *kinds, const pl_memory_model *model,
                        const popliner_profile *p) {
-    size_t count = p->num_vertex_types;
-    kinds->kind_of_type = pl_arrays_new(own, count, sizeof *kinds->kind_of_type);
-    kinds->code_of_type = pl_arrays_new(own, count, sizeof *kinds->code_of_type);
-    if (kinds->kind_of_type == NULL || kinds->code_of_type == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        kinds->kind_of_type[i] = (uint32_t)i;
-        kinds->code_of_type[i] = (uint32_t)i;
-    }
-    return model->merge_vertex_types == NULL || model->merge_vertex_types(kinds, p);
+    const size_t count = p->num_vertex_types;
+    kinds->kind_of_type = pl_arrays_new(arrays, count, sizeof *kinds->kind_of_type);
+    kinds->code_of_type = pl_arrays_new(arrays, count, sizeof *kinds->code_of_type);
+    for (size_t i = 0; !arrays->failed && i < count; i++)
+        kinds->kind_of_type[i] = kinds->code_of_type[i] = (uint32_t)i;
+    if (!arrays->failed && model->merge_vertex_types != NULL)
+        model->merge_vertex_types(kinds, arrays, p);
 }
 
 void pl_add_vertex_instances(const popliner_profile *p, uint32_t compute_set,
@@ -49,20 +45,15 @@ void pl_add_program_code(const popliner_profile *p, uint32_t program,
     pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE] + first);
 }
 
-bool pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
-                           const popliner_profile *p) {
-    size_t num_tiles = p->target.num_tiles;
-    *counter = (pl_code_counter){.model = model, .profile = p};
-    pl_arrays *own = &counter->arrays;
-    counter->program_seen = pl_arrays_new(own, p->num_programs, sizeof(uint32_t));
-    counter->compute_set_seen = pl_arrays_new(own, p->num_compute_sets, sizeof(uint32_t));
-    counter->type_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1);
-    counter->code_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
-    return !own->failed && find_kinds(own, &counter->kinds, model, p);
-}
-
-void pl_code_counter_free(pl_code_counter *counter) {
-    pl_arrays_free(&counter->arrays);
+void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays,
+                           const pl_memory_model *model, const popliner_profile *p) {
+    const size_t num_tiles = p->target.num_tiles;
+    *counter = (pl_code_counter){.model = model, .profile = p, .number = 1};
+    counter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof(uint32_t));
+    counter->compute_set_seen = pl_arrays_new(arrays, p->num_compute_sets, sizeof(uint32_t));
+    counter->type_seen = pl_arrays_new(arrays, p->num_vertex_types * num_tiles, 1);
+    counter->code_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    find_kinds(arrays, &counter->kinds, model, p);
 }
 
 void pl_code_counter_reset(pl_code_counter *counter) {

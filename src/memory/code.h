@@ -33,12 +33,11 @@ void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *p
 void pl_add_program_code(const popliner_profile *profile, uint32_t program,
                          uint64_t *const groups[PL_NUM_CODE_GROUPS], size_t first);
 
-/* Counts the code of sets of programs. Owned; for one thread. */
+/* Counts the code of sets of programs; for one thread. */
 typedef struct pl_code_counter {
     const pl_memory_model *model;
     const popliner_profile *profile;
     pl_vertex_kinds kinds;
-    pl_arrays arrays;           /* own the arrays below, and of the kinds */
     uint32_t number;            /* marks what the current set has counted */
     uint32_t *program_seen;     /* [num_programs] */
     uint32_t *compute_set_seen; /* [num_compute_sets] */
@@ -46,11 +45,9 @@ typedef struct pl_code_counter {
     uint64_t *code_bytes;       /* [num_tiles], for one type */
 } pl_code_counter;
 
-/* Initialises the counter. False if memory is short. Free with pl_code_counter_free, also after a
- * failure. */
-bool pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
-                           const popliner_profile *profile);
-void pl_code_counter_free(pl_code_counter *counter);
+/* Initialises the counter, with arrays in `arrays` and an empty set of programs. */
+void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays,
+                           const pl_memory_model *model, const popliner_profile *profile);
 
 /* Begins another set of programs. */
 void pl_code_counter_reset(pl_code_counter *counter);

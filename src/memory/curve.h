@@ -4,20 +4,21 @@
 #ifndef PL_MEMORY_CURVE_H
 #define PL_MEMORY_CURVE_H
 
+#include "base/growth.h"
 #include "popliner/profile.h"
 
 /* The bytes live on one tile over the steps first_step ... end_step - 1, stored as changes from
  * step to step, so that adding a variable costs two additions per live range. */
 typedef struct pl_curve {
-    int64_t *change_bytes; /* [end_step - first_step + 1]; owned */
+    int64_t *change_bytes; /* [end_step - first_step + 1] */
     size_t capacity;
     size_t first_step;
     size_t end_step;
 } pl_curve;
 
-/* Resets the curve to zero on [first_step, end_step); false if memory is short. Zero-initialise the
- * curve before the first use; free its change_bytes at the end. */
-bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step);
+/* Resets the curve to zero on [first_step, end_step), with an array in `arrays`. Zero-initialise the
+ * curve before the first use. */
+void pl_curve_begin(pl_curve *curve, pl_arrays *arrays, size_t first_step, size_t end_step);
 
 /* Adds `size_bytes` wherever the equivalence class is live. Live ranges are half-open; ignores
  * their parts outside the curve's steps. */

@@ -42,7 +42,7 @@ static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
 }
 
 /* Adds the current unit to the vertex types of a compute set, on their tiles. */
-static bool add_compute_set(pl_digest_inputs *inputs, const popliner_profile *p,
+static void add_compute_set(pl_digest_inputs *inputs, const popliner_profile *p,
                             uint32_t compute_set) {
     const size_t num_tiles = p->target.num_tiles;
     for (uint32_t i = p->compute_set_vertices_start[compute_set];
@@ -53,21 +53,17 @@ static bool add_compute_set(pl_digest_inputs *inputs, const popliner_profile *p,
         size_t end;
         while (pl_tile_runs_next(&walk, &tile, &end))
             for (; tile < end; tile++)
-                if (!pl_unit_sets_add(&inputs->type_sets, &sets[tile]))
-                    return false;
+                pl_unit_sets_add(&inputs->type_sets, &sets[tile]);
     }
-    return true;
 }
 
 /* Finds the units that need each vertex type on each tile, and its code there. */
-static bool find_vertex_code(pl_digest_inputs *inputs, const pl_chain *chain) {
+static void find_vertex_code(pl_digest_inputs *inputs, const pl_chain *chain) {
     const popliner_profile *p = chain->profile;
-    if (!pl_unit_sets_begin(&inputs->type_sets))
-        return false;
     for (size_t type = 0; type < p->num_vertex_types; type++)
         pl_series_add(p, p->vertex_type_code[type], 1,
                       inputs->type_code_bytes + type * p->target.num_tiles);
-    for (size_t unit = 0; unit < chain->num_units; unit++) {
+    for (size_t unit = 0; !inputs->arrays.failed && unit < chain->num_units; unit++) {
         pl_unit_sets_begin_unit(&inputs->type_sets, (uint32_t)unit);
         for (size_t i = chain->unit_operations_start[unit];
              i < chain->unit_operations_start[unit + 1]; i++) {
@@ -75,12 +71,11 @@ static bool find_vertex_code(pl_digest_inputs *inputs, const pl_chain *chain) {
                 pl_operation_at(chain->operations, chain->unit_operation[i]);
             for (size_t k = 0; k < operation->num_programs; k++) {
                 const uint32_t set = p->program_compute_set[operation->programs[k]];
-                if (set != PL_NONE && !add_compute_set(inputs, p, set))
-                    return false;
+                if (set != PL_NONE)
+                    add_compute_set(inputs, p, set);
             }
         }
     }
-    return true;
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -123,7 +118,7 @@ static void add_sets(pl_digest *digest, const pl_unit_sets *sets, size_t first) 
     }
 }
 
-static bool find_sets(pl_digest *digest, pl_digest_inputs *inputs) {
+static void find_sets(pl_digest *digest, pl_digest_inputs *inputs) {
     const pl_unit_sets *pass_sets = &digest->pass_usage->usage.sets;
     inputs->first_type_set = (uint32_t)digest->passing.sets.count;
     inputs->first_pass_set = inputs->first_type_set + (uint32_t)inputs->type_sets.count;
@@ -132,24 +127,13 @@ static bool find_sets(pl_digest *digest, pl_digest_inputs *inputs) {
     digest->set_bits =
         pl_arrays_new(&digest->arrays, digest->num_sets * digest->set_words, sizeof(uint64_t));
     if (digest->set_bits == NULL)
-        return false;
+        return;
     add_sets(digest, &digest->passing.sets, 0);
     add_sets(digest, &inputs->type_sets, inputs->first_type_set);
     add_sets(digest, pass_sets, inputs->first_pass_set);
-    return true;
 }
 
 /* ---- A digest -------------------------------------------------------------------------------- */
-
-static void free_inputs(pl_digest_inputs *inputs) {
-    if (inputs == NULL)
-        return;
-    pl_unit_sets_free(&inputs->type_sets);
-    pl_waits_free(&inputs->waits);
-    free(inputs->is_fed);
-    pl_arrays_free(&inputs->arrays);
-    free(inputs);
-}
 
 /* Marks the classes that may be stored: live where the passes part, or when a unit begins. */
 static void mark_classes(pl_digest_inputs *inputs, const pl_digest *digest) {
@@ -163,9 +147,8 @@ static void mark_classes(pl_digest_inputs *inputs, const pl_digest *digest) {
     }
 }
 
-static bool find_inputs(pl_digest *digest) {
-    const pl_chain *chain = digest->chain;
-    const popliner_profile *p = chain->profile;
+static void find_inputs(pl_digest *digest) {
+    const popliner_profile *p = digest->chain->profile;
     const pl_passes *passes = &digest->pass_usage->passes;
     const size_t num_tiles = p->target.num_tiles;
     pl_digest_inputs *inputs = digest->inputs;
@@ -179,18 +162,21 @@ static bool find_inputs(pl_digest *digest) {
     inputs->run_of_step = pl_arrays_new(own, p->num_steps, sizeof *inputs->run_of_step);
     inputs->is_break = pl_arrays_new(own, p->num_steps + 1, 1);
     inputs->class_matters = pl_arrays_new(own, p->num_classes, 1);
-    if (own->failed || !find_vertex_code(inputs, chain) || !find_sets(digest, inputs))
-        return false;
+    pl_unit_sets_begin(&inputs->type_sets, own);
+    if (digest->key.is_pipelined) {
+        inputs->is_fed = pl_mark_fed(own, p);
+        pl_waits_find(&inputs->waits, own, passes, p);
+    }
+    if (own->failed)
+        return;
+    find_vertex_code(inputs, digest->chain);
+    find_sets(digest, inputs);
     sum_programs(inputs, digest);
     find_runs(inputs, digest);
-    if (passes->is_training)
-        for (uint32_t i = 0; i < p->num_classes; i++)
-            digest->was_kept[i] = pl_class_crosses(p, i, passes->turn_step);
-    if (!digest->key.is_pipelined)
-        return true;
-    mark_classes(inputs, digest);
-    inputs->is_fed = pl_mark_fed(p);
-    return inputs->is_fed != NULL && pl_waits_find(&inputs->waits, passes, p);
+    for (uint32_t i = 0; passes->is_training && i < p->num_classes; i++)
+        digest->was_kept[i] = pl_class_crosses(p, i, passes->turn_step);
+    if (digest->key.is_pipelined)
+        mark_classes(inputs, digest);
 }
 
 pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
@@ -199,25 +185,29 @@ pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
     pl_digest *digest = calloc(1, sizeof *digest);
     if (digest == NULL)
         return NULL;
-    *digest = (pl_digest){.chain = chain,
-                          .account = account,
-                          .pass_usage = pass_usage,
-                          .gradients = key.accumulates ? gradients : NULL,
-                          .key = key};
-    digest->tiles =
-        pl_arrays_new(&digest->arrays, chain->profile->target.num_tiles, sizeof *digest->tiles);
+    pl_arrays *own = &digest->arrays;
+    digest->chain = chain;
+    digest->account = account;
+    digest->pass_usage = pass_usage;
+    digest->gradients = key.accumulates ? gradients : NULL;
+    digest->key = key;
+    digest->tiles = pl_arrays_new(own, chain->profile->target.num_tiles, sizeof *digest->tiles);
     if (pass_usage->passes.is_training)
-        digest->was_kept = pl_arrays_new(&digest->arrays, chain->profile->num_classes, 1);
+        digest->was_kept = pl_arrays_new(own, chain->profile->num_classes, 1);
+    pl_passing_find(&digest->passing, own, pass_usage, key.passes_through);
     digest->inputs = calloc(1, sizeof *digest->inputs);
-    if (!digest->arrays.failed && digest->inputs != NULL &&
-        pl_passing_find(&digest->passing, pass_usage, key.passes_through) && find_inputs(digest))
+    if (!own->failed && digest->inputs != NULL)
+        find_inputs(digest);
+    if (!own->failed && digest->inputs != NULL && !digest->inputs->arrays.failed)
         return digest;
     pl_digest_free(digest);
     return NULL;
 }
 
 void pl_digest_finish(pl_digest *digest) {
-    free_inputs(digest->inputs);
+    if (digest->inputs != NULL)
+        pl_arrays_free(&digest->inputs->arrays);
+    free(digest->inputs);
     digest->inputs = NULL;
 }
 
@@ -227,7 +217,6 @@ void pl_digest_free(pl_digest *digest) {
     for (size_t i = 0; digest->tiles != NULL && i < digest->chain->profile->target.num_tiles; i++)
         free(digest->tiles[i].block);
     pl_digest_finish(digest);
-    pl_passing_free(&digest->passing);
     pl_arrays_free(&digest->arrays);
     free(digest);
 }

@@ -64,6 +64,9 @@ typedef struct pl_digest_unit {
 
 enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
 
+/* A chain has at most so many digests: pl_digest_key. */
+enum { PL_NUM_DIGESTS = 4 };
+
 typedef struct pl_digest_tile {
     uint64_t *block; /* the lists, one after another; NULL: not made yet. Owned */
     size_t num_sums;
@@ -94,7 +97,7 @@ typedef struct pl_digest {
     const pl_pass_usage *pass_usage;
     const pl_gradients *gradients; /* NULL: they live as in the profile */
     pl_digest_key key;
-    pl_arrays arrays; /* own the arrays below, but not their blocks */
+    pl_arrays arrays; /* own all arrays, but not the blocks of tiles */
     pl_passing passing;
     uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
     /* All sets of units: those of `passing`, of the vertex types, of the parameters; as bits. */
@@ -105,7 +108,7 @@ typedef struct pl_digest {
     struct pl_digest_inputs *inputs; /* for making tiles; NULL once all are made */
 } pl_digest;
 
-/* The work space of one thread. Zero-initialise; free with pl_digest_work_free. */
+/* The work space of one thread. Owned by the caller; free with pl_digest_work_free. */
 typedef struct pl_digest_work pl_digest_work;
 
 /* Begins a digest without tiles. `gradients` are used if key.accumulates. It refers to the others.

@@ -16,7 +16,7 @@ typedef struct pl_step_run {
 } pl_step_run;
 
 typedef struct pl_digest_inputs {
-    pl_arrays arrays; /* own the arrays below */
+    pl_arrays arrays; /* own all arrays */
     /* State and code of all programs with one set of the pass usage: [sets][tiles]. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     /* The units that need each vertex type on each tile, [types][tiles], and its code there. */
@@ -31,7 +31,7 @@ typedef struct pl_digest_inputs {
     uint8_t *is_break;      /* [num_steps + 1]: a segment begins on every tile */
     uint8_t *class_matters; /* [num_classes]: its variables may be stored; like the next two only
                                for a digest that is pipelined */
-    uint8_t *is_fed;        /* [num_variables]; owned */
+    uint8_t *is_fed;        /* [num_variables] */
     pl_waits waits;
 } pl_digest_inputs;
 

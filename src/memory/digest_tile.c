@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/digest_inputs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +27,11 @@ typedef struct entry {
 
 /* Distinct keys with their bytes, in the order of insertion. */
 typedef struct tally {
-    entry *entries; /* owned */
+    pl_arrays *arrays; /* own the arrays below */
+    entry *entries;
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* [num_slots] hash table: 1 + index of the entry, or 0; owned */
+    uint32_t *slots; /* [num_slots] hash table: 1 + index of the entry, or 0 */
     size_t num_slots;
 } tally;
 
@@ -37,11 +39,6 @@ static void empty_tally(tally *t) {
     t->count = 0;
     if (t->num_slots > 0)
         memset(t->slots, 0, t->num_slots * sizeof *t->slots);
-}
-
-static void free_tally(tally *t) {
-    free(t->entries);
-    free(t->slots);
 }
 
 /* Multiplication by odd numbers without pattern carries each bit to those above it, and the upper
@@ -64,38 +61,36 @@ static uint32_t *find_slot(const tally *t, const uint32_t key[3]) {
 }
 
 /* Doubles the slots, so that at most half of them are used. */
-static bool grow_slots(tally *t) {
+static void grow_slots(tally *t) {
     const size_t num_slots = t->num_slots == 0 ? 64 : 2 * t->num_slots;
-    uint32_t *slots = pl_new_array(num_slots, sizeof *slots);
-    if (slots == NULL)
-        return false;
-    free(t->slots);
-    t->slots = slots;
-    t->num_slots = num_slots;
+    if (!pl_arrays_grow(t->arrays, &t->slots, &t->num_slots, num_slots, sizeof *t->slots))
+        return;
+    assert(t->num_slots == num_slots);
+    memset(t->slots, 0, num_slots * sizeof *t->slots);
     for (size_t i = 0; i < t->count; i++)
         *find_slot(t, t->entries[i].key) = (uint32_t)i + 1;
-    return true;
 }
 
-static bool add_to_tally(tally *t, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
+static void add_to_tally(tally *t, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
     const uint32_t key[3] = {a, b, c};
-    if (t->count >= UINT32_MAX || (2 * (t->count + 1) > t->num_slots && !grow_slots(t)))
-        return false;
+    if (2 * (t->count + 1) > t->num_slots)
+        grow_slots(t);
+    if (t->arrays->failed)
+        return;
     uint32_t *slot = find_slot(t, key);
     if (*slot == 0) {
-        if (!pl_grow(&t->entries, &t->capacity, t->count + 1, sizeof *t->entries))
-            return false;
+        if (!pl_arrays_grow(t->arrays, &t->entries, &t->capacity, t->count + 1, sizeof *t->entries))
+            return;
         t->entries[t->count] = (entry){0, {a, b, c}};
         *slot = (uint32_t)++t->count;
     }
     t->entries[*slot - 1].bytes += bytes;
-    return true;
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
 struct pl_digest_work {
-    pl_arrays arrays; /* own all arrays of fixed size */
+    pl_arrays arrays; /* own all arrays */
     tally sums;       /* by set and sum */
     tally parts;      /* by set, first and end step */
     tally stored;     /* by set of the pass usage, class, and whether the host fills it */
@@ -119,10 +114,6 @@ enum { FORWARD = 1, BACKWARD = 2 };
 void pl_digest_work_free(pl_digest_work *work) {
     if (work == NULL)
         return;
-    free_tally(&work->sums);
-    free_tally(&work->parts);
-    free_tally(&work->stored);
-    free(work->curve.change_bytes);
     pl_arrays_free(&work->arrays);
     free(work);
 }
@@ -134,6 +125,8 @@ pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
     if (work == NULL)
         return NULL;
     pl_arrays *own = &work->arrays;
+    work->sums.arrays = work->parts.arrays = work->stored.arrays = own;
+    pl_curve_begin(&work->curve, own, 0, num_steps);
     work->is_break = pl_arrays_new(own, num_steps + 1, 1);
     work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
     work->step_bytes = pl_arrays_new(own, num_steps, sizeof *work->step_bytes);
@@ -159,45 +152,43 @@ pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
 
 /* ---- Code, and data that is always live ------------------------------------------------------ */
 
-static bool add_sum(pl_digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
-    return bytes == 0 || add_to_tally(&work->sums, set, sum, 0, bytes);
+static void add_sum(pl_digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
+    if (bytes > 0)
+        add_to_tally(&work->sums, set, sum, 0, bytes);
 }
 
-static bool add_code(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile) {
     const pl_digest_inputs *inputs = digest->inputs;
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
-    bool memory = true;
     for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        for (uint32_t set = 1; memory && set < digest->pass_usage->usage.sets.count; set++)
-            memory = add_sum(work, digest->passing.touching[set], group,
-                             inputs->set_bytes[group][set * num_tiles + tile]);
-    for (size_t type = 0; memory && type < p->num_vertex_types; type++)
+        for (uint32_t set = 1; set < digest->pass_usage->usage.sets.count; set++)
+            add_sum(work, digest->passing.touching[set], group,
+                    inputs->set_bytes[group][set * num_tiles + tile]);
+    for (size_t type = 0; type < p->num_vertex_types; type++)
         if (inputs->type_set[type * num_tiles + tile] != 0)
-            memory =
-                add_sum(work, inputs->first_type_set + inputs->type_set[type * num_tiles + tile],
-                        PL_VERTEX_CODE, inputs->type_code_bytes[type * num_tiles + tile]);
-    return memory;
+            add_sum(work, inputs->first_type_set + inputs->type_set[type * num_tiles + tile],
+                    PL_VERTEX_CODE, inputs->type_code_bytes[type * num_tiles + tile]);
 }
 
-static bool add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
     const popliner_profile *p = digest->chain->profile;
     const uint64_t bytes = p->variable_size_bytes[variable];
-    if (!pl_account_is_code(digest->account, variable) &&
-        !add_sum(work, pl_digest_touching(digest, variable), PL_SUM_DATA, bytes))
-        return false;
+    if (!pl_account_is_code(digest->account, variable))
+        add_sum(work, pl_digest_touching(digest, variable), PL_SUM_DATA, bytes);
     if (!digest->pass_usage->passes.is_training)
-        return true;
+        return;
     const uint32_t set = pl_parameter_units(digest->pass_usage, p, digest->account, variable);
-    return set == 0 || add_sum(work, digest->inputs->first_pass_set + set,
-                               PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED, bytes);
+    if (set != 0)
+        add_sum(work, digest->inputs->first_pass_set + set,
+                PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED, bytes);
 }
 
 /* ---- Live ranges ----------------------------------------------------------------------------- */
 
 /* Divides a live range of data that the units of `set` count: its beginning and end, while one of
  * them runs, go into the segments; the rest is a part. */
-static bool divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t set,
+static void divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t set,
                          size_t first_step, size_t end_step, uint64_t bytes) {
     /* any number is correct, since what is not in the segments is a part; without a limit,
      * alternating units would make this quadratic */
@@ -221,33 +212,31 @@ static bool divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t
         pl_curve_add_steps(&work->curve, first_step, first, bytes);
     if (end < end_step)
         pl_curve_add_steps(&work->curve, end, end_step, bytes);
-    return first == end || add_to_tally(&work->parts, set, (uint32_t)first, (uint32_t)end, bytes);
+    if (first < end)
+        add_to_tally(&work->parts, set, (uint32_t)first, (uint32_t)end, bytes);
 }
 
 /* Divides all live ranges of a variable, also at the turn if other units count it from then on. */
-static bool divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
     const popliner_profile *p = digest->chain->profile;
     const uint32_t class_index = p->variable_class[variable];
     const uint64_t bytes = p->variable_size_bytes[variable];
     const uint32_t before = pl_digest_counting(digest, variable, true);
     const uint32_t after = pl_digest_counting(digest, variable, false);
     const size_t turn = digest->pass_usage->passes.turn_step;
-    bool memory = true;
     for (uint32_t k = p->class_ranges_start[class_index];
-         memory && k < p->class_ranges_start[class_index + 1]; k++) {
+         k < p->class_ranges_start[class_index + 1]; k++) {
         const size_t first = p->range_first_step[k];
         const size_t end =
             pl_gradients_end(digest->gradients, variable, first, p->range_end_step[k]);
         if (before == after || end <= turn) {
-            memory = divide_range(work, digest, before, first, end, bytes);
+            divide_range(work, digest, before, first, end, bytes);
             continue;
         }
         if (first < turn)
-            memory = divide_range(work, digest, before, first, turn, bytes);
-        memory =
-            memory && divide_range(work, digest, after, first < turn ? turn : first, end, bytes);
+            divide_range(work, digest, before, first, turn, bytes);
+        divide_range(work, digest, after, first < turn ? turn : first, end, bytes);
     }
-    return memory;
 }
 
 /* Adds what no operation touches to the segments, wherever it is live. */
@@ -261,31 +250,26 @@ static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_
     pl_curve_read(&work->curve, work->unexplained_bytes);
 }
 
-static bool add_variables(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
-    const pl_unit_usage *usage = &digest->pass_usage->usage;
     const pl_digest_inputs *inputs = digest->inputs;
-    if (!pl_curve_begin(&work->curve, 0, p->num_steps))
-        return false;
+    pl_curve_begin(&work->curve, &work->arrays, 0, p->num_steps);
     add_unexplained(work, digest, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t class_index = p->variable_class[i];
-        const uint32_t set = pl_unit_usage_of(usage, i);
-        bool memory = true;
+        const uint32_t set = pl_unit_usage_of(&digest->pass_usage->usage, i);
         if (set == 0)
             continue;
-        if (p->class_always_live[class_index])
-            memory = add_always_live(work, digest, i);
-        else
-            memory = divide_ranges(work, digest, i);
-        if (memory && digest->key.is_pipelined && !p->class_always_live[class_index] &&
+        if (p->class_always_live[class_index]) {
+            add_always_live(work, digest, i);
+            continue;
+        }
+        divide_ranges(work, digest, i);
+        if (digest->key.is_pipelined &&
             (inputs->class_matters[class_index] != 0 || inputs->is_fed[i] != 0))
-            memory = add_to_tally(&work->stored, set, class_index, inputs->is_fed[i],
-                                  p->variable_size_bytes[i]);
-        if (!memory)
-            return false;
+            add_to_tally(&work->stored, set, class_index, inputs->is_fed[i],
+                         p->variable_size_bytes[i]);
     }
-    return true;
 }
 
 /* Divides the steps into segments, also wherever a part begins or ends; returns their number. */
@@ -315,7 +299,7 @@ static size_t find_segments(pl_digest_work *work, const pl_digest *digest) {
 
 /* ---- What each unit has ---------------------------------------------------------------------- */
 
-static bool find_units(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+static void find_units(pl_digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
     const size_t num_units = digest->chain->num_units;
     const uint32_t *apart;
@@ -327,19 +311,18 @@ static bool find_units(pl_digest_work *work, const pl_digest *digest, size_t til
                 work->units[unit].apart_bytes =
                     pl_larger(work->units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
     if (!digest->key.is_pipelined)
-        return true;
+        return;
     for (int pass = 0; pass < 2; pass++)
         memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
     pl_passes_add_tile_cuts(digest->pass_usage, p, tile, work->sent_bytes[0], work->sent_bytes[1]);
-    if (!pl_waits_measure(&digest->inputs->waits, digest->pass_usage, digest->chain, tile,
-                          &work->curve, work->own_stash_bytes))
-        return false;
+    pl_curve_begin(&work->curve, &work->arrays, 0, p->num_steps);
+    pl_waits_measure(&digest->inputs->waits, digest->pass_usage, digest->chain, tile, &work->curve,
+                     work->own_stash_bytes);
     for (size_t unit = 0; unit < num_units; unit++) {
         work->units[unit].own_stash_bytes = work->own_stash_bytes[unit];
         work->units[unit].sent_forward_bytes = work->sent_bytes[0][unit + 1];
         work->units[unit].sent_backward_bytes = work->sent_bytes[1][unit + 1];
     }
-    return true;
 }
 
 /* ---- The stash ------------------------------------------------------------------------------- */
@@ -505,15 +488,16 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
     empty_tally(&work->sums);
     empty_tally(&work->parts);
     empty_tally(&work->stored);
-    if (!add_code(work, digest, tile) || !add_variables(work, digest, tile))
+    add_code(work, digest, tile);
+    add_variables(work, digest, tile);
+    if (work->arrays.failed)
         return false;
     made->num_sums = work->sums.count;
     made->num_parts = work->parts.count;
     made->num_segments = find_segments(work, digest);
     made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
                                                                    : made->num_segments;
-    if (!find_units(work, digest, tile))
-        return false;
+    find_units(work, digest, tile);
     if (digest->key.is_pipelined)
         find_stash(work, digest);
     for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {

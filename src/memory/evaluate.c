@@ -192,7 +192,7 @@ typedef struct arrivals {
 
 struct pl_row {
     const pl_evaluation *evaluation;
-    pl_arrays arrays; /* own all arrays of fixed size */
+    pl_arrays arrays; /* own all arrays */
     size_t tile;
     size_t first_unit;
     size_t next_unit;
@@ -212,9 +212,6 @@ struct pl_row {
 void pl_row_free(pl_row *row) {
     if (row == NULL)
         return;
-    free(row->sums.order);
-    free(row->parts.order);
-    free(row->segments.order);
     pl_arrays_free(&row->arrays);
     free(row);
 }
@@ -267,10 +264,11 @@ static uint32_t arrival_at(const pl_row *row, const item_list *list, size_t i) {
 }
 
 /* Sorts a list by arrival. */
-static bool sort_arrivals(const pl_row *row, const item_list *list, arrivals *sorted) {
+static void sort_arrivals(pl_row *row, const item_list *list, arrivals *sorted) {
     const size_t num_units = row->evaluation->digest->chain->num_units;
-    if (!pl_grow(&sorted->order, &sorted->capacity, 2 * list->count + 1, sizeof *sorted->order))
-        return false;
+    if (!pl_arrays_grow(&row->arrays, &sorted->order, &sorted->capacity, 2 * list->count + 1,
+                        sizeof *sorted->order))
+        return;
     uint32_t *arrives = sorted->order + list->count;
     /* counted two positions up and filled one position up, so that the starts are right at the
      * end */
@@ -283,7 +281,6 @@ static bool sort_arrivals(const pl_row *row, const item_list *list, arrivals *so
         sorted->start[unit + 2] += sorted->start[unit + 1];
     for (size_t i = 0; i < list->count; i++)
         sorted->order[sorted->start[arrives[i] + 1]++] = (uint32_t)i;
-    return true;
 }
 
 bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
@@ -299,8 +296,10 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     assert(tile->block != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
-    if (!sort_arrivals(row, &sums, &row->sums) || !sort_arrivals(row, &parts, &row->parts) ||
-        !sort_arrivals(row, &segments, &row->segments))
+    sort_arrivals(row, &sums, &row->sums);
+    sort_arrivals(row, &parts, &row->parts);
+    sort_arrivals(row, &segments, &row->segments);
+    if (row->arrays.failed)
         return false;
     for (size_t i = 0; i < tile->num_segments; i++)
         row->live_bytes[i] = tile->segments[i].bytes;

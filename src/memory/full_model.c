@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/memory_model.h"
 
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
@@ -33,6 +33,7 @@ typedef struct claim {
 /* The state of placing operations. */
 typedef struct placing {
     const popliner_profile *profile;
+    pl_arrays arrays;      /* own the arrays below, and those of the usage */
     pl_unit_usage usage;   /* of the layers */
     uint8_t *touched;      /* bits by variable: one operation touches it; all 0 in between */
     uint32_t *first_claim; /* [sets of operations]: number + 1; equal for all variables of a set */
@@ -44,14 +45,6 @@ typedef struct placing {
     size_t first_layer_step;
     size_t last_layer_step;
 } placing;
-
-static void free_placing(placing *w) {
-    pl_unit_usage_free(&w->usage);
-    free(w->touched);
-    free(w->first_claim);
-    free(w->claims);
-    free(w->shares);
-}
 
 /* Adds `share` to each place that a variable belongs to, and returns their number. */
 static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
@@ -118,7 +111,7 @@ static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
 
 /* Assigns the variables that an operation in no layer touches to its place, except for host
  * copies. */
-static bool claim_variables(placing *w, const popliner_operation *operation, uint32_t place) {
+static void claim_variables(placing *w, const popliner_operation *operation, uint32_t place) {
     const popliner_profile *p = w->profile;
     for (size_t k = 0; k < operation->num_programs; k++) {
         uint32_t program = operation->programs[k];
@@ -129,15 +122,15 @@ static bool claim_variables(placing *w, const popliner_operation *operation, uin
         while (pl_touches_next(&touches, &variable)) {
             if (is_claimed(w, variable, place))
                 continue;
-            if (w->num_claims >= PL_NONE - 1 ||
-                !pl_grow(&w->claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
-                return false;
+            assert(w->num_claims < PL_NONE - 1);
+            if (!pl_arrays_grow(&w->arrays, &w->claims, &w->capacity, w->num_claims + 1,
+                                sizeof *w->claims))
+                return;
             w->claims[w->num_claims] =
                 (claim){place, w->first_claim[w->usage.variable_set[variable]]};
             w->first_claim[w->usage.variable_set[variable]] = (uint32_t)++w->num_claims;
         }
     }
-    return true;
 }
 
 /* Returns the place of an operation in no layer; `before` is that of the operation before it. */
@@ -152,53 +145,42 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
 }
 
 /* Finds the units of the variables by the layers that are sure, which chain->unit_of_operation has,
- * and the steps of these. False if memory is short. */
-static bool begin_placing(placing *w, pl_chain *chain) {
-    const popliner_profile *profile = w->profile;
+ * and the steps of these. */
+static void begin_placing(placing *w, const pl_chain *chain) {
     const pl_unit_map map = {chain->unit_of_operation, pl_layers_num_units(chain->layers), false};
     w->num_places = map.num_units + 1;
-    w->touched = pl_new_array(profile->num_variables / 8 + 1, sizeof *w->touched);
-    w->shares = pl_new_array(w->num_places, sizeof *w->shares);
-    chain->usage = calloc(1, sizeof *chain->usage);
-    if (chain->usage == NULL || w->touched == NULL || w->shares == NULL ||
-        !pl_operation_usage_find(chain->usage, profile, chain->operations) ||
-        !pl_unit_usage_find(&w->usage, profile, chain->operations, chain->usage, &map))
-        return false;
+    w->touched = pl_arrays_new(&w->arrays, w->profile->num_variables / 8 + 1, sizeof *w->touched);
+    w->shares = pl_arrays_new(&w->arrays, w->num_places, sizeof *w->shares);
+    w->first_claim = pl_arrays_new(&w->arrays, chain->usage->sets.count, sizeof *w->first_claim);
+    if (!w->arrays.failed)
+        pl_unit_usage_find(&w->usage, &w->arrays, chain->usage, &map);
     for (size_t i = 0; i < chain->num_operations; i++) {
         const popliner_operation *operation = pl_operation_at(chain->operations, i);
         if (chain->unit_of_operation[i] == 0)
             continue;
-        if (operation->first_step < w->first_layer_step)
-            w->first_layer_step = operation->first_step;
-        if (operation->last_step > w->last_layer_step)
-            w->last_layer_step = operation->last_step;
+        w->first_layer_step = pl_fewer(w->first_layer_step, operation->first_step);
+        w->last_layer_step = pl_more(w->last_layer_step, operation->last_step);
     }
-    w->first_claim = pl_new_array(chain->usage->sets.count, sizeof *w->first_claim);
-    return w->first_claim != NULL;
 }
 
-static popliner_status place_by_touches(pl_chain *chain, popliner_error *error) {
-    popliner_status status = pl_profile_require_variables(chain->profile, error);
-    if (status != POPLINER_OK)
-        return status;
+static void place_by_touches(pl_chain *chain) {
     placing w = {.profile = chain->profile, .first_layer_step = SIZE_MAX};
     /* first the layers that are sure, which determine the places of all operations */
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = sure_layer(chain->layers, i);
-    bool memory = begin_placing(&w, chain);
+    begin_placing(&w, chain);
     uint32_t before = 0;
-    for (size_t i = 0; memory && i < chain->num_operations; i++) {
+    for (size_t i = 0; !w.arrays.failed && i < chain->num_operations; i++) {
         uint32_t place = chain->unit_of_operation[i];
         if (place == 0) {
             const popliner_operation *operation = pl_operation_at(chain->operations, i);
             place = place_operation(&w, operation, before);
-            memory = claim_variables(&w, operation, place);
+            claim_variables(&w, operation, place);
         }
         chain->unit_of_operation[i] = place + 1 == w.num_places ? PL_PLACE_TAIL : place;
         before = place;
     }
-    free_placing(&w);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the chain of layers");
+    pl_arrays_end(&w.arrays, &chain->arrays);
 }
 
 const pl_memory_model pl_full_model = {

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/threads.h"
@@ -16,7 +15,11 @@
 #include "memory/stage_meter.h"
 #include "profile/profile_data.h"
 
-/* ---- Cuts and cycles ---- */
+/* ---- Cuts and cycles ------------------------------------------------------------------------- */
+
+static uint64_t add_cycles(uint64_t a, uint64_t b) {
+    return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
+}
 
 /* Returns the transfer time of the cuts of an interval on a link, in cycles. */
 static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit,
@@ -30,28 +33,27 @@ static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size
 }
 
 /* Sets the cycles of all stages, if the profile has cycles; the cuts are set before. */
-static bool fill_cycles(const pl_stage_meter *meter, double link_bytes_per_second,
+static void fill_cycles(pl_stage_meter *meter, double link_bytes_per_second,
                         popliner_costs *costs) {
-    size_t num_units = meter->chain->num_units;
-    if (pl_profile_cycles_source(meter->chain->profile) < POPLINER_CYCLES_ESTIMATED)
-        return true;
-    uint64_t *cycles = pl_new_array(num_units, sizeof *cycles);
-    const bool memory = cycles != NULL && pl_costs_add_cycles(costs, NULL) == POPLINER_OK &&
-                        pl_unit_cycles_find(meter->chain, &meter->pass_usage.passes, false, cycles);
-    for (size_t first = 0; memory && first < num_units; first++) {
+    const popliner_profile *p = meter->chain->profile;
+    const size_t num_units = meter->chain->num_units;
+    pl_arrays own = {0};
+    if (pl_profile_cycles_source(p) < POPLINER_CYCLES_ESTIMATED)
+        return;
+    const uint64_t *cycles =
+        pl_unit_cycles_find(&own, meter->chain, &meter->pass_usage.passes, false);
+    own.failed = own.failed || pl_costs_add_cycles(costs, NULL) != POPLINER_OK;
+    for (size_t first = 0; !own.failed && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
-            uint64_t on_link = link_cycles(costs, first, last, link_bytes_per_second,
-                                           meter->chain->profile->target.clock_hz);
-            sum =
-                cycles[last] > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES : sum + cycles[last];
-            pl_costs_set_cycles(costs, first, last,
-                                on_link > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES
-                                                                    : sum + on_link);
+            sum = add_cycles(sum, cycles[last]);
+            pl_costs_set_cycles(
+                costs, first, last,
+                add_cycles(sum, link_cycles(costs, first, last, link_bytes_per_second,
+                                            p->target.clock_hz)));
         }
     }
-    free(cycles);
-    return memory;
+    pl_arrays_end(&own, &meter->arrays);
 }
 
 /* ---- The tiles ------------------------------------------------------------------------------- */
@@ -61,7 +63,6 @@ typedef struct worker {
     pl_digest_work *digest_work; /* like the next two made with its first tile */
     pl_row *row;
     pl_stage_table table;
-    bool has_failed; /* memory was short */
 } worker;
 
 /* The stages to measure, and all that the threads share. */
@@ -74,56 +75,58 @@ typedef struct tile_work {
     pl_tile_need *tile_needs; /* or NULL */
     worker *workers;
     popliner_costs *costs; /* the calling thread fills cuts and cycles */
-    bool has_cuts;         /* it has, with enough memory */
 } tile_work;
 
 static void fill_cuts_and_cycles(void *user) {
-    tile_work *t = user;
-    t->has_cuts = pl_stage_meter_find_cuts(t->meter);
-    for (size_t unit = 1; t->has_cuts && unit < t->meter->chain->num_units; unit++)
+    const tile_work *t = user;
+    pl_stage_meter_find_cuts(t->meter);
+    if (t->meter->arrays.failed)
+        return;
+    for (size_t unit = 1; unit < t->meter->chain->num_units; unit++)
         pl_costs_set_cut(t->costs, unit, t->meter->cut_bytes[unit]);
-    t->has_cuts =
-        t->has_cuts && (!t->options->with_cycles ||
-                        fill_cycles(t->meter, t->options->link_bytes_per_second, t->costs));
+    if (t->options->with_cycles)
+        fill_cycles(t->meter, t->options->link_bytes_per_second, t->costs);
 }
 
 /* Makes a worker's state, unless it is made. */
-static bool begin_worker(const tile_work *t, worker *w) {
+static void begin_worker(const tile_work *t, worker *w) {
     if (w->row != NULL)
-        return true;
+        return;
     w->digest_work = pl_digest_work_new(t->digest);
     w->row = pl_row_new(&t->estimation.evaluation);
-    return w->digest_work != NULL && w->row != NULL &&
-           pl_stage_table_begin(&w->table, &t->estimation, t->meter->chain->num_units, &t->wishes);
+    pl_stage_table_begin(&w->table, &t->estimation, t->meter->chain->num_units, &t->wishes);
+    w->table.tile_needs = t->tile_needs;
+    w->table.arrays.failed = w->table.arrays.failed || w->digest_work == NULL || w->row == NULL;
 }
 
 /* Adds a tile to all stages. */
 static bool measure_tile(void *user, size_t number, size_t tile) {
     const tile_work *t = user;
     worker *w = &t->workers[number];
-    const size_t num_units = t->meter->chain->num_units;
-    bool memory = begin_worker(t, w) && pl_digest_make_tile(t->digest, w->digest_work, tile);
+    pl_stage_table *table = &w->table;
+    bool *failed = &table->arrays.failed;
+    begin_worker(t, w);
+    *failed = *failed || !pl_digest_make_tile(t->digest, w->digest_work, tile);
     const pl_overhead layout = pl_account_overhead(&t->meter->account, tile);
-    w->table.tile_needs = t->tile_needs;
-    for (size_t first = 0; memory && first < num_units; first++) {
-        if (w->table.allowed_end[first] == first)
+    for (size_t first = 0; !*failed && first < table->num_units; first++) {
+        if (table->allowed_end[first] == first)
             continue;
-        memory = pl_row_begin(w->row, tile, first);
-        for (size_t last = first; memory && last < w->table.allowed_end[first]; last++) {
+        *failed = !pl_row_begin(w->row, tile, first);
+        for (size_t last = first; !*failed && last < table->allowed_end[first]; last++) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_row_extend(w->row, &measured, &stash);
-            memory = pl_stage_table_add(&w->table, first, last, tile, &layout, &measured, &stash);
+            pl_stage_table_add(table, first, last, tile, &layout, &measured, &stash);
         }
     }
-    if (memory)
-        pl_stage_table_end_tile(&w->table);
-    w->has_failed = !memory;
+    if (*failed)
+        return false;
+    pl_stage_table_end_tile(table);
     /* only worker 0, the calling thread, may call the listener */
     if (number == 0 && tile % 16 == 15)
         pl_progress(t->options->listener, "Measuring all stages", tile,
                     t->meter->chain->profile->target.num_tiles);
-    return memory;
+    return true;
 }
 
 /* Returns the number of threads, limited so that each has a few tiles. */
@@ -138,45 +141,45 @@ static size_t count_threads(const tile_work *t) {
 }
 
 /* Merges the tables of the workers. */
-static bool merge_tables(const tile_work *t, size_t num_workers, pl_stage_table *table) {
-    bool memory = true;
-    for (size_t i = 0; memory && i < num_workers; i++) {
+static void merge_tables(const tile_work *t, size_t num_workers, pl_stage_table *table) {
+    for (size_t i = 0; i < num_workers; i++) {
         worker *w = &t->workers[i];
         if (w->row == NULL)
             continue;
         if (table->estimation != NULL) {
-            memory = pl_stage_table_merge(table, &w->table);
+            pl_stage_table_merge(table, &w->table);
         } else {
             *table = w->table;
             w->table = (pl_stage_table){0};
         }
     }
-    return memory && (table->estimation == NULL ||
-                      pl_stage_table_finish(table, t->meter->chain->profile->target.num_tiles));
+    if (table->estimation != NULL)
+        pl_stage_table_finish(table, t->meter->chain->profile->target.num_tiles);
 }
 
 /* Measures all tiles on several threads, into a table that is zero before; and cuts and cycles. */
 static popliner_status measure_tiles(tile_work *t, pl_stage_table *table, popliner_error *error) {
     const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
     const size_t num_workers = count_threads(t);
-    t->workers = pl_new_array(num_workers, sizeof *t->workers);
-    if (t->workers == NULL)
+    pl_arrays own = {0};
+    t->workers = pl_arrays_new(&own, num_workers, sizeof *t->workers);
+    if (own.failed)
         return pl_fail_memory(error, "the intervals");
     pl_parallel tasks = {num_workers,          num_tiles, measure_tile,
                          fill_cuts_and_cycles, t,         t->options->bounds};
     const size_t failed_tile = pl_parallel_run(&tasks);
-    bool memory = t->has_cuts;
+    bool has_failed = t->meter->arrays.failed;
     for (size_t i = 0; i < num_workers; i++)
-        memory = memory && !t->workers[i].has_failed;
-    if (memory && failed_tile == num_tiles)
-        memory = merge_tables(t, num_workers, table);
+        has_failed = has_failed || t->workers[i].table.arrays.failed;
+    if (!has_failed && failed_tile == num_tiles)
+        merge_tables(t, num_workers, table);
     for (size_t i = 0; i < num_workers; i++) {
         pl_digest_work_free(t->workers[i].digest_work);
         pl_row_free(t->workers[i].row);
         pl_stage_table_free(&t->workers[i].table);
     }
-    free(t->workers);
-    if (!memory)
+    pl_arrays_free(&own);
+    if (has_failed || table->arrays.failed)
         return pl_fail_memory(error, "the intervals");
     if (failed_tile < num_tiles)
         return pl_fail(error, POPLINER_ERROR_STOPPED,
@@ -190,22 +193,23 @@ static popliner_status measure_tiles(tile_work *t, pl_stage_table *table, poplin
 /* ---- PopLiner's model ------------------------------------------------------------------------ */
 
 /* Adds all tiles to a stage that PopLiner's meter computed. */
-static bool add_stage(const tile_work *t, const popliner_interval *stage, pl_stage_table *table) {
+static void add_stage(const tile_work *t, const popliner_interval *stage, pl_stage_table *table) {
     const pl_overhead none = {0};
     const bool has_stash = t->estimation.evaluation.has_stash;
     pl_question question = {0};
-    bool memory = !has_stash || pl_question_begin(&question, &t->estimation.evaluation, stage, 1);
-    for (size_t tile = 0; memory && tile < t->meter->chain->profile->target.num_tiles; tile++) {
+    if (has_stash && !pl_question_begin(&question, &t->estimation.evaluation, stage, 1))
+        table->arrays.failed = true;
+    for (size_t tile = 0;
+         !table->arrays.failed && tile < t->meter->chain->profile->target.num_tiles; tile++) {
         pl_stage_tile measured;
         pl_tile_stash stash = {0, 0};
         if (has_stash)
             pl_question_measure(&question, tile, &measured, &stash);
         measured = pl_popliner_meter_tile(t->meter->popliner, tile);
-        memory = pl_stage_table_add(table, stage->first_unit, stage->last_unit, tile, &none,
-                                    &measured, &stash);
+        pl_stage_table_add(table, stage->first_unit, stage->last_unit, tile, &none, &measured,
+                           &stash);
     }
     pl_question_free(&question);
-    return memory;
 }
 
 /* Measures one stage after another: a longer one may need less. */
@@ -213,10 +217,11 @@ static popliner_status measure_stages(tile_work *t, pl_stage_table *table, popli
     const pl_chain *chain = t->meter->chain;
     const size_t *start = chain->unit_operations_start;
     const size_t num_tiles = chain->profile->target.num_tiles;
-    bool memory = pl_stage_table_begin(table, &t->estimation, chain->num_units, &t->wishes) &&
-                  pl_estimation_complete(t->meter, &t->estimation);
+    bool *failed = &t->meter->arrays.failed;
+    pl_stage_table_begin(table, &t->estimation, chain->num_units, &t->wishes);
     table->tile_needs = t->tile_needs;
-    for (size_t first = 0; memory && first < chain->num_units; first++) {
+    pl_estimation_complete(t->meter, &t->estimation);
+    for (size_t first = 0; !*failed && first < chain->num_units; first++) {
         if (t->options->bounds != NULL && pl_bounds_ask(t->options->bounds))
             return pl_fail(error, POPLINER_ERROR_STOPPED,
                            "measuring all stages was stopped at unit %zu of %zu", first,
@@ -224,16 +229,17 @@ static popliner_status measure_stages(tile_work *t, pl_stage_table *table, popli
         pl_progress(t->options->listener, "Measuring all stages",
                     first * num_tiles / chain->num_units, num_tiles);
         pl_popliner_meter_begin(t->meter->popliner);
-        for (size_t last = first; memory && last < chain->num_units; last++) {
+        for (size_t last = first; !*failed && last < chain->num_units; last++) {
             const popliner_interval stage = {first, last, 1};
             pl_popliner_meter_add(t->meter->popliner, chain->unit_operation + start[last],
                                   start[last + 1] - start[last]);
-            memory =
-                pl_popliner_meter_finish(t->meter->popliner, false) && add_stage(t, &stage, table);
+            pl_popliner_meter_finish(t->meter->popliner, false);
+            add_stage(t, &stage, table);
+            *failed = *failed || table->arrays.failed;
         }
     }
     fill_cuts_and_cycles(t);
-    if (!memory || !t->has_cuts)
+    if (*failed)
         return pl_fail_memory(error, "the intervals");
     pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
     return POPLINER_OK;
@@ -265,38 +271,27 @@ static bool fill_peaks(const tile_work *t, const pl_stage_table *table, popliner
     return true;
 }
 
-static bool find_parameters(const tile_work *t, pl_stage_details *details) {
-    const size_t num_intervals = pl_triangle_size(details->num_units);
-    uint64_t *bytes = pl_new_array(num_intervals, sizeof *bytes);
-    const bool memory = bytes != NULL &&
-                        pl_sum_sets(&t->meter->pass_usage.usage, t->meter->parameters.touched_bytes,
-                                    pl_chain_first_data_unit(t->meter->chain), bytes);
-    for (size_t i = 0; memory && i < num_intervals; i++)
-        details->sums[i].bytes[POPLINER_PART_PARAMETERS] = bytes[i];
-    free(bytes);
-    return memory;
-}
-
 /* Finds the largest variables of each piece of the expected need. */
-static bool find_largest(const tile_work *t, pl_stage_details *details) {
+static void find_largest(const tile_work *t, pl_stage_details *details) {
     const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
-    pl_largest_wish *wishes = pl_new_array(largest->num_pieces, sizeof *wishes);
-    if (wishes == NULL)
-        return false;
-    for (uint32_t first = 0; first < details->num_units; first++)
+    pl_arrays *arrays = &t->meter->arrays;
+    pl_arrays own = {0};
+    pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
+    for (uint32_t first = 0; !own.failed && first < details->num_units; first++)
         for (uint32_t last = first; last < details->num_units; last++)
             for (uint32_t i = largest->first[pl_triangle_place(details->num_units, first, last)];
                  i != PL_NONE; i = largest->pieces[i].next)
-                wishes[i] = (pl_largest_wish){largest->pieces[i].tile, largest->pieces[i].step,
-                                              first, last, i};
-    const bool memory = pl_largest_find(t->meter, &t->estimation, wishes, largest->num_pieces, NULL,
-                                        0, details->variables);
-    free(wishes);
-    return memory;
+                queries[i] = (pl_largest_query){largest->pieces[i].tile, largest->pieces[i].step,
+                                                first, last, i};
+    if (!own.failed)
+        pl_largest_find(t->meter, &t->estimation, queries, largest->num_pieces, NULL, 0,
+                        details->variables);
+    pl_arrays_end(&own, arrays);
 }
 
 /* Moves what was measured into details; NULL if memory is short. */
 static pl_stage_details *make_details(const tile_work *t, pl_stage_table *table) {
+    const pl_stage_meter *meter = t->meter;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         if (!pl_peak_envelope_pack(&table->largest[need]))
             return NULL;
@@ -310,14 +305,22 @@ static pl_stage_details *make_details(const tile_work *t, pl_stage_table *table)
     if (details == NULL)
         return NULL;
     table->sums = NULL;
-    if (find_parameters(t, details) && find_largest(t, details))
+    pl_arrays own = {0};
+    const uint64_t *parameter_bytes =
+        pl_sum_sets(&own, &meter->pass_usage.usage, meter->parameters.touched_bytes,
+                    pl_chain_first_data_unit(meter->chain));
+    for (size_t i = 0; !own.failed && i < pl_triangle_size(details->num_units); i++)
+        details->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];
+    pl_arrays_end(&own, &t->meter->arrays);
+    find_largest(t, details);
+    if (!meter->arrays.failed)
         return details;
     pl_stage_details_free(details);
     return NULL;
 }
 
 /* Begins measuring with a meter. */
-static bool begin_work(tile_work *t, bool with_details) {
+static void begin_work(tile_work *t, bool with_details) {
     const bool is_full = t->meter->popliner == NULL;
     t->wishes = (pl_table_wishes){
         .with_details = with_details,
@@ -327,16 +330,17 @@ static bool begin_work(tile_work *t, bool with_details) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         t->wishes.needs[need] = with_details || need == (int)t->options->need;
     /* details are of pipelines of any length */
-    if (!pl_estimation_find(t->meter, &t->options->pipeline,
-                            with_details ? SIZE_MAX : t->options->pipeline.max_stages,
-                            &t->estimation))
-        return false;
+    pl_estimation_find(t->meter, &t->options->pipeline,
+                       with_details ? SIZE_MAX : t->options->pipeline.max_stages, &t->estimation);
+    if (t->meter->arrays.failed)
+        return;
     t->digest = pl_estimation_digest(t->meter, &t->estimation);
-    if (with_details && t->options->with_tile_needs)
-        t->tile_needs = pl_new_array(t->meter->chain->profile->target.num_tiles *
-                                         pl_triangle_size(t->meter->chain->num_units),
-                                     sizeof *t->tile_needs);
-    return !with_details || !t->options->with_tile_needs || t->tile_needs != NULL;
+    if (!with_details || !t->options->with_tile_needs)
+        return;
+    t->tile_needs = pl_new_array(t->meter->chain->profile->target.num_tiles *
+                                     pl_triangle_size(t->meter->chain->num_units),
+                                 sizeof *t->tile_needs);
+    t->meter->arrays.failed = t->tile_needs == NULL;
 }
 
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
@@ -358,8 +362,12 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
         t.meter = own;
     if (status == POPLINER_OK)
         status = popliner_costs_create(chain->num_units, 1, &t.costs, error);
-    if (status == POPLINER_OK && !begin_work(&t, details != NULL))
-        status = pl_fail_memory(error, "the intervals");
+    if (status == POPLINER_OK) {
+        t.meter->arrays.failed = false;
+        begin_work(&t, details != NULL);
+        if (t.meter->arrays.failed)
+            status = pl_fail_memory(error, "the intervals");
+    }
     if (status == POPLINER_OK)
         status = (t.meter->popliner == NULL ? measure_tiles : measure_stages)(&t, &table, error);
     if (status == POPLINER_OK && costs != NULL && !fill_peaks(&t, &table, t.costs))
@@ -386,8 +394,10 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
 popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
                                           popliner_error *error) {
     pl_passes passes = {0};
-    const bool memory = pl_passes_find(&passes, chain);
-    *train = memory && passes.is_training;
-    pl_passes_free(&passes);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the passes of the training");
+    pl_arrays own = {0};
+    pl_passes_find(&passes, &own, chain);
+    const bool has_failed = own.failed;
+    *train = !has_failed && passes.is_training;
+    pl_arrays_free(&own);
+    return has_failed ? pl_fail_memory(error, "the passes of the training") : POPLINER_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/threads.h"
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
@@ -104,9 +105,9 @@ static size_t list_of_tile(const pl_stage_meter *meter, const pl_digest *const *
 /* ---- Those of stages ------------------------------------------------------------------------- */
 
 /* Sorts by tile and step, so that the live variables there are found once. */
-static int compare_wishes(const void *left, const void *right) {
-    const pl_largest_wish *a = left;
-    const pl_largest_wish *b = right;
+static int compare_queries(const void *left, const void *right) {
+    const pl_largest_query *a = left;
+    const pl_largest_query *b = right;
     if (a->tile != b->tile)
         return a->tile < b->tile ? -1 : 1;
     if (a->step != b->step)
@@ -149,41 +150,38 @@ static void pick(const pl_digest *digest, const tile_variable *const *variables,
     }
 }
 
-bool pl_largest_find(const pl_stage_meter *meter, const pl_estimation *estimation,
-                     pl_largest_wish *wishes, size_t count, const popliner_interval *stages,
+void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
+                     pl_largest_query *queries, size_t count, const popliner_interval *stages,
                      size_t num_stages, pl_detail_variables *picked) {
     const pl_digest *digest = estimation->evaluation.digest;
     size_t max_variables = 0;
-    for (size_t i = 0; i < count; i++) {
-        const size_t num = num_of_tile(meter, wishes[i].tile);
-        max_variables = num > max_variables ? num : max_variables;
-    }
-    tile_variable *variables = pl_new_array(max_variables, sizeof *variables); /* of one tile */
-    const tile_variable **live = pl_new_array(max_variables, sizeof *live);    /* at one step */
-    uint64_t *units = pl_new_array(digest->set_words, sizeof *units);
-    const bool memory = variables != NULL && live != NULL && units != NULL;
     size_t num_variables = 0;
     size_t num_live = 0;
-    if (memory && count > 0)
-        qsort(wishes, count, sizeof *wishes, compare_wishes);
-    for (size_t i = 0; memory && i < count; i++) {
-        const pl_largest_wish *wish = &wishes[i];
-        const bool is_new = i == 0 || wish->tile != wishes[i - 1].tile;
+    pl_arrays own = {0};
+    if (meter->arrays.failed)
+        return;
+    for (size_t i = 0; i < count; i++)
+        max_variables = pl_more(max_variables, num_of_tile(meter, queries[i].tile));
+    tile_variable *variables = pl_arrays_new(&own, max_variables, sizeof *variables);
+    const tile_variable **live = pl_arrays_new(&own, max_variables, sizeof *live); /* at a step */
+    uint64_t *units = pl_arrays_new(&own, digest->set_words, sizeof *units);
+    if (!own.failed && count > 0)
+        qsort(queries, count, sizeof *queries, compare_queries);
+    for (size_t i = 0; !own.failed && i < count; i++) {
+        const pl_largest_query *query = &queries[i];
+        const bool is_new = i == 0 || query->tile != queries[i - 1].tile;
         if (is_new)
-            num_variables = list_of_tile(meter, &digest, 1, wish->tile, variables);
-        if (is_new || wish->step != wishes[i - 1].step)
-            num_live = list_live(digest, variables, num_variables, wish->step, live);
+            num_variables = list_of_tile(meter, &digest, 1, query->tile, variables);
+        if (is_new || query->step != queries[i - 1].step)
+            num_live = list_live(digest, variables, num_variables, query->step, live);
         memset(units, 0, digest->set_words * sizeof *units);
         if (stages == NULL)
-            mark_units(digest, wish->first_unit, wish->last_unit, units);
+            mark_units(digest, query->first_unit, query->last_unit, units);
         for (size_t k = 0; k < num_stages; k++)
             mark_units(digest, stages[k].first_unit, stages[k].last_unit, units);
-        pick(digest, live, num_live, wish->step, units, &picked[wish->place]);
+        pick(digest, live, num_live, query->step, units, &picked[query->place]);
     }
-    free(variables);
-    free(live);
-    free(units);
-    return memory;
+    pl_arrays_end(&own, &meter->arrays);
 }
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
@@ -199,6 +197,7 @@ typedef struct search {
     const pl_digest *digests[PL_NUM_DIGESTS];
     size_t num_digests;
     tile_candidates *tiles;
+    pl_arrays *workers; /* own the items of the tiles */
 } search;
 
 static int compare_numbers(const void *left, const void *right) {
@@ -232,45 +231,40 @@ static void mark_at(const pl_digest *digest, const tile_variable *variables, siz
         seen[counting_of(&variables[i].kind, digest, step)] = 0;
 }
 
-static bool mark_tile(const search *s, size_t tile, const tile_variable *variables, size_t count,
-                      uint8_t *is_marked) {
+static void mark_tile(const search *s, pl_arrays *own, size_t tile, const tile_variable *variables,
+                      size_t count, uint8_t *is_marked) {
     for (size_t k = 0; k < s->num_digests; k++) {
         const pl_digest *digest = s->digests[k];
-        const pl_digest_tile *own = &digest->tiles[tile];
-        uint8_t *seen = pl_new_array(digest->num_sets, 1);
+        const pl_digest_tile *of = &digest->tiles[tile];
+        uint8_t *seen = pl_arrays_new(own, digest->num_sets, 1);
         if (seen == NULL)
-            return false;
+            return;
         mark_at(digest, variables, count, 0, PL_NO_UNIT, seen, is_marked);
-        for (size_t i = 0; i < own->num_segments; i++)
-            mark_at(digest, variables, count, own->segments[i].step, own->segments[i].unit, seen,
+        for (size_t i = 0; i < of->num_segments; i++)
+            mark_at(digest, variables, count, of->segments[i].step, of->segments[i].unit, seen,
                     is_marked);
-        free(seen);
     }
-    return true;
 }
 
 static bool search_tile(void *user, size_t worker, size_t tile) {
     const search *s = user;
+    pl_arrays *arrays = &s->workers[worker];
     const size_t max = num_of_tile(s->meter, tile);
-    tile_candidates *own = &s->tiles[tile];
-    tile_variable *variables = pl_new_array(max, sizeof *variables);
-    uint8_t *is_marked = pl_new_array(max, 1);
-    bool memory = variables != NULL && is_marked != NULL;
-    (void)worker;
+    tile_candidates *of = &s->tiles[tile];
+    pl_arrays own = {0};
+    tile_variable *variables = pl_arrays_new(&own, max, sizeof *variables);
+    uint8_t *is_marked = pl_arrays_new(&own, max, 1);
     const size_t count =
-        memory ? list_of_tile(s->meter, s->digests, s->num_digests, tile, variables) : 0;
-    memory = memory && mark_tile(s, tile, variables, count, is_marked);
+        own.failed ? 0 : list_of_tile(s->meter, s->digests, s->num_digests, tile, variables);
+    mark_tile(s, &own, tile, variables, count, is_marked);
     for (size_t i = 0; i < count; i++)
         if (is_marked[i] != 0)
-            variables[own->count++] = variables[i];
-    memory = memory && (own->items = pl_new_array(own->count, sizeof *own->items)) != NULL;
-    if (memory && own->count > 0) {
-        memcpy(own->items, variables, own->count * sizeof *own->items);
-        qsort(own->items, own->count, sizeof *own->items, compare_numbers);
-    }
-    free(variables);
-    free(is_marked);
-    return memory;
+            variables[of->count++] = variables[i];
+    of->items = pl_arrays_copy(arrays, variables, of->count, sizeof *of->items);
+    pl_arrays_end(&own, arrays);
+    if (!arrays->failed && of->count > 0)
+        qsort(of->items, of->count, sizeof *of->items, compare_numbers);
+    return !arrays->failed;
 }
 
 static int compare_kinds(const void *left, const void *right) {
@@ -280,22 +274,19 @@ static int compare_kinds(const void *left, const void *right) {
 }
 
 /* Numbers the kinds of all candidates, and lists both. */
-static bool list_candidates(const search *s, pl_candidates *c) {
+static void list_candidates(const search *s, pl_arrays *arrays, pl_candidates *c) {
     const size_t num_tiles = s->meter->chain->profile->target.num_tiles;
-    c->tile_start = pl_arrays_new(&c->arrays, num_tiles + 1, sizeof *c->tile_start);
+    pl_arrays own = {0};
+    c->tile_start = pl_arrays_new(arrays, num_tiles + 1, sizeof *c->tile_start);
     for (size_t tile = 0; c->tile_start != NULL && tile < num_tiles; tile++)
         c->tile_start[tile + 1] = c->count += s->tiles[tile].count;
-    c->variable = pl_arrays_new(&c->arrays, c->count, sizeof *c->variable);
-    c->size_bytes = pl_arrays_new(&c->arrays, c->count, sizeof *c->size_bytes);
-    c->kind = pl_arrays_new(&c->arrays, c->count, sizeof *c->kind);
-    c->kinds = pl_arrays_new(&c->arrays, c->count, sizeof *c->kinds);
-    const tile_variable **all = pl_new_array(c->count, sizeof *all);
-    if (all == NULL || c->arrays.failed) {
-        free(all);
-        return false;
-    }
+    c->variable = pl_arrays_new(arrays, c->count, sizeof *c->variable);
+    c->size_bytes = pl_arrays_new(arrays, c->count, sizeof *c->size_bytes);
+    c->kind = pl_arrays_new(arrays, c->count, sizeof *c->kind);
+    c->kinds = pl_arrays_new(arrays, c->count, sizeof *c->kinds);
+    const tile_variable **all = pl_arrays_new(&own, c->count, sizeof *all);
     size_t count = 0;
-    for (size_t tile = 0; tile < num_tiles; tile++)
+    for (size_t tile = 0; !arrays->failed && !own.failed && tile < num_tiles; tile++)
         for (size_t i = 0; i < s->tiles[tile].count; i++) {
             c->variable[count] = s->tiles[tile].items[i].variable;
             c->size_bytes[count] = s->tiles[tile].items[i].size_bytes;
@@ -310,35 +301,27 @@ static bool list_candidates(const search *s, pl_candidates *c) {
             c->kinds[c->num_kinds++] = all[i]->kind;
         c->kind[all[i]->variable] = (uint32_t)c->num_kinds - 1;
     }
-    free(all);
-    return true;
+    pl_arrays_end(&own, arrays);
 }
 
-pl_candidates *pl_candidates_find(const pl_stage_meter *meter) {
+pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter) {
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
-    search s = {.meter = meter, .tiles = pl_new_array(num_tiles, sizeof *s.tiles)};
-    pl_candidates *candidates = calloc(1, sizeof *candidates);
+    const size_t num_threads =
+        meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
+    pl_arrays own = {0};
+    search s = {.meter = meter,
+                .tiles = pl_arrays_new(&own, num_tiles, sizeof *s.tiles),
+                .workers = pl_arrays_new(&own, num_threads, sizeof *s.workers)};
+    pl_candidates *candidates = pl_arrays_new(arrays, 1, sizeof *candidates);
     for (size_t k = 0; k < PL_NUM_DIGESTS; k++)
         if (meter->digests[k / 2][k % 2] != NULL)
             s.digests[s.num_digests++] = meter->digests[k / 2][k % 2];
-    const pl_parallel work = {.num_threads = meter->num_threads > 0 ? meter->num_threads
-                                                                    : pl_machine_processors(),
-                              .count = num_tiles,
-                              .task = search_tile,
-                              .user = &s};
-    const bool memory = s.tiles != NULL && candidates != NULL &&
-                        pl_parallel_run(&work) == num_tiles && list_candidates(&s, candidates);
-    for (size_t tile = 0; s.tiles != NULL && tile < num_tiles; tile++)
-        free(s.tiles[tile].items);
-    free(s.tiles);
-    if (memory)
-        return candidates;
-    pl_candidates_free(candidates);
-    return NULL;
-}
-
-void pl_candidates_free(pl_candidates *candidates) {
-    if (candidates != NULL)
-        pl_arrays_free(&candidates->arrays);
-    free(candidates);
+    const pl_parallel work = {
+        .num_threads = num_threads, .count = num_tiles, .task = search_tile, .user = &s};
+    if (!arrays->failed && !own.failed && pl_parallel_run(&work) == num_tiles)
+        list_candidates(&s, arrays, candidates);
+    for (size_t i = 0; s.workers != NULL && i < num_threads; i++)
+        pl_arrays_end(&s.workers[i], &own);
+    pl_arrays_end(&own, arrays);
+    return arrays->failed ? NULL : candidates;
 }

@@ -7,8 +7,6 @@
 #include "base/growth.h"
 #include "memory/stage_meter.h"
 
-enum { PL_NUM_DIGESTS = 4 };
-
 /* Returns the number of a digest of a meter, among all that it may have. */
 static inline size_t pl_digest_number(const pl_digest *digest) {
     return 2 * (size_t)digest->key.passes_through + (size_t)digest->key.accumulates;
@@ -28,7 +26,6 @@ typedef struct pl_variable_kind {
 /* The variables of each tile that are among the largest of any stages on it, at the step of any
  * segment of any digest. */
 struct pl_candidates {
-    pl_arrays arrays; /* own the arrays below */
     size_t num_kinds;
     pl_variable_kind *kinds;
     size_t count;
@@ -38,10 +35,9 @@ struct pl_candidates {
     uint32_t *kind;       /* [count] */
 };
 
-/* Finds the candidates of a meter whose digests are complete; NULL if memory is short. Free with
- * pl_candidates_free. Cost: sorting the variables of each tile, and for each segment those that are
- * larger than the largest that count. */
-pl_candidates *pl_candidates_find(const pl_stage_meter *meter);
-void pl_candidates_free(pl_candidates *candidates);
+/* Finds the candidates of a meter whose digests are complete; NULL if memory is short. They and their
+ * arrays are in `arrays`. Cost: sorting the variables of each tile, and for each segment those that
+ * are larger than the largest that count. */
+pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter);
 
 #endif

@@ -26,14 +26,11 @@ bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_
     return false;
 }
 
-/* Fills the curve with the tile's not always-live variables, and sets *always_live_bytes to those
- * of the others. False if memory is short. */
-static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
-                       const uint8_t *selection, size_t first_step, size_t end_step,
-                       uint64_t *always_live_bytes) {
+/* Fills a curve that was begun with the tile's not always-live variables, and sets
+ * *always_live_bytes to those of the others. */
+static void fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
+                       const uint8_t *selection, uint64_t *always_live_bytes) {
     *always_live_bytes = 0;
-    if (!pl_curve_begin(curve, first_step, end_step))
-        return false;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         if (selection != NULL && selection[i] == 0)
             continue;
@@ -42,7 +39,6 @@ static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
         else
             pl_curve_add(curve, p, p->variable_class[i], p->variable_size_bytes[i]);
     }
-    return true;
 }
 
 /* Fails with USAGE for steps out of range, or if the variables are not loaded. */
@@ -60,6 +56,7 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error) {
     pl_curve curve = {0};
+    pl_arrays own = {0};
     popliner_status status = check_steps(profile, first_step, end_step, error);
     const bool is_of_all = selection == NULL && first_step == 0 && end_step == profile->num_steps;
     if (status == POPLINER_OK && is_of_all && profile->tile_peak != NULL) {
@@ -68,39 +65,35 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
     }
     for (size_t tile = 0; status == POPLINER_OK && tile < profile->target.num_tiles; tile++) {
         popliner_peak *peak = &peaks[tile];
-        if (!fill_curve(&curve, profile, tile, selection, first_step, end_step,
-                        &peak->always_live_bytes)) {
-            status = pl_fail_memory(error, "the liveness of a tile");
-            break;
-        }
+        pl_curve_begin(&curve, &own, first_step, end_step);
+        if (own.failed)
+            return pl_fail_memory(error, "the liveness of a tile");
+        fill_curve(&curve, profile, tile, selection, &peak->always_live_bytes);
         peak->not_always_live_bytes = pl_curve_peak(&curve, first_step, end_step, &peak->peak_step);
     }
-    free(curve.change_bytes);
+    pl_arrays_free(&own);
     return status;
 }
 
 /* Like fill_curve, for the variables of all tiles: class by class, as there are fewer classes. */
-static bool fill_curve_of_all(pl_curve *curve, const popliner_profile *p, const uint8_t *selection,
-                              size_t first_step, size_t end_step) {
-    uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
-    bool memory = class_bytes != NULL && pl_curve_begin(curve, first_step, end_step);
-    for (size_t i = 0; memory && i < p->num_variables; i++) {
+static void fill_curve_of_all(pl_curve *curve, const popliner_profile *p, const uint8_t *selection,
+                              uint64_t *class_bytes) {
+    for (size_t i = 0; i < p->num_variables; i++) {
         if (selection == NULL || selection[i] != 0)
             class_bytes[p->variable_class[i]] += p->variable_size_bytes[i];
     }
-    for (uint32_t c = 0; memory && c < p->num_classes; c++) {
+    for (uint32_t c = 0; c < p->num_classes; c++) {
         if (!p->class_always_live[c])
             pl_curve_add(curve, p, c, class_bytes[c]);
     }
-    free(class_bytes);
-    return memory;
 }
 
 popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error) {
     pl_curve curve = {0};
-    bool is_of_all = tile == POPLINER_ALL_TILES;
+    pl_arrays own = {0};
+    const bool is_of_all = tile == POPLINER_ALL_TILES;
     uint64_t always_live_bytes;
     popliner_status status =
         is_of_all ? POPLINER_OK
@@ -109,14 +102,18 @@ popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_
         status = check_steps(profile, first_step, end_step, error);
     if (status != POPLINER_OK)
         return status;
-    if (is_of_all ? fill_curve_of_all(&curve, profile, selection, first_step, end_step)
-                  : fill_curve(&curve, profile, tile, selection, first_step, end_step,
-                               &always_live_bytes))
-        pl_curve_read(&curve, bytes);
-    else
+    uint64_t *class_bytes = pl_arrays_new(&own, profile->num_classes, sizeof *class_bytes);
+    pl_curve_begin(&curve, &own, first_step, end_step);
+    if (own.failed)
         status = pl_fail_memory(error, is_of_all ? "the liveness of the device"
                                                  : "the liveness of a tile");
-    free(curve.change_bytes);
+    else if (is_of_all)
+        fill_curve_of_all(&curve, profile, selection, class_bytes);
+    else
+        fill_curve(&curve, profile, tile, selection, &always_live_bytes);
+    if (status == POPLINER_OK)
+        pl_curve_read(&curve, bytes);
+    pl_arrays_free(&own);
     return status;
 }
 
@@ -166,16 +163,16 @@ popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
     return POPLINER_OK;
 }
 
-/* ---- Curves ---- */
+/* ---- Curves ---------------------------------------------------------------------------------- */
 
-bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step) {
-    size_t count = end_step > first_step ? end_step - first_step + 1 : 1;
-    if (!pl_grow(&curve->change_bytes, &curve->capacity, count, sizeof *curve->change_bytes))
-        return false;
+void pl_curve_begin(pl_curve *curve, pl_arrays *arrays, size_t first_step, size_t end_step) {
+    const size_t count = end_step > first_step ? end_step - first_step + 1 : 1;
+    if (!pl_arrays_grow(arrays, &curve->change_bytes, &curve->capacity, count,
+                        sizeof *curve->change_bytes))
+        return;
     memset(curve->change_bytes, 0, count * sizeof *curve->change_bytes);
     curve->first_step = first_step;
     curve->end_step = end_step > first_step ? end_step : first_step;
-    return true;
 }
 
 void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes) {

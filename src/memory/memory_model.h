@@ -5,6 +5,7 @@
 #ifndef PL_MEMORY_MEMORY_MODEL_H
 #define PL_MEMORY_MEMORY_MODEL_H
 
+#include "base/growth.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
@@ -27,15 +28,15 @@ typedef struct pl_memory_model {
      * over all IPUs and counts in no stage. Otherwise the chain has a head and a tail. */
     bool has_unlayered_unit;
 
-    /* Sets the unit of every operation of a chain without units to its place. Errors: MEMORY; USAGE
-     * if it needs the variables and they are not loaded. */
-    popliner_status (*place_operations)(pl_chain *chain, popliner_error *error);
+    /* Sets the unit of every operation of a chain without units to its place. */
+    void (*place_operations)(pl_chain *chain);
 
     /* ---- Code and vertex state ---- */
 
     /* Merges the kinds of types that count as one; at first each vertex type has its own. NULL:
-     * none do. Like the functions below, returns false if memory is short. */
-    bool (*merge_vertex_types)(struct pl_vertex_kinds *kinds, const popliner_profile *profile);
+     * none do. `arrays` tell that memory was short. */
+    void (*merge_vertex_types)(struct pl_vertex_kinds *kinds, pl_arrays *arrays,
+                               const popliner_profile *profile);
 
     /* The state of a compute set is the compiler's figure, if there is one. Otherwise it is
      * instances times the size of their type. */

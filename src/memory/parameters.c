@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/parameters.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -55,13 +54,13 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
 
 /* ---- Sums ---- */
 
-bool pl_parameter_sums_find(pl_parameter_sums *sums, const pl_pass_usage *own,
+void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl_pass_usage *own,
                             const popliner_profile *p, const pl_account *account) {
     const size_t count = own->usage.sets.count;
-    sums->touched_bytes = pl_new_array(count, sizeof *sums->touched_bytes);
-    sums->trained_bytes = pl_new_array(count, sizeof *sums->trained_bytes);
-    if (sums->touched_bytes == NULL || sums->trained_bytes == NULL)
-        return false;
+    sums->touched_bytes = pl_arrays_new(arrays, count, sizeof *sums->touched_bytes);
+    sums->trained_bytes = pl_arrays_new(arrays, count, sizeof *sums->trained_bytes);
+    if (arrays->failed)
+        return;
     for (size_t i = 0; i < p->num_variables; i++) {
         if (!p->class_always_live[p->variable_class[i]] ||
             p->category[p->variable_category[i]] != PL_CATEGORY_VARIABLE)
@@ -72,21 +71,16 @@ bool pl_parameter_sums_find(pl_parameter_sums *sums, const pl_pass_usage *own,
                 p->variable_size_bytes[i];
     }
     sums->trained_bytes[0] = 0; /* not trained */
-    return true;
 }
 
-void pl_parameter_sums_free(pl_parameter_sums *sums) {
-    free(sums->touched_bytes);
-    free(sums->trained_bytes);
-    *sums = (pl_parameter_sums){0};
-}
-
-bool pl_sum_sets(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
-                 uint64_t *interval_bytes) {
+uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_unit_usage *usage, const uint64_t *set_bytes,
+                      uint32_t first_unit) {
     const pl_unit_sets *sets = &usage->sets;
     const size_t num_units = usage->num_units / 2;
-    uint64_t *arriving_bytes = pl_new_array(num_units + 1, sizeof *arriving_bytes);
-    for (size_t first = 0; arriving_bytes != NULL && first < num_units; first++) {
+    pl_arrays own = {0};
+    uint64_t *arriving_bytes = pl_arrays_new(&own, num_units + 1, sizeof *arriving_bytes);
+    uint64_t *sums = pl_arrays_new(arrays, pl_triangle_size(num_units), sizeof *sums);
+    for (size_t first = 0; !own.failed && !arrays->failed && first < num_units; first++) {
         uint64_t sum = 0;
         memset(arriving_bytes, 0, num_units * sizeof *arriving_bytes);
         for (uint32_t all = 1; all < sets->count; all++) {
@@ -98,30 +92,21 @@ bool pl_sum_sets(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t
             arriving_bytes[arrival] += set_bytes[all];
         }
         for (size_t last = first; last < num_units; last++)
-            interval_bytes[pl_triangle_place(num_units, first, last)] = sum += arriving_bytes[last];
+            sums[pl_triangle_place(num_units, first, last)] = sum += arriving_bytes[last];
     }
-    free(arriving_bytes);
-    return arriving_bytes != NULL;
+    pl_arrays_end(&own, arrays);
+    return sums;
 }
 
-bool pl_trained_parameters_find(pl_trained_parameters *t, const pl_unit_usage *usage,
-                                const pl_parameter_sums *sums) {
+void pl_trained_parameters_find(pl_trained_parameters *t, pl_arrays *arrays,
+                                const pl_unit_usage *usage, const pl_parameter_sums *sums) {
     t->sets = &usage->sets;
     t->num_units = usage->num_units / 2;
-    t->interval_bytes = pl_new_array(pl_triangle_size(t->num_units), sizeof *t->interval_bytes);
-    t->used = pl_new_array(usage->sets.count, sizeof *t->used);
-    if (t->used == NULL || t->interval_bytes == NULL)
-        return false;
-    for (uint32_t set = 0; set < usage->sets.count; set++)
+    t->used = pl_arrays_new(arrays, usage->sets.count, sizeof *t->used);
+    for (uint32_t set = 0; t->used != NULL && set < usage->sets.count; set++)
         if (sums->trained_bytes[set] > 0)
             t->used[t->num_used++] = (pl_trained_set){set, sums->trained_bytes[set]};
-    return pl_sum_sets(usage, sums->trained_bytes, 0, t->interval_bytes);
-}
-
-void pl_trained_parameters_free(pl_trained_parameters *trained) {
-    free(trained->used);
-    free(trained->interval_bytes);
-    *trained = (pl_trained_parameters){0};
+    t->interval_bytes = pl_sum_sets(arrays, usage, sums->trained_bytes, 0);
 }
 
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
@@ -149,7 +134,6 @@ uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages
 typedef struct search {
     const popliner_profile *profile;
     const pl_operation_usage *usage;
-    pl_arrays arrays;           /* own the arrays below */
     uint32_t *last_step;        /* [operations]: the last one that runs for it */
     const uint8_t *is_backward; /* [operations] */
     uint8_t *updates;           /* [operations] */
@@ -164,23 +148,22 @@ static uint32_t without_copies(const search *s, uint32_t set) {
                : pl_unit_sets_up_to(&s->usage->sets, set, (uint32_t)s->usage->num_operations - 1);
 }
 
-static bool begin(search *s, const pl_chain *chain, const pl_pass_usage *usage) {
+static void begin(search *s, pl_arrays *own, const pl_chain *chain, const pl_pass_usage *usage) {
     const pl_operations *operations = chain->operations;
     s->profile = chain->profile;
-    s->usage = chain->usage != NULL ? chain->usage : &usage->usage.own;
-    s->last_step = pl_arrays_new(&s->arrays, chain->num_operations, sizeof *s->last_step);
-    s->updates = pl_arrays_new(&s->arrays, chain->num_operations, 1);
-    s->has_state = pl_arrays_new(&s->arrays, s->usage->sets.count, 1);
-    s->has_data = pl_arrays_new(&s->arrays, s->usage->sets.count, 1);
+    s->usage = chain->usage;
+    s->last_step = pl_arrays_new(own, chain->num_operations, sizeof *s->last_step);
+    s->updates = pl_arrays_new(own, chain->num_operations, 1);
+    s->has_state = pl_arrays_new(own, s->usage->sets.count, 1);
+    s->has_data = pl_arrays_new(own, s->usage->sets.count, 1);
     s->is_backward = usage->passes.operation_is_backward;
-    if (s->arrays.failed)
-        return false;
+    if (own->failed)
+        return;
     for (size_t i = 0; i < chain->num_operations; i++)
         s->last_step[i] = (uint32_t)pl_operation_at(operations, i)->last_step;
     for (size_t step = 0; step < s->profile->num_steps; step++)
         if (operations->step_operation[step] != PL_NONE && usage->passes.step_runs[step] != 0)
             s->last_step[operations->step_operation[step]] = (uint32_t)step;
-    return true;
 }
 
 /* Marks the operations that may update, and the sets that touch data. */
@@ -249,17 +232,15 @@ static uint32_t complete_step(const search *s, uint32_t set) {
     return PL_NONE;
 }
 
-bool pl_gradients_find(pl_gradients *gradients, const pl_chain *chain, const pl_pass_usage *usage,
-                       const pl_account *account) {
+void pl_gradients_find(pl_gradients *gradients, pl_arrays *arrays, const pl_chain *chain,
+                       const pl_pass_usage *usage, const pl_account *account) {
     search s = {0};
-    bool memory = begin(&s, chain, usage);
-    if (memory) {
-        gradients->variable_set = s.usage->variable_set;
-        gradients->complete_step =
-            pl_new_array(s.usage->sets.count, sizeof *gradients->complete_step);
-        memory = gradients->complete_step != NULL;
-    }
-    if (memory) {
+    pl_arrays own = {0};
+    begin(&s, &own, chain, usage);
+    gradients->variable_set = s.usage->variable_set;
+    gradients->complete_step =
+        pl_arrays_new(arrays, s.usage->sets.count, sizeof *gradients->complete_step);
+    if (!own.failed && !arrays->failed) {
         find_candidates(&s, account);
         for (bool has_changed = true; has_changed;) {
             has_changed = false;
@@ -269,11 +250,5 @@ bool pl_gradients_find(pl_gradients *gradients, const pl_chain *chain, const pl_
         for (uint32_t set = 0; set < s.usage->sets.count; set++)
             gradients->complete_step[set] = s.has_data[set] != 0 ? complete_step(&s, set) : PL_NONE;
     }
-    pl_arrays_free(&s.arrays);
-    return memory;
-}
-
-void pl_gradients_free(pl_gradients *gradients) {
-    free(gradients->complete_step);
-    *gradients = (pl_gradients){0};
+    pl_arrays_end(&own, arrays);
 }

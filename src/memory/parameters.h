@@ -42,22 +42,21 @@ static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const poplin
 
 /* The bytes of always-live variables of the category "variable", over all tiles, by the sets of
  * own->usage: of all that such a set touches, and of those that need accumulators
- * (pl_parameter_units). Zero-initialise; free with pl_parameter_sums_free. */
+ * (pl_parameter_units). */
 typedef struct pl_parameter_sums {
     uint64_t *touched_bytes; /* [sets] */
     uint64_t *trained_bytes; /* [sets]; all 0 if the profile does not train */
 } pl_parameter_sums;
 
-/* Finds the sums. False if memory is short. O(variables). */
-bool pl_parameter_sums_find(pl_parameter_sums *sums, const pl_pass_usage *own,
+/* Finds the sums, whose arrays are in `arrays`, like those of the functions below. O(variables). */
+void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl_pass_usage *own,
                             const popliner_profile *profile, const pl_account *account);
-void pl_parameter_sums_free(pl_parameter_sums *sums);
 
-/* Sets interval_bytes, in the order of costs/triangle.h, to the sum of set_bytes over the sets that
- * have a unit of each interval that is not before first_unit, in any pass. False if memory is
- * short. O(units * units of all sets + units^2). */
-bool pl_sum_sets(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
-                 uint64_t *interval_bytes);
+/* Returns, in the order of costs/triangle.h, the sum of set_bytes over the sets that have a unit of
+ * each interval that is not before first_unit, in any pass; NULL if memory is short.
+ * O(units * units of all sets + units^2). */
+uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_unit_usage *usage, const uint64_t *set_bytes,
+                      uint32_t first_unit);
 
 /* Parameters that one set of units uses, which count once wherever some of these units are
  * together. */
@@ -66,7 +65,6 @@ typedef struct pl_trained_set {
     uint64_t bytes;
 } pl_trained_set;
 
-/* Zero-initialise; free with pl_trained_parameters_free. */
 typedef struct pl_trained_parameters {
     const pl_unit_sets *sets; /* not owned */
     size_t num_units;
@@ -75,11 +73,10 @@ typedef struct pl_trained_parameters {
     uint64_t *interval_bytes; /* in the order of costs/triangle.h */
 } pl_trained_parameters;
 
-/* Finds the trained parameters by the sums, which they do not refer to, and by the usage, to which
- * they refer. False if memory is short. O(units^2 + units * units of all sets). */
-bool pl_trained_parameters_find(pl_trained_parameters *trained, const pl_unit_usage *usage,
-                                const pl_parameter_sums *sums);
-void pl_trained_parameters_free(pl_trained_parameters *trained);
+/* Finds the trained parameters, which are zero before, by the sums, which they do not refer to, and
+ * by the usage, to which they refer. O(units^2 + units * units of all sets). */
+void pl_trained_parameters_find(pl_trained_parameters *trained, pl_arrays *arrays,
+                                const pl_unit_usage *usage, const pl_parameter_sums *sums);
 
 /* A popliner_weight_function, `user` is a pl_trained_parameters: the bytes over all tiles of an IPU
  * with these stages. O(1) for one stage, else O(sets * (units + stages)). */
@@ -101,12 +98,10 @@ typedef struct pl_gradients {
     uint32_t *complete_step;      /* [sets of operations]: the step after it; PL_NONE for others */
 } pl_gradients;
 
-/* Finds them in a profile that trains. Zero-initialise before, free with pl_gradients_free, also
- * after an error; refers to `usage`. False if memory is short. O(steps + variables), and for each
- * set of operations that touches one O(operations in it), some times. */
-bool pl_gradients_find(pl_gradients *gradients, const pl_chain *chain, const pl_pass_usage *usage,
-                       const pl_account *account);
-void pl_gradients_free(pl_gradients *gradients);
+/* Finds them in a profile that trains. O(steps + variables), and for each set of operations that
+ * touches one O(operations in it), some times. */
+void pl_gradients_find(pl_gradients *gradients, pl_arrays *arrays, const pl_chain *chain,
+                       const pl_pass_usage *usage, const pl_account *account);
 
 /* Returns the end of a live range of a variable that is not always live, in a pipeline to which
  * accumulators are added; with NULL, that of the profile. O(1). */

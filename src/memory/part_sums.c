@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/part_sums.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ typedef struct work {
     const pl_unit_usage *usage; /* by operation */
     size_t count;               /* of operations */
     pl_part_sums *sums;
-    pl_arrays arrays;   /* own the arrays below, except those that grow */
+    pl_arrays arrays;   /* own the arrays below */
     size_t *runs_start; /* [shares + 1] */
     step_run *runs;
     size_t *end_place;     /* [shares]: after the steps of each; its own place */
@@ -68,15 +69,7 @@ typedef struct work {
     uint64_t *groups[PL_NUM_CODE_GROUPS]; /* [tiles] */
 } work;
 
-static void free_work(work *w) {
-    pl_arrays_free(&w->arrays);
-    free(w->pairs);
-    free(w->lives);
-    free(w->unexplained.change_bytes);
-    pl_code_counter_free(&w->code);
-}
-
-static bool begin_work(work *w) {
+static void begin_work(work *w) {
     const popliner_profile *p = w->meter->chain->profile;
     const size_t count = w->count;
     const size_t num_lists = p->num_classes + w->usage->sets.count;
@@ -93,10 +86,11 @@ static bool begin_work(work *w) {
         w->groups[group] = pl_arrays_new(own, p->target.num_tiles, sizeof(uint64_t));
     for (size_t i = 0; !own->failed && i < num_lists; i++)
         w->first_pair[i] = PL_NONE;
-    return !own->failed && pl_code_counter_begin(&w->code, w->meter->chain->model, p);
+    pl_curve_begin(&w->unexplained, own, 0, p->num_steps);
+    pl_code_counter_begin(&w->code, own, w->meter->chain->model, p);
 }
 
-/* ---- Places ---- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static uint32_t owner_of(const work *w, size_t step) {
     return w->meter->chain->operation_of_step[step];
@@ -143,34 +137,34 @@ static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
     return run->place + (within > run->first_step ? within - run->first_step : 0);
 }
 
-/* ---- Pairs ---- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
-static bool add_life(work *w, size_t first_place, size_t end_place) {
-    if (!pl_grow(&w->lives, &w->lives_capacity, w->num_lives + 1, sizeof *w->lives))
-        return false;
-    w->lives[w->num_lives++] = (life){first_place, end_place};
-    return true;
+static void add_life(work *w, size_t first_place, size_t end_place) {
+    if (pl_arrays_grow(&w->arrays, &w->lives, &w->lives_capacity, w->num_lives + 1,
+                       sizeof *w->lives))
+        w->lives[w->num_lives++] = (life){first_place, end_place};
 }
 
 /* Adds the live ranges of a class in a share. */
-static bool add_lives(work *w, uint32_t class_index, size_t share) {
+static void add_lives(work *w, uint32_t class_index, size_t share) {
     const popliner_profile *p = w->meter->chain->profile;
     const step_run *run = &w->runs[w->runs_start[share]];
     const size_t num_runs = w->runs_start[share + 1] - w->runs_start[share];
-    bool memory = true;
     if (p->class_always_live[class_index])
-        return add_life(w, share, 0);
+        add_life(w, share, 0);
     for (uint32_t i = p->class_ranges_start[class_index];
-         memory && num_runs > 0 && i < p->class_ranges_start[class_index + 1]; i++) {
-        size_t first = p->range_first_step[i];
-        size_t end = p->range_end_step[i];
+         !p->class_always_live[class_index] && num_runs > 0 &&
+         i < p->class_ranges_start[class_index + 1];
+         i++) {
+        const size_t first = p->range_first_step[i];
+        const size_t end = p->range_end_step[i];
         if (end <= run->first_step || first >= run[num_runs - 1].end_step)
             continue;
-        size_t first_place = place_from(run, num_runs, first);
-        size_t end_place = place_from(run, num_runs, end);
-        memory = first_place == end_place || add_life(w, first_place, end_place);
+        const size_t first_place = place_from(run, num_runs, first);
+        const size_t end_place = place_from(run, num_runs, end);
+        if (first_place < end_place)
+            add_life(w, first_place, end_place);
     }
-    return memory;
 }
 
 /* Returns the head of a pair's list: one list for each class or, for always-live data, which many
@@ -180,36 +174,35 @@ static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set)
     return &w->first_pair[p->class_always_live[class_index] ? p->num_classes + set : class_index];
 }
 
-/* Makes a pair, the first of its list; NULL if memory is short. */
-static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
+/* Makes a pair, the first of its list. */
+static pair make_pair(work *w, uint32_t class_index, uint32_t set) {
     const pl_unit_sets *sets = &w->usage->sets;
     uint32_t *first = list_of_pair(w, class_index, set);
-    bool memory = w->num_pairs < PL_NONE &&
-                  pl_grow(&w->pairs, &w->pairs_capacity, w->num_pairs + 1, sizeof *w->pairs);
-    if (!memory)
-        return NULL;
-    pair *made = &w->pairs[w->num_pairs];
-    *made = (pair){set, *first, w->num_lives, 0};
+    pair made = {set, *first, w->num_lives, 0};
+    assert(w->num_pairs < PL_NONE);
+    if (!pl_arrays_grow(&w->arrays, &w->pairs, &w->pairs_capacity, w->num_pairs + 1,
+                        sizeof *w->pairs))
+        return made;
     *first = (uint32_t)w->num_pairs++;
-    for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
-        size_t share = sets->last_unit[s] % w->count;
+    for (uint32_t s = set; s != 0; s = sets->rest[s]) {
+        const size_t share = sets->last_unit[s] % w->count;
         if (w->last_pair[share] != w->num_pairs)
-            memory = add_lives(w, class_index, share);
+            add_lives(w, class_index, share);
         w->last_pair[share] = w->num_pairs;
     }
-    made->num_lives = w->num_lives - made->first_life;
-    return memory ? made : NULL;
+    made.num_lives = w->num_lives - made.first_life;
+    return w->pairs[*first] = made;
 }
 
-/* Returns the pair, and makes it if it is new; NULL if memory is short. */
-static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
+/* Returns the pair, and makes it if it is new. */
+static pair find_pair(work *w, uint32_t class_index, uint32_t set) {
     uint32_t found = *list_of_pair(w, class_index, set);
     while (found != PL_NONE && w->pairs[found].set != set)
         found = w->pairs[found].next;
-    return found != PL_NONE ? &w->pairs[found] : make_pair(w, class_index, set);
+    return found != PL_NONE ? w->pairs[found] : make_pair(w, class_index, set);
 }
 
-/* ---- Data ---- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 /* Adds an always-live variable to the shares that touch it. */
 static void add_always_live(work *w, const pair *of, uint32_t variable) {
@@ -225,7 +218,7 @@ static void add_always_live(work *w, const pair *of, uint32_t variable) {
 }
 
 /* Adds the variables of a tile to the shares that touch them. */
-static bool add_variables(work *w, size_t tile) {
+static void add_variables(work *w, size_t tile) {
     const popliner_profile *p = w->meter->chain->profile;
     const pl_unit_usage *usage = w->usage;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
@@ -233,35 +226,30 @@ static bool add_variables(work *w, size_t tile) {
         if (set == 0)
             continue;
         const uint32_t class_index = p->variable_class[i];
-        const pair *of = find_pair(w, class_index, set);
-        if (of == NULL)
-            return false;
+        const pair of = find_pair(w, class_index, set);
         if (p->class_always_live[class_index]) {
-            add_always_live(w, of, (uint32_t)i);
+            add_always_live(w, &of, (uint32_t)i);
             continue;
         }
         const int64_t bytes = p->variable_size_bytes[i];
-        for (size_t k = 0; k < of->num_lives; k++) {
-            const life *it = &w->lives[of->first_life + k];
+        for (size_t k = 0; k < of.num_lives; k++) {
+            const life *it = &w->lives[of.first_life + k];
             w->change_bytes[it->first_place] += bytes;
             w->change_bytes[it->end_place] -= bytes;
         }
     }
-    return true;
 }
 
 /* Computes what no operation touches on a tile, at each step. */
-static bool find_unexplained(work *w, size_t tile) {
+static void find_unexplained(work *w, size_t tile) {
     const popliner_profile *p = w->meter->chain->profile;
     const uint32_t *variables;
     size_t count = pl_account_unexplained(&w->meter->account, tile, &variables);
-    if (!pl_curve_begin(&w->unexplained, 0, p->num_steps))
-        return false;
+    pl_curve_begin(&w->unexplained, &w->arrays, 0, p->num_steps);
     for (size_t i = 0; i < count; i++)
         pl_curve_add(&w->unexplained, p, p->variable_class[variables[i]],
                      p->variable_size_bytes[variables[i]]);
     pl_curve_read(&w->unexplained, w->unexplained_bytes);
-    return true;
 }
 
 /* Adds the peak of a share on a tile over its steps, the first of equals, and clears its places. */
@@ -291,7 +279,7 @@ static void add_peak(work *w, size_t share, size_t tile) {
     w->always_live_bytes[share] = 0;
 }
 
-/* ---- Code ---- */
+/* ---- Code ------------------------------------------------------------------------------------ */
 
 static void add_code(work *w, size_t operation) {
     const size_t num_tiles = w->meter->chain->profile->target.num_tiles;
@@ -310,7 +298,7 @@ static void add_code(work *w, size_t operation) {
     own->total_bytes = pl_parts_sum(own->part_bytes);
 }
 
-/* ---- All operations ---- */
+/* ---- All operations -------------------------------------------------------------------------- */
 
 pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stage,
                              const popliner_stage_memory *memory) {
@@ -336,26 +324,25 @@ static bool are_at_once(const pl_stage_meter *meter) {
            (meter->chain->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
 }
 
-/* Measures all operations at once, each like pl_stage_measure_units, for its own steps. False if
- * memory is short. Cost: O(variables * live ranges of each that are in an operation + tiles * steps),
- * and for each operation that of counting its code on all tiles. */
-static bool measure_at_once(const pl_stage_meter *meter, const pl_unit_usage *usage,
-                            pl_part_sums *sums) {
+/* Measures all operations at once, each like pl_stage_measure_units, for its own steps. Cost:
+ * O(variables * live ranges of each that are in an operation + tiles * steps), and for each
+ * operation that of counting its code on all tiles. */
+static void measure_at_once(pl_stage_meter *meter, const pl_unit_usage *usage, pl_part_sums *sums) {
     const size_t count = pl_operations_count(meter->chain->operations);
-    const size_t num_tiles = meter->chain->profile->target.num_tiles;
     work w = {.meter = meter, .usage = usage, .count = count, .sums = sums};
-    bool memory = begin_work(&w);
-    if (memory)
+    begin_work(&w);
+    if (!w.arrays.failed)
         find_runs(&w);
-    for (size_t tile = 0; memory && tile < num_tiles; tile++) {
-        memory = add_variables(&w, tile) && find_unexplained(&w, tile);
-        for (size_t i = 0; memory && i < count; i++)
+    for (size_t tile = 0; !w.arrays.failed && tile < meter->chain->profile->target.num_tiles;
+         tile++) {
+        add_variables(&w, tile);
+        find_unexplained(&w, tile);
+        for (size_t i = 0; !w.arrays.failed && i < count; i++)
             add_peak(&w, i, tile);
     }
-    for (size_t i = 0; memory && i < count; i++)
+    for (size_t i = 0; !w.arrays.failed && i < count; i++)
         add_code(&w, i);
-    free_work(&w);
-    return memory;
+    pl_arrays_end(&w.arrays, &meter->arrays);
 }
 
 /* An operation, for sorting by context, then by index. */
@@ -373,20 +360,19 @@ static int compare_contexts(const void *left, const void *right) {
 }
 
 /* Finds which operations touch what, and measures them at once. */
-static bool measure_all(const pl_stage_meter *meter, pl_part_sums *sums) {
+static void measure_all(pl_stage_meter *meter, pl_part_sums *sums) {
     const size_t count = pl_operations_count(meter->chain->operations);
-    uint32_t *numbers = pl_new_array(count, sizeof *numbers);
-    const pl_unit_map map = {numbers, count, meter->account.touched != NULL};
+    pl_arrays own = {0};
     pl_unit_usage usage = {0};
-    for (size_t i = 0; numbers != NULL && i < count; i++)
+    uint32_t *numbers = pl_arrays_new(&own, count, sizeof *numbers);
+    for (size_t i = 0; !own.failed && i < count; i++)
         numbers[i] = (uint32_t)i;
-    const bool made = numbers != NULL &&
-                      pl_unit_usage_find(&usage, meter->chain->profile, meter->chain->operations,
-                                         meter->chain->usage, &map) &&
-                      measure_at_once(meter, &usage, sums);
-    pl_unit_usage_free(&usage);
-    free(numbers);
-    return made;
+    if (!own.failed)
+        pl_unit_usage_find(&usage, &own, meter->chain->usage,
+                           &(pl_unit_map){numbers, count, meter->account.touched != NULL});
+    if (!own.failed)
+        measure_at_once(meter, &usage, sums);
+    pl_arrays_end(&own, &meter->arrays);
 }
 
 popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
@@ -398,7 +384,10 @@ popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_st
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     *sums = pl_new_array(count, sizeof **sums);
-    if (contexts == NULL || *sums == NULL || (is_at_once && !measure_all(meter, *sums))) {
+    meter->arrays.failed = contexts == NULL || *sums == NULL;
+    if (!meter->arrays.failed && is_at_once)
+        measure_all(meter, *sums);
+    if (meter->arrays.failed) {
         status = pl_fail_memory(error, "a report");
         goto done;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/passes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -9,20 +8,16 @@
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 
-void pl_passes_free(pl_passes *passes) {
-    pl_arrays_free(&passes->arrays);
-    *passes = (pl_passes){0};
-}
-
 /* Marks the steps that run: all except those of control programs other than the main one. */
-static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
+static void find_running_steps(pl_passes *passes, pl_arrays *arrays, const popliner_profile *p) {
     /* by step: the step where its branch of a switch begins; by that step: the number of computing
      * steps in the branch; by the switch's step: its branch with the most */
-    uint32_t *branch = pl_new_array(p->num_steps, sizeof *branch);
-    uint32_t *num_computing = pl_new_array(p->num_steps, sizeof *num_computing);
-    uint32_t *main_branch = pl_new_array(p->num_steps, sizeof *main_branch);
-    bool memory = branch != NULL && num_computing != NULL && main_branch != NULL;
-    for (size_t step = 0; memory && step < p->num_steps; step++) {
+    pl_arrays own = {0};
+    uint32_t *branch = pl_arrays_new(&own, p->num_steps, sizeof *branch);
+    uint32_t *num_computing = pl_arrays_new(&own, p->num_steps, sizeof *num_computing);
+    uint32_t *main_branch = pl_arrays_new(&own, p->num_steps, sizeof *main_branch);
+    const size_t num_steps = own.failed ? 0 : p->num_steps;
+    for (size_t step = 0; step < num_steps; step++) {
         uint32_t parent = p->step_parent[step];
         branch[step] = PL_NONE;
         main_branch[step] = PL_NONE;
@@ -36,20 +31,17 @@ static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
             p->program_type[p->step_program[step]] == POPLINER_PROGRAM_ON_TILE_EXECUTE)
             num_computing[branch[step]]++;
     }
-    for (size_t step = 0; memory && step < p->num_steps; step++) {
+    for (size_t step = 0; step < num_steps; step++) {
         if (branch[step] != step)
             continue;
         uint32_t *best = &main_branch[p->step_parent[step]];
         if (*best == PL_NONE || num_computing[step] > num_computing[*best])
             *best = (uint32_t)step;
     }
-    for (size_t step = 0; memory && step < p->num_steps; step++)
+    for (size_t step = 0; step < num_steps; step++)
         passes->step_runs[step] =
             branch[step] == PL_NONE || main_branch[p->step_parent[branch[step]]] == branch[step];
-    free(branch);
-    free(num_computing);
-    free(main_branch);
-    return memory;
+    pl_arrays_end(&own, arrays);
 }
 
 /* Returns the unit that works at the step, SIZE_MAX for none. */
@@ -128,12 +120,13 @@ static void find_border_steps(pl_passes *passes, const pl_chain *chain) {
 }
 
 /* Finds where the last layer's backward pass begins: of its steps up to `end`, the first one across
- * which the most classes live that do not live across the turn. False if memory is short. */
-static bool find_loss(pl_passes *passes, const popliner_profile *p, size_t end) {
+ * which the most classes live that do not live across the turn. */
+static void find_loss(pl_passes *passes, pl_arrays *arrays, const popliner_profile *p, size_t end) {
     passes->loss_step = passes->turn_step;
     if (!passes->is_training)
-        return true;
-    int64_t *changes = pl_new_array(p->num_steps + 2, sizeof *changes);
+        return;
+    pl_arrays own = {0};
+    int64_t *changes = pl_arrays_new(&own, p->num_steps + 2, sizeof *changes);
     for (uint32_t c = 0; changes != NULL && c < p->num_classes; c++) {
         if (p->class_always_live[c] || pl_class_crosses(p, c, passes->turn_step))
             continue;
@@ -151,40 +144,39 @@ static bool find_loss(pl_passes *passes, const popliner_profile *p, size_t end) 
         most = count;
         passes->loss_step = step;
     }
-    free(changes);
-    return changes != NULL;
+    pl_arrays_end(&own, arrays);
 }
 
-bool pl_passes_find(pl_passes *passes, const pl_chain *chain) {
-    pl_arrays *own = &passes->arrays;
-    passes->step_runs = pl_arrays_new(own, chain->profile->num_steps, 1);
-    passes->operation_is_backward = pl_arrays_new(own, chain->num_operations, 1);
-    passes->operation_is_after = pl_arrays_new(own, chain->num_operations, 1);
-    passes->forward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->forward_step);
-    passes->backward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->backward_step);
-    if (own->failed || !find_running_steps(passes, chain->profile))
-        return false;
+void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain) {
+    passes->step_runs = pl_arrays_new(arrays, chain->profile->num_steps, 1);
+    passes->operation_is_backward = pl_arrays_new(arrays, chain->num_operations, 1);
+    passes->operation_is_after = pl_arrays_new(arrays, chain->num_operations, 1);
+    passes->forward_step = pl_arrays_new(arrays, chain->num_units, sizeof *passes->forward_step);
+    passes->backward_step = pl_arrays_new(arrays, chain->num_units, sizeof *passes->backward_step);
+    if (arrays->failed)
+        return;
+    find_running_steps(passes, arrays, chain->profile);
     find_turn(passes, chain);
     mark_after(passes, chain, passes->turn_step, passes->operation_is_backward);
     find_border_steps(passes, chain);
     size_t after = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
     mark_after(passes, chain, after, passes->operation_is_after);
-    return find_loss(passes, chain->profile, after);
+    find_loss(passes, arrays, chain->profile, after);
 }
 
-static bool find_usage(const pl_passes *passes, pl_unit_usage *usage, const pl_chain *chain,
-                       const pl_account *account) {
-    uint32_t *unit = pl_new_array(chain->num_operations, sizeof *unit);
+static void find_usage(const pl_passes *passes, pl_unit_usage *usage, pl_arrays *arrays,
+                       const pl_chain *chain, const pl_account *account) {
+    pl_arrays own = {0};
+    uint32_t *unit = pl_arrays_new(&own, chain->num_operations, sizeof *unit);
     const pl_unit_map map = {unit, 2 * chain->num_units, account->touched != NULL};
     for (size_t i = 0; unit != NULL && i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
         if (!pl_begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
-    const bool memory = unit != NULL && pl_unit_usage_find(usage, chain->profile, chain->operations,
-                                                           chain->usage, &map);
-    free(unit);
-    return memory;
+    if (unit != NULL)
+        pl_unit_usage_find(usage, arrays, chain->usage, &map);
+    pl_arrays_end(&own, arrays);
 }
 
 static void include(uint32_t unit, uint32_t *first, uint32_t *last) {
@@ -192,11 +184,12 @@ static void include(uint32_t unit, uint32_t *first, uint32_t *last) {
     *last = *last == PL_NO_UNIT || unit > *last ? unit : *last;
 }
 
-pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *usage) {
+pl_pass_bounds *pl_passes_bounds(pl_arrays *arrays, const pl_passes *passes,
+                                 const pl_unit_usage *usage) {
     const pl_unit_sets *sets = &usage->sets;
     uint32_t num_units = (uint32_t)usage->num_units / 2;
-    pl_pass_bounds *bounds = pl_new_array(sets->count, sizeof *bounds);
-    if (bounds == NULL)
+    pl_pass_bounds *bounds = pl_arrays_new(arrays, sets->count, sizeof *bounds);
+    if (arrays->failed)
         return NULL;
     bounds[0] = (pl_pass_bounds){PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
     for (uint32_t set = 1; set < sets->count; set++) {
@@ -211,17 +204,12 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
     return bounds;
 }
 
-bool pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain, const pl_account *account) {
-    return pl_passes_find(&own->passes, chain) &&
-           find_usage(&own->passes, &own->usage, chain, account) &&
-           (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) != NULL;
-}
-
-void pl_pass_usage_free(pl_pass_usage *own) {
-    pl_passes_free(&own->passes);
-    pl_unit_usage_free(&own->usage);
-    free(own->bounds);
-    *own = (pl_pass_usage){0};
+void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain,
+                        const pl_account *account) {
+    pl_passes_find(&own->passes, arrays, chain);
+    if (!arrays->failed)
+        find_usage(&own->passes, &own->usage, arrays, chain, account);
+    own->bounds = pl_passes_bounds(arrays, &own->passes, &own->usage);
 }
 
 bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t step) {
@@ -233,8 +221,8 @@ bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t st
     return false;
 }
 
-uint8_t *pl_mark_fed(const popliner_profile *p) {
-    uint8_t *marks = pl_new_array(p->num_variables, sizeof *marks);
+uint8_t *pl_mark_fed(pl_arrays *arrays, const popliner_profile *p) {
+    uint8_t *marks = pl_arrays_new(arrays, p->num_variables, sizeof *marks);
     for (size_t i = 0; marks != NULL && i < p->num_fed_lists; i++) {
         uint32_t list = p->fed_list[i];
         for (uint64_t place = p->list_start[list]; place < p->list_start[list + 1]; place++)
@@ -288,27 +276,13 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
     }
 }
 
-/* ---- Tensors that a pipeline stores, and restores for the backward pass ---- */
+/* ---- Tensors that a pipeline stores, and restores for the backward pass ---------------------- */
 
-bool pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *p) {
-    waits->first_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
-    waits->end_step = pl_arrays_new(&waits->arrays, p->num_classes, sizeof(uint32_t));
-    /* of each program: the step after the last one before the loss, and the first from it on */
-    uint32_t *end = pl_new_array(p->num_programs, sizeof *end);
-    uint32_t *first = pl_new_array(p->num_programs, sizeof *first);
-    const bool memory = !waits->arrays.failed && end != NULL && first != NULL;
-    for (size_t i = 0; memory && i < p->num_classes; i++)
-        waits->end_step[i] = (uint32_t)p->num_steps;
-    for (size_t program = 0; memory && program < p->num_programs; program++)
-        first[program] = (uint32_t)p->num_steps;
-    for (size_t step = p->num_steps; memory && step-- > 0;) {
-        const uint32_t program = p->step_program[step];
-        if (step >= passes->loss_step)
-            first[program] = (uint32_t)step;
-        else if (end[program] == 0)
-            end[program] = (uint32_t)step + 1;
-    }
-    for (uint32_t program = 0; memory && program < p->num_programs; program++) {
+/* Narrows the wait of the variables that programs touch: end[program] is the step after its last
+ * one before the loss, first[program] its first one from the loss on. */
+static void narrow_waits(pl_waits *waits, const popliner_profile *p, const uint32_t *end,
+                         const uint32_t *first) {
+    for (uint32_t program = 0; program < p->num_programs; program++) {
         if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         pl_touches touches = pl_touches_of(p, program);
@@ -321,14 +295,30 @@ bool pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_prof
                 waits->end_step[c] = first[program];
         }
     }
-    free(end);
-    free(first);
-    return memory;
 }
 
-void pl_waits_free(pl_waits *waits) {
-    pl_arrays_free(&waits->arrays);
-    *waits = (pl_waits){0};
+void pl_waits_find(pl_waits *waits, pl_arrays *arrays, const pl_passes *passes,
+                   const popliner_profile *p) {
+    pl_arrays own = {0};
+    uint32_t *end = pl_arrays_new(&own, p->num_programs, sizeof *end);
+    uint32_t *first = pl_arrays_new(&own, p->num_programs, sizeof *first);
+    waits->first_step = pl_arrays_new(arrays, p->num_classes, sizeof(uint32_t));
+    waits->end_step = pl_arrays_new(arrays, p->num_classes, sizeof(uint32_t));
+    if (!arrays->failed && !own.failed) {
+        for (size_t i = 0; i < p->num_classes; i++)
+            waits->end_step[i] = (uint32_t)p->num_steps;
+        for (size_t program = 0; program < p->num_programs; program++)
+            first[program] = (uint32_t)p->num_steps;
+        for (size_t step = p->num_steps; step-- > 0;) {
+            const uint32_t program = p->step_program[step];
+            if (step >= passes->loss_step)
+                first[program] = (uint32_t)step;
+            else if (end[program] == 0)
+                end[program] = (uint32_t)step + 1;
+        }
+        narrow_waits(waits, p, end, first);
+    }
+    pl_arrays_end(&own, arrays);
 }
 
 /* Returns the step if it is in the range, else the end of the range that is nearer. */
@@ -336,12 +326,10 @@ static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
     return step < first ? first : step < end ? step : end;
 }
 
-bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pl_chain *chain,
+void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pl_chain *chain,
                       size_t tile, pl_curve *curve, uint64_t *unit_bytes) {
     const popliner_profile *p = chain->profile;
     memset(unit_bytes, 0, chain->num_units * sizeof *unit_bytes);
-    if (!pl_curve_begin(curve, 0, p->num_steps))
-        return false;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const pl_pass_bounds *b = &own->bounds[pl_unit_usage_of(&own->usage, i)];
         const uint32_t c = p->variable_class[i];
@@ -364,15 +352,15 @@ bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pl_
         const uint32_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
         unit_bytes[unit] = pl_larger(unit_bytes[unit], (uint64_t)bytes);
     }
-    return true;
 }
 
-/* ---- Tensors that pass through stages ---- */
+/* ---- Tensors that pass through stages -------------------------------------------------------- */
 
 /* Returns the units that touch each set in any pass, as bits: [sets][words]. */
-static uint64_t *mark_touching(const pl_unit_usage *usage, uint32_t num_units, size_t words) {
+static uint64_t *mark_touching(pl_arrays *arrays, const pl_unit_usage *usage, uint32_t num_units,
+                               size_t words) {
     const pl_unit_sets *sets = &usage->sets;
-    uint64_t *bits = pl_new_array(sets->count * words, sizeof *bits);
+    uint64_t *bits = pl_arrays_new(arrays, sets->count * words, sizeof *bits);
     for (uint32_t all = 1; bits != NULL && all < sets->count; all++) {
         for (uint32_t set = all; set != 0; set = sets->rest[set]) {
             uint32_t unit = sets->last_unit[set] % num_units; /* in any pass */
@@ -382,45 +370,44 @@ static uint64_t *mark_touching(const pl_unit_usage *usage, uint32_t num_units, s
     return bits;
 }
 
-/* Adds the current unit of the sets to those of one set of the usage. */
-static bool add_unit(pl_passing *passing, uint32_t set, uint32_t unit, bool touches,
-                     const pl_pass_bounds *b, bool passes_through) {
-    pl_unit_sets *sets = &passing->sets;
-    bool is_forward = touches || (passes_through && pl_passes_forward(b, unit, unit));
-    bool is_backward = touches || (passes_through && pl_passes_backward(b, false, unit, unit));
-    return (!touches || pl_unit_sets_add(sets, &passing->touching[set])) &&
-           (!is_forward || pl_unit_sets_add(sets, &passing->forward[set])) &&
-           (!is_backward || pl_unit_sets_add(sets, &passing->backward[set]));
+/* True if a variable passes through a unit: it is between the first and the last one of a pass. */
+static bool is_between(uint32_t first_unit, uint32_t last_unit, uint32_t unit) {
+    return first_unit != PL_NO_UNIT && first_unit < unit && unit < last_unit;
 }
 
-bool pl_passing_find(pl_passing *passing, const pl_pass_usage *own, bool passes_through) {
+/* Adds the current unit of the sets to those of one set of the usage. */
+static void add_unit(pl_passing *passing, uint32_t set, uint32_t unit, bool touches,
+                     const pl_pass_bounds *b, bool passes_through) {
+    pl_unit_sets *sets = &passing->sets;
+    if (touches)
+        pl_unit_sets_add(sets, &passing->touching[set]);
+    if (touches || (passes_through && is_between(b->first_forward, b->last_forward, unit)))
+        pl_unit_sets_add(sets, &passing->forward[set]);
+    if (touches || (passes_through && is_between(b->first_backward, b->last_backward, unit)))
+        pl_unit_sets_add(sets, &passing->backward[set]);
+}
+
+void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *own,
+                     bool passes_through) {
     const pl_unit_usage *usage = &own->usage;
-    uint32_t num_units = (uint32_t)usage->num_units / 2;
-    size_t words = num_units / 64 + 1;
-    uint64_t *touching = mark_touching(usage, num_units, words);
-    pl_arrays *arrays = &passing->arrays;
+    const uint32_t num_units = (uint32_t)usage->num_units / 2;
+    const size_t words = num_units / 64 + 1;
+    pl_arrays part = {0};
+    uint64_t *touching = mark_touching(&part, usage, num_units, words);
     passing->touching = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
     passing->forward = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
     passing->backward = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
-    bool memory = touching != NULL && !arrays->failed && pl_unit_sets_begin(&passing->sets);
-    for (uint32_t unit = 0; memory && unit < num_units; unit++) {
+    pl_unit_sets_begin(&passing->sets, arrays);
+    for (uint32_t unit = 0; !part.failed && !arrays->failed && unit < num_units; unit++) {
         pl_unit_sets_begin_unit(&passing->sets, unit);
-        for (uint32_t set = 1; memory && set < usage->sets.count; set++)
-            memory = add_unit(passing, set, unit,
-                              (touching[set * words + unit / 64] >> unit % 64 & 1) != 0,
-                              &own->bounds[set], passes_through);
+        for (uint32_t set = 1; set < usage->sets.count; set++)
+            add_unit(passing, set, unit, (touching[set * words + unit / 64] >> unit % 64 & 1) != 0,
+                     &own->bounds[set], passes_through);
     }
-    free(touching);
-    return memory;
+    pl_arrays_end(&part, arrays);
 }
 
-void pl_passing_free(pl_passing *passing) {
-    pl_unit_sets_free(&passing->sets);
-    pl_arrays_free(&passing->arrays);
-    *passing = (pl_passing){0};
-}
-
-/* ---- Cycles ---- */
+/* ---- Cycles ---------------------------------------------------------------------------------- */
 
 static uint64_t multiply(uint64_t a, uint64_t b) {
     return b != 0 && a > POPLINER_MAX_CYCLES / b ? POPLINER_MAX_CYCLES : a * b;
@@ -430,50 +417,45 @@ static uint64_t add(uint64_t a, uint64_t b) {
     return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
 }
 
-/* Returns the cycles of the steps that run for operations, times how often each runs: [num_steps],
- * which the caller frees; NULL if memory is short. */
-static uint64_t *find_step_cycles(const popliner_profile *p, const pl_operations *operations,
-                                  const pl_passes *passes) {
-    uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* number of runs of each step */
-    uint64_t *cycles = pl_new_array(p->num_steps, sizeof *cycles);
-    bool memory = times != NULL && cycles != NULL;
-    for (size_t step = 0; memory && p->num_timed_programs > 0 && step < p->num_steps; step++) {
-        uint32_t parent = p->step_parent[step];
+/* Returns the cycles of the steps that run for operations, times how often each runs: [num_steps];
+ * NULL if memory is short. */
+static uint64_t *find_step_cycles(pl_arrays *own, const popliner_profile *p,
+                                  const pl_operations *operations, const pl_passes *passes) {
+    uint64_t *times = pl_arrays_new(own, p->num_steps, sizeof *times); /* number of runs of each */
+    uint64_t *cycles = pl_arrays_new(own, p->num_steps, sizeof *cycles);
+    for (size_t step = 0; !own->failed && p->num_timed_programs > 0 && step < p->num_steps;
+         step++) {
+        const uint32_t parent = p->step_parent[step];
         times[step] = parent == PL_NONE
                           ? 1
                           : multiply(times[parent], p->program_repeats[p->step_program[parent]]);
         if (operations->step_operation[step] != PL_NONE && passes->step_runs[step] != 0)
             cycles[step] = multiply(times[step], p->program_cycles[p->step_program[step]]);
     }
-    free(times);
-    if (memory)
-        return cycles;
-    free(cycles);
-    return NULL;
+    return cycles;
 }
 
-bool pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
-                         uint64_t *cycles) {
+uint64_t *pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
+                              bool is_forward) {
     const popliner_profile *p = chain->profile;
     const pl_operations *operations = chain->operations;
-    uint64_t *of_steps = find_step_cycles(p, operations, passes);
+    pl_arrays own = {0};
+    const uint64_t *of_steps = find_step_cycles(&own, p, operations, passes);
+    uint64_t *cycles = pl_arrays_new(arrays, chain->num_units, sizeof *cycles);
     size_t end = p->num_steps;
-    if (of_steps == NULL)
-        return false;
-    for (size_t unit = 0; unit < chain->num_units; unit++)
-        cycles[unit] = 0;
     if (is_forward)
         end = passes->is_training ? passes->backward_step[passes->last_layer] : 0;
-    for (size_t step = 0; step < p->num_steps && step < end; step++) {
-        uint32_t operation = operations->step_operation[step];
+    for (size_t step = 0; !own.failed && !arrays->failed && step < p->num_steps && step < end;
+         step++) {
+        const uint32_t operation = operations->step_operation[step];
         if (operation == PL_NONE)
             continue;
-        size_t unit = chain->unit_of_operation[operation];
+        const size_t unit = chain->unit_of_operation[operation];
         if (!is_forward || unit >= passes->last_layer || step < passes->turn_step)
             cycles[unit] = add(cycles[unit], of_steps[step]);
     }
-    free(of_steps);
-    return true;
+    pl_arrays_end(&own, arrays);
+    return cycles;
 }
 
 void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,

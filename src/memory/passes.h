@@ -27,7 +27,6 @@
 #include "popliner/profile.h"
 
 typedef struct pl_passes {
-    pl_arrays arrays; /* own the arrays below */
     bool is_training;
     size_t turn_step;               /* SIZE_MAX without training */
     size_t loss_step;               /* not before the turn: where the last layer's passes part */
@@ -44,10 +43,9 @@ typedef struct pl_passes {
     size_t *backward_step;
 } pl_passes;
 
-/* Finds the passes. Zero-initialise before, free with pl_passes_free, also after a failure. False
- * if memory is short. O(steps + operations). */
-bool pl_passes_find(pl_passes *passes, const pl_chain *chain);
-void pl_passes_free(pl_passes *passes);
+/* Finds the passes, which are zero before. Their arrays are in `arrays`, like those of the functions
+ * below. O(steps + operations). */
+void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain);
 
 /* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later units,
  * operations that begin before an earlier unit works backward. */
@@ -91,14 +89,14 @@ typedef struct pl_pass_usage {
     pl_pass_bounds *bounds; /* [usage.sets.count] */
 } pl_pass_usage;
 
-/* Finds the usage. Zero-initialise before, free with pl_pass_usage_free, also after a failure.
- * False if memory is short. Cost: those of pl_passes_find and pl_unit_usage_find. */
-bool pl_pass_usage_find(pl_pass_usage *own, const pl_chain *chain, const pl_account *account);
-void pl_pass_usage_free(pl_pass_usage *own);
+/* Finds the usage, which is zero before. Cost: those of pl_passes_find and pl_unit_usage_find. */
+void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain,
+                        const pl_account *account);
 
-/* Returns the bounds of all sets of the usage of a pl_pass_usage: [usage->sets.count], which the
- * caller frees; NULL if memory is short. O(sets). */
-pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *usage);
+/* Returns the bounds of all sets of the usage of a pl_pass_usage: [usage->sets.count]; NULL if
+ * memory is short. O(sets). */
+pl_pass_bounds *pl_passes_bounds(pl_arrays *arrays, const pl_passes *passes,
+                                 const pl_unit_usage *usage);
 
 /* True if the class is live at the step and, in the same range, at the one before, so that its data
  * existed before the step began. False for SIZE_MAX. O(ranges of the class). */
@@ -115,77 +113,55 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 
-/* Returns a new array [num_variables] of marks for the variables that a copy from the host fills;
- * NULL if memory is short. O(variables). */
-uint8_t *pl_mark_fed(const popliner_profile *profile);
+/* Returns marks of the variables that a copy from the host fills, [num_variables]; NULL if memory is
+ * short. O(variables). */
+uint8_t *pl_mark_fed(pl_arrays *arrays, const popliner_profile *profile);
 
-/* ---- Tensors that a pipeline stores, and restores for the backward pass ---- */
+/* ---- Tensors that a pipeline stores, and restores for the backward pass ---------------------- */
 
 /* The steps at which a class waits for the backward pass: from its last user before the loss to the
  * first from it on. */
 typedef struct pl_waits {
-    pl_arrays arrays;     /* own the arrays below */
     uint32_t *first_step; /* [num_classes] */
     uint32_t *end_step;   /* [num_classes]: not above first_step if it never waits */
 } pl_waits;
 
-/* Finds the steps of all classes; copies from and to the host use nothing. Zero-initialise before,
- * free with pl_waits_free, also after a failure. False if memory is short. Cost: one pass over the
+/* Finds the steps of all classes; copies from and to the host use nothing. Cost: one pass over the
  * variables that programs touch. */
-bool pl_waits_find(pl_waits *waits, const pl_passes *passes, const popliner_profile *profile);
-void pl_waits_free(pl_waits *waits);
+void pl_waits_find(pl_waits *waits, pl_arrays *arrays, const pl_passes *passes,
+                   const popliner_profile *profile);
 
 /* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the
- * loss, and that do not wait, at one step of each unit. Overwrites `curve`. False if memory is
- * short. O(variables of the tile + steps). */
-bool pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage, const pl_chain *chain,
+ * loss, and that do not wait, at one step of each unit. `curve` is of all steps, and 0.
+ * O(variables of the tile + steps). */
+void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage, const pl_chain *chain,
                       size_t tile, pl_curve *curve, uint64_t *unit_bytes);
 
-/* ---- Tensors that pass through stages ---- */
+/* ---- Tensors that pass through stages -------------------------------------------------------- */
 
 /* For each set of a pl_pass_usage, the units that count a variable of that set; as sets of `sets`,
  * whose units are those of the chain. */
 typedef struct pl_passing {
-    pl_arrays arrays; /* own the arrays below */
     pl_unit_sets sets;
     uint32_t *touching; /* [usage sets]: at any step, if nothing passes */
     uint32_t *forward;  /* [usage sets]: before the turn */
     uint32_t *backward; /* [usage sets]: from the turn on, unless it was stored until then */
 } pl_passing;
 
-/* Finds the units; nothing passes unless `passes_through`. Zero-initialise before, free with
- * pl_passing_free, also after a failure. False if memory is short. O(units * sets). */
-bool pl_passing_find(pl_passing *passing, const pl_pass_usage *usage, bool passes_through);
-void pl_passing_free(pl_passing *passing);
+/* Finds the units; nothing passes unless `passes_through`. O(units * sets). */
+void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *usage,
+                     bool passes_through);
 
-/* True if a variable passes through one of the units first_unit ... last_unit, which do not touch
- * it, at steps before the turn or from it on. was_kept: pl_class_crosses the turn. O(1). */
-static inline bool pl_passes_forward(const pl_pass_bounds *bounds, size_t first_unit,
-                                     size_t last_unit) {
-    if (bounds->first_forward == PL_NO_UNIT)
-        return false;
-    size_t first = (size_t)bounds->first_forward + 1;
-    size_t end = bounds->last_forward;
-    return (first > first_unit ? first : first_unit) < (end <= last_unit ? end : last_unit + 1);
-}
+/* ---- Cycles ---------------------------------------------------------------------------------- */
 
-static inline bool pl_passes_backward(const pl_pass_bounds *bounds, bool was_kept,
-                                      size_t first_unit, size_t last_unit) {
-    const pl_pass_bounds as_forward = {bounds->first_backward, bounds->last_backward, PL_NO_UNIT,
-                                       PL_NO_UNIT};
-    return !was_kept && pl_passes_forward(&as_forward, first_unit, last_unit);
-}
-
-/* ---- Cycles ---- */
-
-/* Sets cycles[num_units] to the cycles of each unit in one run of the main program: those of the
+/* Returns the cycles of each unit in one run of the main program, [num_units]: those of the
  * programs of its running steps, times the counts of the Repeats around them, at most
  * POPLINER_MAX_CYCLES each. Ignores steps that run for no operation. If is_forward, only those of
  * the forward pass, which recomputing a unit takes: of the steps before the turn. For the last
  * layer and later units, where the turn is unknown, those of all steps before an earlier unit works
- * backward, which is an upper bound; all 0 without training. False if memory is short. O(steps). */
-bool pl_unit_cycles_find(const pl_chain *chain, const pl_passes *passes, bool is_forward,
-                         uint64_t *cycles);
+ * backward, which is an upper bound; all 0 without training. NULL if memory is short. O(steps). */
+uint64_t *pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
+                              bool is_forward);
 
 /* Adds the recomputed cycles in the pipeline to the cycles of all stages: with FULL the forward
  * cycles of its units. A stage that ends with the last unit recomputes nothing, unless own copies

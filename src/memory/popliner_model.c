@@ -14,11 +14,9 @@
 
 /* ---- The chain ------------------------------------------------------------------------------- */
 
-static popliner_status place_operations(pl_chain *chain, popliner_error *error) {
-    (void)error;
+static void place_operations(pl_chain *chain) {
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
-    return POPLINER_OK;
 }
 
 /* ---- Vertex types ---------------------------------------------------------------------------- */
@@ -42,16 +40,17 @@ static int compare_vertex_types(const void *left, const void *right) {
 }
 
 /* Merges types with equal name and size, with the code of the last type of their name. */
-static bool merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p) {
+static void merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
+                               const popliner_profile *p) {
     size_t count = p->num_vertex_types;
-    vertex_type *types = pl_new_array(count, sizeof *types);
-    if (types == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
+    pl_arrays own = {0};
+    vertex_type *types = pl_arrays_new(&own, count, sizeof *types);
+    for (size_t i = 0; !own.failed && i < count; i++)
         types[i] = (vertex_type){pl_profile_string(p, p->vertex_type_name[i]),
                                  p->vertex_type_size_bytes[i], (uint32_t)i};
-    qsort(types, count, sizeof *types, compare_vertex_types);
-    for (size_t i = 0; i < count;) {
+    if (!own.failed)
+        qsort(types, count, sizeof *types, compare_vertex_types);
+    for (size_t i = 0; !own.failed && i < count;) {
         size_t end = i; /* end of the types of this name */
         uint32_t last = 0;
         for (; end < count && strcmp(types[end].name, types[i].name) == 0; end++)
@@ -65,8 +64,7 @@ static bool merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p
         }
         i = end;
     }
-    free(types);
-    return true;
+    pl_arrays_end(&own, arrays);
 }
 
 /* ---- A stage --------------------------------------------------------------------------------- */
@@ -75,12 +73,12 @@ static bool merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p
 typedef struct remembered_peaks {
     uint64_t hash; /* of the variables, in any order */
     size_t num_variables;
-    uint64_t *by_tile; /* owned: the bytes, then the steps */
+    uint64_t *by_tile; /* the bytes, then the steps */
 } remembered_peaks;
 
 struct pl_popliner_meter {
     const pl_chain *chain;
-    pl_arrays arrays; /* own the arrays below, except the remembered peaks */
+    pl_arrays *arrays; /* own the meter and the arrays below, except the remembered peaks */
     pl_code_counter code;
     uint64_t *group_bytes[PL_NUM_CODE_GROUPS]; /* [tiles]; vertex code once it is computed */
     /* The number of the current stage; program_seen holds it for programs whose variables are
@@ -102,52 +100,38 @@ struct pl_popliner_meter {
     uint64_t *variable_bytes; /* [tiles]: the peak, and its step */
     uint64_t *peak_step;
     bool remembers_peaks;
+    pl_arrays peak_arrays; /* own the remembered peaks */
     remembered_peaks *peaks;
     size_t num_peaks;
     size_t capacity;
 };
 
-static void forget_peaks(pl_popliner_meter *m) {
-    for (size_t i = 0; i < m->num_peaks; i++)
-        free(m->peaks[i].by_tile);
-    m->num_peaks = 0;
-}
-
-void pl_popliner_meter_free(pl_popliner_meter *meter) {
-    if (meter == NULL)
-        return;
-    forget_peaks(meter);
-    free(meter->peaks);
-    pl_code_counter_free(&meter->code);
-    pl_arrays_free(&meter->arrays);
-    free(meter);
-}
-
-pl_popliner_meter *pl_popliner_meter_new(const pl_chain *chain) {
+pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chain) {
     const popliner_profile *p = chain->profile;
     const size_t num_tiles = p->target.num_tiles;
-    pl_popliner_meter *meter = calloc(1, sizeof *meter);
+    pl_popliner_meter *meter = pl_arrays_new(arrays, 1, sizeof *meter);
     if (meter == NULL)
         return NULL;
-    pl_arrays *own = &meter->arrays;
+    meter->arrays = arrays;
     meter->chain = chain;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        meter->group_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
-    meter->program_seen = pl_arrays_new(own, p->num_programs, sizeof *meter->program_seen);
-    meter->variable_seen = pl_arrays_new(own, p->num_variables, 1);
-    meter->change_bytes = pl_arrays_new(own, p->num_steps + 1, sizeof *meter->change_bytes);
-    meter->variable_bytes = pl_arrays_new(own, num_tiles, sizeof *meter->variable_bytes);
-    meter->peak_step = pl_arrays_new(own, num_tiles, sizeof *meter->peak_step);
-    if (!own->failed && pl_code_counter_begin(&meter->code, chain->model, p))
-        return meter;
-    pl_popliner_meter_free(meter);
-    return NULL;
+        meter->group_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
+    meter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof *meter->program_seen);
+    meter->variable_seen = pl_arrays_new(arrays, p->num_variables, 1);
+    meter->change_bytes = pl_arrays_new(arrays, p->num_steps + 1, sizeof *meter->change_bytes);
+    meter->variable_bytes = pl_arrays_new(arrays, num_tiles, sizeof *meter->variable_bytes);
+    meter->peak_step = pl_arrays_new(arrays, num_tiles, sizeof *meter->peak_step);
+    pl_code_counter_begin(&meter->code, arrays, chain->model, p);
+    return meter;
 }
 
 void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers) {
     meter->remembers_peaks = remembers;
-    if (!remembers)
-        forget_peaks(meter);
+    if (remembers)
+        return;
+    pl_arrays_free(&meter->peak_arrays);
+    meter->peaks = NULL;
+    meter->num_peaks = meter->capacity = 0;
 }
 
 void pl_popliner_meter_begin(pl_popliner_meter *m) {
@@ -252,27 +236,26 @@ static bool recall_peaks(pl_popliner_meter *m) {
     return false;
 }
 
-static bool remember_peaks(pl_popliner_meter *m) {
-    const size_t bytes = m->chain->profile->target.num_tiles * sizeof(uint64_t);
-    uint64_t *by_tile = malloc(2 * bytes + 1);
-    if (by_tile == NULL || !pl_grow(&m->peaks, &m->capacity, m->num_peaks + 1, sizeof *m->peaks)) {
-        free(by_tile);
-        return false;
+static void remember_peaks(pl_popliner_meter *m) {
+    const size_t num_tiles = m->chain->profile->target.num_tiles;
+    uint64_t *by_tile = pl_arrays_new(&m->peak_arrays, 2 * num_tiles, sizeof *by_tile);
+    if (pl_arrays_grow(&m->peak_arrays, &m->peaks, &m->capacity, m->num_peaks + 1,
+                       sizeof *m->peaks)) {
+        memcpy(by_tile, m->variable_bytes, num_tiles * sizeof *by_tile);
+        memcpy(by_tile + num_tiles, m->peak_step, num_tiles * sizeof *by_tile);
+        m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, by_tile};
     }
-    memcpy(by_tile, m->variable_bytes, bytes);
-    memcpy((char *)by_tile + bytes, m->peak_step, bytes);
-    m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, by_tile};
-    return true;
+    m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
 }
 
-bool pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
+void pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
     const size_t num_tiles = m->chain->profile->target.num_tiles;
     memset(m->group_bytes[PL_VERTEX_CODE], 0, num_tiles * sizeof(uint64_t));
     pl_code_counter_finish(&m->code, m->group_bytes);
     memset(m->variable_bytes, 0, num_tiles * sizeof *m->variable_bytes);
     memset(m->peak_step, 0, num_tiles * sizeof *m->peak_step);
     if (m->first_operation == SIZE_MAX || recall_peaks(m))
-        return true;
+        return;
     const size_t first = m->first_in_layer != SIZE_MAX ? m->first_in_layer : m->first_operation;
     const size_t first_step = pl_operation_at(m->chain->operations, first)->first_step;
     const size_t last_step =
@@ -280,7 +263,8 @@ bool pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
                   : pl_operation_at(m->chain->operations, m->last_operation)->last_step;
     for (size_t tile = 0; tile < num_tiles; tile++)
         find_peak(m, tile, first_step, last_step + 1);
-    return !m->remembers_peaks || remember_peaks(m);
+    if (m->remembers_peaks)
+        remember_peaks(m);
 }
 
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {

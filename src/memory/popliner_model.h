@@ -7,13 +7,12 @@
 
 #include "memory/evaluate.h"
 
-/* Measures one stage after another. Owned by the caller; free with pl_popliner_meter_free. */
+/* Measures one stage after another. */
 typedef struct pl_popliner_meter pl_popliner_meter;
 
-/* Makes a meter, which refers to the chain. NULL if memory is short. Takes a byte per lowered
- * variable. */
-pl_popliner_meter *pl_popliner_meter_new(const pl_chain *chain);
-void pl_popliner_meter_free(pl_popliner_meter *meter);
+/* Makes a meter in `arrays`, which refers to the chain and to `arrays`; NULL if memory is short.
+ * Takes a byte per lowered variable. Its owner forgets remembered peaks at last. */
+pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chain);
 
 /* Makes the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of
  * the variables is remembered by the set of variables alone, so a later stage with equal variables
@@ -29,8 +28,8 @@ void pl_popliner_meter_add(pl_popliner_meter *meter, const size_t *operations,
 
 /* Computes the stage so far. The steps of several stages on one IPU end with the last step of any
  * operation, so that they never need less than one of them, nor less than before one has grown.
- * False if memory is short. O(variables + tiles * (steps + vertex types)). */
-bool pl_popliner_meter_finish(pl_popliner_meter *meter, bool is_shared);
+ * O(variables + tiles * (steps + vertex types)). */
+void pl_popliner_meter_finish(pl_popliner_meter *meter, bool is_shared);
 
 /* Returns the stage that was computed last, on a tile. O(1). */
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *meter, size_t tile);

@@ -32,9 +32,8 @@ static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
         return true;
     pl_stage_memory_clear(memory);
     memory->num_tiles = num_tiles;
-    memory->peak_step = pl_new_array(num_tiles, sizeof(uint64_t));
-    memory->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    bool made = memory->peak_step != NULL && memory->always_live_bytes != NULL;
+    bool made = (memory->peak_step = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL &&
+                (memory->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
     for (int part = 0; made && part < POPLINER_NUM_PARTS; part++)
         if (part != POPLINER_PART_PARAMETERS)
             made = (memory->part_bytes[part] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
@@ -72,11 +71,10 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
         return pl_fail_memory(error, "the stages");
     meter->chain = chain;
     meter->num_threads = num_threads;
-    bool made = true;
     if (chain->model->id == POPLINER_MEMORY_MODEL_POPLINER)
-        made = (meter->popliner = pl_popliner_meter_new(chain)) != NULL;
-    if (made && pl_account_create(&meter->account, chain->model, chain->profile, chain->operations,
-                                  chain->usage)) {
+        meter->popliner = pl_popliner_meter_new(&meter->arrays, chain);
+    pl_account_create(&meter->account, &meter->arrays, chain);
+    if (!meter->arrays.failed) {
         *result = meter;
         return POPLINER_OK;
     }
@@ -87,43 +85,42 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
 void pl_stage_meter_free(pl_stage_meter *meter) {
     if (meter == NULL)
         return;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < PL_NUM_DIGESTS; i++)
         pl_digest_free(meter->digests[i / 2][i % 2]);
-    pl_popliner_meter_free(meter->popliner);
-    pl_account_free(&meter->account);
-    pl_pass_usage_free(&meter->pass_usage);
-    pl_gradients_free(&meter->gradients);
-    pl_parameter_sums_free(&meter->parameters);
-    pl_candidates_free(meter->candidates);
-    free(meter->cut_bytes);
+    pl_stage_meter_remember_peaks(meter, false);
+    pl_arrays_free(&meter->arrays);
     free(meter);
+}
+
+static void find_pass_usage(pl_stage_meter *meter) {
+    pl_arrays *arrays = &meter->arrays;
+    if (meter->has_pass_usage || arrays->failed)
+        return;
+    meter->pass_usage = (pl_pass_usage){0};
+    pl_pass_usage_find(&meter->pass_usage, arrays, meter->chain, &meter->account);
+    if (!arrays->failed)
+        pl_parameter_sums_find(&meter->parameters, arrays, &meter->pass_usage,
+                               meter->chain->profile, &meter->account);
+    meter->has_pass_usage = !arrays->failed;
 }
 
 popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
                                           popliner_error *error) {
     *usage = &meter->pass_usage;
-    if (!meter->has_pass_usage) {
-        meter->has_pass_usage =
-            pl_pass_usage_find(&meter->pass_usage, meter->chain, &meter->account) &&
-            pl_parameter_sums_find(&meter->parameters, &meter->pass_usage, meter->chain->profile,
-                                   &meter->account);
-        if (!meter->has_pass_usage) {
-            pl_pass_usage_free(&meter->pass_usage);
-            pl_parameter_sums_free(&meter->parameters);
-        }
-    }
+    meter->arrays.failed = false;
+    find_pass_usage(meter);
     return meter->has_pass_usage ? POPLINER_OK
                                  : pl_fail_memory(error, "the passes of the training");
 }
 
-popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_trained_parameters *trained,
-                                       popliner_error *error) {
+popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_arrays *arrays,
+                                       pl_trained_parameters *trained, popliner_error *error) {
     const pl_pass_usage *usage;
-    popliner_status status = pl_stage_meter_pass_usage(meter, &usage, error);
-    if (status == POPLINER_OK &&
-        !pl_trained_parameters_find(trained, &usage->usage, &meter->parameters))
-        status = pl_fail_memory(error, "the parameters of the stages");
-    return status;
+    const popliner_status status = pl_stage_meter_pass_usage(meter, &usage, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_trained_parameters_find(trained, arrays, &usage->usage, &meter->parameters);
+    return arrays->failed ? pl_fail_memory(error, "the parameters of the stages") : POPLINER_OK;
 }
 
 bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter) {
@@ -139,18 +136,18 @@ void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
 /* ---- Estimations ----------------------------------------------------------------------------- */
 
 /* Finds whether the profile has accumulators and, if it has none, when gradients are complete. */
-static bool find_accumulators(pl_stage_meter *meter) {
-    if (!meter->knows_accumulators) {
-        meter->has_accumulators = pl_has_accumulators(meter->chain->profile);
-        meter->knows_accumulators =
-            meter->has_accumulators ||
-            pl_gradients_find(&meter->gradients, meter->chain, &meter->pass_usage, &meter->account);
-    }
-    return meter->knows_accumulators;
+static void find_accumulators(pl_stage_meter *meter) {
+    if (meter->knows_accumulators)
+        return;
+    meter->has_accumulators = pl_has_accumulators(meter->chain->profile);
+    if (!meter->has_accumulators)
+        pl_gradients_find(&meter->gradients, &meter->arrays, meter->chain, &meter->pass_usage,
+                          &meter->account);
+    meter->knows_accumulators = !meter->arrays.failed;
 }
 
-/* Finds the digest, or begins it. */
-static bool find_digest(pl_stage_meter *meter, pl_digest_key key, const pl_digest **digest) {
+/* Returns the digest, which may be begun; NULL if memory is short. */
+static pl_digest *find_digest(pl_stage_meter *meter, pl_digest_key key) {
     pl_digest **known = &meter->digests[key.passes_through][key.accumulates];
     if (*known != NULL && key.is_pipelined && !(*known)->key.is_pipelined) {
         pl_digest_free(*known);
@@ -159,22 +156,19 @@ static bool find_digest(pl_stage_meter *meter, pl_digest_key key, const pl_diges
     if (*known == NULL)
         *known = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
                                  &meter->gradients, key);
-    *digest = *known;
-    return *known != NULL;
+    meter->arrays.failed = meter->arrays.failed || *known == NULL;
+    return *known;
 }
 
-bool pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
+void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
                         pl_estimation *e) {
     const popliner_profile *p = meter->chain->profile;
     const bool is_full = meter->popliner == NULL;
-    const size_t num_units = meter->chain->num_units;
-    const pl_pass_usage *usage;
-    if (pl_stage_meter_pass_usage(meter, &usage, NULL) != POPLINER_OK)
-        return false;
     const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
     pl_digest_key key = {.passes_through = (effects & POPLINER_EFFECT_PASSING) != 0};
+    find_pass_usage(meter);
     *e = (pl_estimation){
-        .is_training = usage->passes.is_training,
+        .is_training = meter->pass_usage.passes.is_training,
         .max_stages = 1,
         .expects_buffers = (effects & POPLINER_EFFECT_BUFFERS) != 0,
         .rule = {.has_needs = is_full,
@@ -184,16 +178,15 @@ bool pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     };
     if (pipeline != NULL)
         e->pipeline = *pipeline;
-    max_stages = max_stages < num_units ? max_stages : num_units;
+    max_stages = pl_fewer(max_stages, meter->chain->num_units);
     if (pipeline != NULL && e->is_training) {
         e->evaluation.has_stash =
             pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
         e->evaluation.recompute = pl_pipeline_stored(pipeline);
         e->max_stages = e->evaluation.has_stash ? max_stages : 1;
     }
-    if (pipeline != NULL && e->is_training && is_full) {
-        if (!find_accumulators(meter))
-            return false;
+    if (pipeline != NULL && e->is_training && is_full && !meter->arrays.failed) {
+        find_accumulators(meter);
         e->evaluation.has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
         e->has_accumulators = meter->has_accumulators;
         key.accumulates = pl_wants_accumulators(pipeline, true) && !meter->has_accumulators;
@@ -205,7 +198,8 @@ bool pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
                              pl_pipeline_frees_originals(pipeline, (popliner_need)need);
     }
     key.is_pipelined = e->evaluation.has_stash || e->evaluation.has_buffers;
-    return find_digest(meter, key, &e->evaluation.digest);
+    if (!meter->arrays.failed)
+        e->evaluation.digest = find_digest(meter, key);
 }
 
 /* Makes tiles on several threads. */
@@ -228,60 +222,55 @@ pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *esti
 }
 
 /* Makes the tiles of a digest that are not made. */
-static bool make_tiles(const pl_stage_meter *meter, pl_digest *digest) {
-    if (digest->inputs == NULL)
-        return true;
+static void make_tiles(pl_stage_meter *meter, pl_digest *digest) {
+    if (meter->arrays.failed || digest->inputs == NULL)
+        return;
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
     const size_t num_threads =
         meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
-    digest_task task = {digest, pl_new_array(num_threads, sizeof *task.workers)};
+    pl_arrays own = {0};
+    digest_task task = {digest, pl_arrays_new(&own, num_threads, sizeof *task.workers)};
     const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, NULL};
-    const bool made = task.workers != NULL && pl_parallel_run(&tasks) == num_tiles;
+    own.failed = own.failed || pl_parallel_run(&tasks) < num_tiles;
     for (size_t i = 0; task.workers != NULL && i < num_threads; i++)
         pl_digest_work_free(task.workers[i]);
-    free(task.workers);
-    if (made)
+    pl_arrays_end(&own, &meter->arrays);
+    if (!meter->arrays.failed)
         pl_digest_finish(digest);
-    return made;
 }
 
-bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
-    return !pl_estimation_has_tiles(meter, estimation) ||
-           make_tiles(meter, pl_estimation_digest(meter, estimation));
+void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
+    if (!meter->arrays.failed && pl_estimation_has_tiles(meter, estimation))
+        make_tiles(meter, pl_estimation_digest(meter, estimation));
 }
 
-bool pl_stage_meter_complete(pl_stage_meter *meter) {
-    const pl_digest *digest;
-    const pl_pass_usage *usage;
-    if (pl_stage_meter_pass_usage(meter, &usage, NULL) != POPLINER_OK)
-        return false;
-    const bool is_training = usage->passes.is_training;
-    bool made = !is_training || find_accumulators(meter);
-    const int num_ends = is_training && made && !meter->has_accumulators ? 2 : 1;
-    for (int i = 0; made && i < 2 * num_ends; i++)
-        made = find_digest(meter, (pl_digest_key){i % 2 != 0, i / 2 != 0, is_training}, &digest) &&
-               make_tiles(meter, meter->digests[i % 2][i / 2]);
-    return made;
+void pl_stage_meter_complete(pl_stage_meter *meter) {
+    meter->arrays.failed = false;
+    find_pass_usage(meter);
+    if (meter->arrays.failed)
+        return;
+    const bool is_training = meter->pass_usage.passes.is_training;
+    if (is_training)
+        find_accumulators(meter);
+    const int num_ends = is_training && !meter->has_accumulators ? 2 : 1;
+    for (int i = 0; !meter->arrays.failed && i < 2 * num_ends; i++)
+        make_tiles(meter, find_digest(meter, (pl_digest_key){i % 2 != 0, i / 2 != 0, is_training}));
 }
 
-bool pl_stage_meter_find_cuts(pl_stage_meter *meter) {
-    if (meter->cut_bytes != NULL)
-        return true;
-    const size_t num_units = meter->chain->num_units;
-    uint64_t *bytes = pl_new_array(num_units, sizeof *bytes);
-    uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
+void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
     const popliner_profile *p = meter->chain->profile;
-    const bool memory = bytes != NULL && backward_bytes != NULL;
-    for (size_t tile = 0; memory && tile < p->target.num_tiles; tile++)
-        pl_passes_add_tile_cuts(&meter->pass_usage, p, tile, bytes, backward_bytes);
-    for (size_t unit = 1; memory && unit < num_units; unit++)
-        bytes[unit] += backward_bytes[unit];
-    free(backward_bytes);
-    if (memory)
-        meter->cut_bytes = bytes;
-    else
-        free(bytes);
-    return memory;
+    const size_t num_units = meter->chain->num_units;
+    if (meter->cut_bytes != NULL || meter->arrays.failed)
+        return;
+    /* forward, then backward */
+    uint64_t *bytes = pl_arrays_new(&meter->arrays, 2 * num_units, sizeof *bytes);
+    if (bytes == NULL)
+        return;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        pl_passes_add_tile_cuts(&meter->pass_usage, p, tile, bytes, bytes + num_units);
+    for (size_t unit = 1; unit < num_units; unit++)
+        bytes[unit] += bytes[num_units + unit];
+    meter->cut_bytes = bytes;
 }
 
 /* ---- Stages on one IPU ----------------------------------------------------------------------- */
@@ -304,6 +293,7 @@ static void free_ipu(ipu *own) {
     pl_arrays_free(&own->arrays);
 }
 
+/* Adds the operations of a stage. */
 static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
                       const popliner_interval *stage) {
     const size_t first = chain->unit_operations_start[stage->first_unit];
@@ -311,8 +301,8 @@ static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
                           chain->unit_operations_start[stage->last_unit + 1] - first);
 }
 
-/* Begins stages of a pipeline; false if memory is short. */
-static bool begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *pipeline,
+/* Begins stages of a pipeline. */
+static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *pipeline,
                       const popliner_interval *stages, size_t num_stages) {
     size_t most_stages = 1; /* of them is the one that stores most */
     own->meter = meter;
@@ -328,19 +318,21 @@ static bool begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     for (size_t i = 0; !own->arrays.failed && i < num_stages; i++)
         if (own->copies[POPLINER_NEED_MOST][i] > 0)
             most_stages = SIZE_MAX;
-    if (own->arrays.failed || !pl_estimation_find(meter, pipeline, most_stages, &own->estimation) ||
-        !pl_estimation_complete(meter, &own->estimation))
-        return false;
+    meter->arrays.failed = own->arrays.failed;
+    pl_estimation_find(meter, pipeline, most_stages, &own->estimation);
+    pl_estimation_complete(meter, &own->estimation);
     own->rule = own->estimation.rule;
+    if (meter->arrays.failed)
+        return;
     if (pl_estimation_has_tiles(meter, &own->estimation) &&
         !pl_question_begin(&own->question, &own->estimation.evaluation, stages, num_stages))
-        return false;
+        meter->arrays.failed = true;
     if (meter->popliner == NULL)
-        return true;
+        return;
     pl_popliner_meter_begin(meter->popliner);
     for (size_t i = 0; i < num_stages; i++)
         add_units(meter->popliner, meter->chain, &stages[i]);
-    return pl_popliner_meter_finish(meter->popliner, num_stages > 1);
+    pl_popliner_meter_finish(meter->popliner, num_stages > 1);
 }
 
 /* Sets *measured to what the stages have on a tile, and own->stash. */
@@ -484,12 +476,13 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     popliner_status status = find_most_alone(meter, pipeline, stages, num_stages, &most, error);
     if (status != POPLINER_OK)
         return status;
-    const bool made = begin_memory(memory, meter->chain->profile->target.num_tiles) &&
-                      begin_ipu(&own, meter, pipeline, stages, num_stages);
-    if (made)
+    begin_ipu(&own, meter, pipeline, stages, num_stages);
+    const bool has_failed =
+        meter->arrays.failed || !begin_memory(memory, meter->chain->profile->target.num_tiles);
+    if (!has_failed)
         measure_ipu(&own, &most, memory);
     free_ipu(&own);
-    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
+    return has_failed ? pl_fail_memory(error, "the memory of a stage") : POPLINER_OK;
 }
 
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
@@ -503,17 +496,16 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
                                             popliner_error *error) {
     ipu own = {.meter = meter, .num_stages = 0};
     assert(meter->popliner != NULL);
-    bool made = begin_memory(memory, meter->chain->profile->target.num_tiles) &&
-                pl_estimation_find(meter, NULL, 1, &own.estimation);
-    if (made) {
-        own.rule = own.estimation.rule;
-        pl_popliner_meter_begin(meter->popliner);
-        pl_popliner_meter_add(meter->popliner, operations, num_operations);
-        made = pl_popliner_meter_finish(meter->popliner, false);
-    }
-    if (made)
-        measure_ipu(&own, &(most_alone){0, UINT64_MAX}, memory);
-    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
+    meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
+    pl_estimation_find(meter, NULL, 1, &own.estimation);
+    own.rule = own.estimation.rule;
+    pl_popliner_meter_begin(meter->popliner);
+    pl_popliner_meter_add(meter->popliner, operations, num_operations);
+    pl_popliner_meter_finish(meter->popliner, false);
+    if (meter->arrays.failed)
+        return pl_fail_memory(error, "the memory of a stage");
+    measure_ipu(&own, &(most_alone){0, UINT64_MAX}, memory);
+    return POPLINER_OK;
 }
 
 uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,
@@ -529,19 +521,20 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
     ipu own = {0};
     pl_need_spread spread = {0};
     popliner_status status = POPLINER_OK;
-    const bool made = begin_ipu(&own, meter, pipeline, stages, num_stages);
+    begin_ipu(&own, meter, pipeline, stages, num_stages);
+    const bool has_failed = meter->arrays.failed;
     *peak_bytes = 0;
-    for (size_t tile = 0; made && tile < meter->chain->profile->target.num_tiles; tile++) {
+    for (size_t tile = 0; !has_failed && tile < meter->chain->profile->target.num_tiles; tile++) {
         pl_stage_tile measured;
         measure_tile(&own, tile, &measured);
         const tile_need result = need_of(&own, need, tile, &measured);
         pl_need_spread_add(&spread, &result.line);
         *peak_bytes = pl_larger(*peak_bytes, bytes_of(&result));
     }
-    if (made && need == POPLINER_NEED_MOST)
+    if (!has_failed && need == POPLINER_NEED_MOST)
         *peak_bytes = pl_larger(*peak_bytes, most_of_any(&own, &spread));
     free_ipu(&own);
-    if (!made)
+    if (has_failed)
         return pl_fail_memory(error, "the memory of a stage");
     most_alone most = {0, UINT64_MAX};
     if (need == POPLINER_NEED_MOST)
@@ -570,19 +563,17 @@ uint64_t pl_stage_parameter_bytes(pl_stage_meter *meter, const popliner_interval
 }
 
 /* Lists the largest variables of the stages on the fullest tile. */
-static bool find_largest(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                          const popliner_interval *stages, size_t num_stages,
                          popliner_stage_detail *d) {
-    const popliner_profile *p = meter->chain->profile;
     pl_estimation estimation;
     pl_detail_variables found = {0};
-    pl_largest_wish wish = {.tile = (uint32_t)d->tile, .step = (uint32_t)d->step};
-    if (!pl_estimation_find(meter, pipeline, 1, &estimation) ||
-        !pl_largest_find(meter, &estimation, &wish, 1, stages, num_stages, &found))
-        return false;
+    pl_largest_query query = {.tile = (uint32_t)d->tile, .step = (uint32_t)d->step};
+    meter->arrays.failed = false;
+    pl_estimation_find(meter, pipeline, 1, &estimation);
+    pl_largest_find(meter, &estimation, &query, 1, stages, num_stages, &found);
     d->num_variables = found.count;
-    pl_detail_variables_name(&found, p, d->variables);
-    return true;
+    pl_detail_variables_name(&found, meter->chain->profile, d->variables);
 }
 
 popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -611,7 +602,8 @@ popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipelin
         d.tile_always_live_bytes = memory->always_live_bytes[d.tile];
         d.tile_live_bytes -= d.tile_always_live_bytes;
         d.step = (size_t)memory->peak_step[d.tile];
-        if (!find_largest(meter, pipeline, stages, num_stages, &d))
+        find_largest(meter, pipeline, stages, num_stages, &d);
+        if (meter->arrays.failed)
             return pl_fail_memory(error, "the largest variables of a stage");
     }
     *detail = d;

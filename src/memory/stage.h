@@ -5,6 +5,7 @@
 #define PL_MEMORY_STAGE_H
 
 #include "base/bounds.h"
+#include "base/growth.h"
 #include "memory/memory_model.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
@@ -40,9 +41,10 @@ popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const struct pl
 
 struct pl_trained_parameters;
 
-/* Finds the trained parameters of the profile: none if it does not train. They refer to the meter.
- * Errors: MEMORY. Cost: that of pl_trained_parameters_find. */
-popliner_status pl_stage_meter_trained(pl_stage_meter *meter, struct pl_trained_parameters *trained,
+/* Finds the trained parameters of the profile: none if it does not train. They refer to the meter,
+ * and their arrays are in `arrays`. Errors: MEMORY. Cost: that of pl_trained_parameters_find. */
+popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_arrays *arrays,
+                                       struct pl_trained_parameters *trained,
                                        popliner_error *error);
 
 /* True if the profile has accumulators: see pl_has_accumulators. */

@@ -14,6 +14,9 @@ typedef struct pl_candidates pl_candidates;
 struct pl_stage_meter {
     const pl_chain *chain;
     size_t num_threads;
+    /* Own the meter's arrays, but not digests and candidates. After a failure, what was requested is
+     * incomplete; the next call begins without. */
+    pl_arrays arrays;
     pl_account account;
     pl_pass_usage pass_usage;
     bool has_pass_usage;
@@ -28,10 +31,12 @@ struct pl_stage_meter {
     uint64_t *cut_bytes;         /* [num_units]: over the cut before each; NULL: not known yet */
 };
 
+/* The functions below set meter->arrays.failed if memory is short; and do nothing after that. */
+
 /* Sets *estimation to how stages of a pipeline are estimated, which may have max_stages (NULL: no
  * pipeline, and no effects), and begins the digest for it, whose tiles may not be made yet. The
- * estimation refers to the meter. False if memory is short. */
-bool pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
+ * estimation refers to the meter. */
+void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
                         pl_estimation *estimation);
 
 /* True if tiles of its digest are needed: in PopLiner's model only for what is stored. */
@@ -43,31 +48,31 @@ static inline bool pl_estimation_has_tiles(const pl_stage_meter *meter,
 /* Returns the digest of an estimation. */
 pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *estimation);
 
-/* Makes all digests that any pipeline may need; false if memory is short. */
-bool pl_stage_meter_complete(pl_stage_meter *meter);
+/* Makes all digests that any pipeline may need. */
+void pl_stage_meter_complete(pl_stage_meter *meter);
 
-/* Finds cut_bytes, unless they are known: those carried forward and backward. False if memory is
- * short. Cost: that of pl_passes_add_tile_cuts for all tiles. */
-bool pl_stage_meter_find_cuts(pl_stage_meter *meter);
+/* Finds cut_bytes, unless they are known: those carried forward and backward. Cost: that of
+ * pl_passes_add_tile_cuts for all tiles. */
+void pl_stage_meter_find_cuts(pl_stage_meter *meter);
 
-/* Makes all tiles of this digest that are needed and not made; false if memory is short. */
-bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation);
+/* Makes all tiles of this digest that are needed and not made. */
+void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation);
 
-/* Lists the largest data variables of stages on a tile that are live at a step. */
-typedef struct pl_largest_wish {
+/* Asks for the largest data variables of stages on a tile that are live at a step. */
+typedef struct pl_largest_query {
     uint32_t tile;
     uint32_t step;
     uint32_t first_unit;
     uint32_t last_unit;
     size_t place; /* in the results */
-} pl_largest_wish;
+} pl_largest_query;
 
-/* Lists the largest variables for each wish in picked[wish.place], which are empty before: by size,
- * then by number; also variables that no operation touches, or that pass through. Sorts the
- * wishes. stages[num_stages], unless NULL, replace the units of all wishes. False if memory is
- * short. Cost: for each tile sorting its variables, and a pass over them for each step. */
-bool pl_largest_find(const pl_stage_meter *meter, const pl_estimation *estimation,
-                     pl_largest_wish *wishes, size_t count, const popliner_interval *stages,
+/* Lists the largest variables for each query in picked[query.place], which are empty before: by
+ * size, then by number; also variables that no operation touches, or that pass through. Sorts the
+ * queries. stages[num_stages], unless NULL, replace the units of all queries. Cost: for each tile
+ * sorting its variables, and a pass over them for each step. */
+void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
+                     pl_largest_query *queries, size_t count, const popliner_interval *stages,
                      size_t num_stages, pl_detail_variables *picked);
 
 #endif

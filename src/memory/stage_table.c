@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "costs/triangle.h"
 #include "pipeline/pipeline.h"
 
@@ -29,36 +30,40 @@ static size_t most_copies(const pl_estimation *estimation, popliner_need need, b
     return own > any ? own : any;
 }
 
-bool pl_stage_table_begin(pl_stage_table *table, const pl_estimation *estimation, size_t num_units,
+void pl_stage_table_begin(pl_stage_table *table, const pl_estimation *estimation, size_t num_units,
                           const pl_table_wishes *wishes) {
     const size_t num_intervals = pl_triangle_size(num_units);
+    pl_arrays *own = &table->arrays;
     table->estimation = estimation;
     table->num_units = num_units;
     table->wishes = *wishes;
-    table->allowed_end = pl_new_array(num_units, sizeof *table->allowed_end);
-    bool memory = table->allowed_end != NULL;
-    for (size_t unit = 0; memory && unit < num_units; unit++)
-        table->allowed_end[unit] = num_units;
-    if (wishes->with_details)
-        memory = memory && (table->sums = pl_new_array(num_intervals, sizeof *table->sums)) != NULL;
+    table->allowed_end = pl_arrays_new(own, num_units, sizeof *table->allowed_end);
     if (wishes->needs[POPLINER_NEED_MOST] && estimation->rule.has_needs)
-        memory = memory &&
-                 (table->spreads = pl_new_array(num_intervals, sizeof *table->spreads)) != NULL;
-    for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++)
-        memory = !wishes->needs[need] ||
-                 pl_peak_envelope_begin(
-                     &table->largest[need], num_intervals,
-                     most_copies(estimation, (popliner_need)need, wishes->with_details));
-    return memory;
+        table->spreads = pl_arrays_new(own, num_intervals, sizeof *table->spreads);
+    if (wishes->with_details)
+        table->sums = pl_new_array(num_intervals, sizeof *table->sums);
+    own->failed = own->failed || (wishes->with_details && table->sums == NULL);
+    for (int need = 0; !own->failed && need < POPLINER_NUM_NEEDS; need++)
+        if (wishes->needs[need])
+            own->failed = !pl_peak_envelope_begin(
+                &table->largest[need], num_intervals,
+                most_copies(estimation, (popliner_need)need, wishes->with_details));
+    for (size_t unit = 0; !own->failed && unit < num_units; unit++)
+        table->allowed_end[unit] = num_units;
 }
 
 void pl_stage_table_free(pl_stage_table *table) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         pl_peak_envelope_free(&table->largest[need]);
     free(table->sums);
-    free(table->spreads);
-    free(table->allowed_end);
+    pl_arrays_free(&table->arrays);
     *table = (pl_stage_table){0};
+}
+
+static void add_piece(pl_stage_table *table, popliner_need need, size_t interval,
+                      const pl_peak_piece *piece) {
+    table->arrays.failed =
+        table->arrays.failed || !pl_peak_envelope_add(&table->largest[need], interval, piece);
 }
 
 /* A stage on a tile. */
@@ -71,7 +76,7 @@ typedef struct entry {
 } entry;
 
 /* Adds an estimate of a tile to that of a stage. */
-static bool add_need(pl_stage_table *table, popliner_need need, const entry *e,
+static void add_need(pl_stage_table *table, popliner_need need, const entry *e,
                      const pl_need_line *line) {
     const pl_live_peak *peak = pl_stage_tile_peak(table->estimation, need, e->measured);
     const pl_steady_bytes *steady = &e->measured->steady;
@@ -95,9 +100,9 @@ static bool add_need(pl_stage_table *table, popliner_need need, const entry *e,
     level.layout_bytes = line->level_bytes - line->level_live_bytes;
     level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
     /* a separate line, below the other one with any copies; the first of equals counts */
-    return (line->freed_bytes == 0 ||
-            pl_peak_envelope_add(&table->largest[need], e->interval, &level)) &&
-           pl_peak_envelope_add(&table->largest[need], e->interval, &piece);
+    if (line->freed_bytes > 0)
+        add_piece(table, need, e->interval, &level);
+    add_piece(table, need, e->interval, &piece);
 }
 
 /* Adds a tile with its expected memory to the sums of a stage. */
@@ -139,7 +144,7 @@ static bool is_too_much(const pl_stage_table *table, const entry *e) {
                table->wishes.max_bytes;
 }
 
-bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
+void pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
                         const pl_overhead *layout, const pl_stage_tile *measured,
                         const pl_tile_stash *stash) {
     assert(first_unit <= last_unit && last_unit < table->num_units);
@@ -148,7 +153,7 @@ bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
     const entry e = {interval, tile, layout, measured, stash};
     if (is_too_much(table, &e)) {
         table->allowed_end[first_unit] = last_unit;
-        return true;
+        return;
     }
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
@@ -165,45 +170,39 @@ bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
                                measured->steady.all_code_bytes};
         if (need == POPLINER_NEED_MOST && table->spreads != NULL)
             pl_need_spread_add(&table->spreads[interval], &line);
-        if (table->wishes.needs[need] && !add_need(table, need, &e, &line))
-            return false;
+        if (table->wishes.needs[need])
+            add_need(table, need, &e, &line);
     }
-    return true;
 }
 
 void pl_stage_table_end_tile(pl_stage_table *table) {
     for (size_t first = table->num_units - 1; first-- > 0;)
-        if (table->allowed_end[first + 1] < table->allowed_end[first])
-            table->allowed_end[first] = table->allowed_end[first + 1];
+        table->allowed_end[first] =
+            pl_fewer(table->allowed_end[first], table->allowed_end[first + 1]);
 }
 
-bool pl_stage_table_merge(pl_stage_table *table, const pl_stage_table *other) {
+void pl_stage_table_merge(pl_stage_table *table, const pl_stage_table *other) {
     const size_t num_intervals = pl_triangle_size(table->num_units);
     for (size_t first = 0; first < table->num_units; first++)
-        if (other->allowed_end[first] < table->allowed_end[first])
-            table->allowed_end[first] = other->allowed_end[first];
+        table->allowed_end[first] = pl_fewer(table->allowed_end[first], other->allowed_end[first]);
     if (table->sums != NULL)
         pl_detail_sums_add(table->sums, other->sums, num_intervals);
     for (size_t i = 0; table->spreads != NULL && i < num_intervals; i++)
         pl_need_spread_join(&table->spreads[i], &other->spreads[i]);
-    bool memory = true;
-    for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++)
-        memory = !table->wishes.needs[need] ||
-                 pl_peak_envelope_merge(&table->largest[need], &other->largest[need]);
-    return memory;
+    for (int need = 0; !table->arrays.failed && need < POPLINER_NUM_NEEDS; need++)
+        if (table->wishes.needs[need])
+            table->arrays.failed =
+                !pl_peak_envelope_merge(&table->largest[need], &other->largest[need]);
 }
 
-bool pl_stage_table_finish(pl_stage_table *table, size_t num_tiles) {
-    pl_peak_envelope *largest = &table->largest[POPLINER_NEED_MOST];
-    bool memory = true;
-    for (size_t i = 0; table->spreads != NULL && memory && i < pl_triangle_size(table->num_units);
-         i++) {
+void pl_stage_table_finish(pl_stage_table *table, size_t num_tiles) {
+    for (size_t i = 0; table->spreads != NULL && i < pl_triangle_size(table->num_units); i++) {
         const pl_need_line any =
             pl_need_spread_line(&table->spreads[i], &table->estimation->rule, num_tiles);
         const pl_peak_piece level = {.bytes = any.level_bytes};
         const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
-        memory = (any.level_bytes == any.bytes || pl_peak_envelope_add(largest, i, &level)) &&
-                 pl_peak_envelope_add(largest, i, &piece);
+        if (any.level_bytes != any.bytes)
+            add_piece(table, POPLINER_NEED_MOST, i, &level);
+        add_piece(table, POPLINER_NEED_MOST, i, &piece);
     }
-    return memory;
 }

@@ -43,11 +43,12 @@ typedef struct pl_table_wishes {
 
 /* The tiles that one thread added. Zero-initialise; free with pl_stage_table_free. */
 typedef struct pl_stage_table {
+    pl_arrays arrays; /* own `spreads` and `allowed_end`; after a failure, sums are incomplete */
     const pl_estimation *estimation;
     size_t num_units;
     pl_table_wishes wishes;
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the wanted needs */
-    pl_detail_sums *sums;                         /* only with details */
+    pl_detail_sums *sums;                         /* only with details; owned */
     pl_need_spread *spreads;                      /* only if NEED_MOST is wanted */
     /* [num_tiles][num_intervals], of all threads, not owned; NULL: not wanted */
     pl_tile_need *tile_needs;
@@ -55,13 +56,14 @@ typedef struct pl_stage_table {
     size_t *allowed_end;
 } pl_stage_table;
 
-/* Begins a table; like the functions below, returns false if memory is short. */
-bool pl_stage_table_begin(pl_stage_table *table, const pl_estimation *estimation, size_t num_units,
+/* Begins a table. Like the functions below, sets table->arrays.failed if memory is short, and does
+ * nothing then. */
+void pl_stage_table_begin(pl_stage_table *table, const pl_estimation *estimation, size_t num_units,
                           const pl_table_wishes *wishes);
 void pl_stage_table_free(pl_stage_table *table);
 
 /* Adds a tile with this layout to the stage first_unit ... last_unit, or ends allowed_end there. */
-bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
+void pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
                         const pl_overhead *layout, const pl_stage_tile *measured,
                         const pl_tile_stash *stash);
 
@@ -69,9 +71,9 @@ bool pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
 void pl_stage_table_end_tile(pl_stage_table *table);
 
 /* Adds the tiles of another table like this one. */
-bool pl_stage_table_merge(pl_stage_table *table, const pl_stage_table *other);
+void pl_stage_table_merge(pl_stage_table *table, const pl_stage_table *other);
 
 /* Completes what all tiles together tell, once they were added. */
-bool pl_stage_table_finish(pl_stage_table *table, size_t num_tiles);
+void pl_stage_table_finish(pl_stage_table *table, size_t num_tiles);
 
 #endif

@@ -20,6 +20,7 @@
  *
  *       for (s = set; s != 0; s = sets->rest[s]) ... sets->last_unit[s] ... */
 typedef struct pl_unit_sets {
+    pl_arrays *arrays; /* own the arrays below */
     size_t count;
     size_t capacity; /* of `rest`, `last_unit` and `with_unit` */
     uint32_t *rest;
@@ -28,9 +29,8 @@ typedef struct pl_unit_sets {
     uint32_t current_unit;
 } pl_unit_sets;
 
-/* Like the functions below, returns false if memory is short. */
-bool pl_unit_sets_begin(pl_unit_sets *sets);
-void pl_unit_sets_free(pl_unit_sets *sets);
+/* Begins with the empty set. */
+void pl_unit_sets_begin(pl_unit_sets *sets, pl_arrays *arrays);
 
 /* Returns the part of a set up to a unit, itself a set: its last unit is the largest one that is
  * not above. */
@@ -51,16 +51,16 @@ static inline void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit) {
 }
 
 /* Like pl_unit_sets_add, for a set to which the current unit was not added before. */
-bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set);
+void pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set);
 
-/* Replaces *set by its union with the current unit. O(1). */
-static inline bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
+/* Replaces *set by its union with the current unit; not if memory is short. O(1). */
+static inline void pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
     if (sets->last_unit[*set] == sets->current_unit)
-        return true;
+        return;
     if (sets->last_unit[sets->with_unit[*set]] != sets->current_unit)
-        return pl_unit_sets_add_new(sets, set);
-    *set = sets->with_unit[*set];
-    return true;
+        pl_unit_sets_add_new(sets, set);
+    else
+        *set = sets->with_unit[*set];
 }
 
 /* Usage by operation. Members of the sets are the numbers of operations; num_operations is added
@@ -74,14 +74,11 @@ typedef struct pl_operation_usage {
     uint32_t *program_set;     /* [num_programs] */
     uint32_t *compute_set_set; /* [num_compute_sets] */
     uint32_t *variable_set;    /* [num_variables] */
-    pl_arrays arrays;          /* own the arrays above */
 } pl_operation_usage;
 
-/* Finds the usage. Zero-initialise before, free with pl_operation_usage_free. False if memory is
- * short. O(touches). */
-bool pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
-                             const pl_operations *operations);
-void pl_operation_usage_free(pl_operation_usage *usage);
+/* Finds the usage, whose arrays are in `arrays`. O(touches). */
+void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
+                             const popliner_profile *profile, const pl_operations *operations);
 
 typedef struct pl_unit_usage {
     size_t num_units;
@@ -90,7 +87,6 @@ typedef struct pl_unit_usage {
     uint32_t *compute_set_set;    /* [num_compute_sets] */
     const uint32_t *variable_set; /* [num_variables]: sets of operations; see pl_unit_usage_of */
     uint32_t *units_of_set;       /* the set of units for a set of operations */
-    pl_operation_usage own;       /* empty if the usage by operation is the caller's */
 } pl_unit_usage;
 
 /* Returns the set of units that touch a variable. */
@@ -106,13 +102,10 @@ typedef struct pl_unit_map {
     bool leaves_out_copies;
 } pl_unit_map;
 
-/* Finds the usage by the units of a map. Zero-initialise before, free with pl_unit_usage_free.
- * `by_operation`, unless NULL, saves the pass over what programs touch, and must live as long as
- * the usage. False if memory is short. O(touches), or O(sets * operations in each). */
-bool pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
-                        const pl_operations *operations, const pl_operation_usage *by_operation,
-                        const pl_unit_map *map);
-void pl_unit_usage_free(pl_unit_usage *usage);
+/* Finds the usage by the units of a map; refers to that by operation. Its arrays are in `arrays`.
+ * O(programs + sets * operations in each). */
+void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays,
+                        const pl_operation_usage *by_operation, const pl_unit_map *map);
 
 /* Bytes of all variables of one class that the same units touch. */
 typedef struct pl_class_group {
@@ -129,10 +122,8 @@ typedef struct pl_class_groups {
     uint32_t *first_of_class; /* [num_classes], or PL_NONE */
 } pl_class_groups;
 
-/* Finds the groups, without the classes with a mark, unless marks are NULL. Zero-initialise before,
- * free with pl_class_groups_free. False if memory is short. */
-bool pl_class_groups_find(pl_class_groups *groups, const popliner_profile *profile,
-                          const pl_unit_usage *usage, const uint8_t *left_out);
-void pl_class_groups_free(pl_class_groups *groups);
+/* Finds the groups, whose arrays are in `arrays`. Zero-initialise before. */
+void pl_class_groups_find(pl_class_groups *groups, pl_arrays *arrays,
+                          const popliner_profile *profile, const pl_unit_usage *usage);
 
 #endif

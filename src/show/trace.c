@@ -357,22 +357,19 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
     const pl_trace_source *s = w->source;
     const popliner_plan *plan = &s->certificate->plan;
     stage_data data = {0};
-    uint8_t *selection = pl_new_array(s->profile->num_variables, sizeof *selection);
-    const bool memory =
-        selection != NULL &&
-        pl_account_create(&data.account, s->chain->model, s->profile, s->operations,
-                          s->chain->usage) &&
-        pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
+    pl_arrays own = {0};
+    uint8_t *selection = pl_arrays_new(&own, s->profile->num_variables, sizeof *selection);
+    pl_account_create(&data.account, &own, s->chain);
+    if (!own.failed)
+        pl_unit_usage_find(&data.usage, &own, s->chain->usage,
                            &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
                                           data.account.touched != NULL});
-    popliner_status status = memory ? POPLINER_OK : pl_fail_memory(error, "a trace");
+    popliner_status status = own.failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);
         status = write_stage(w, i, selection, bytes, error);
     }
-    pl_unit_usage_free(&data.usage);
-    pl_account_free(&data.account);
-    free(selection);
+    pl_arrays_free(&own);
     return status;
 }
 

@@ -73,14 +73,13 @@ static void code_parameters(work *w) {
     pl_code_count(c, &sets->count);
     c->is_damaged = c->is_damaged || (c->is_reading && sets->count == 0);
     if (c->is_reading) {
-        sets->rest = pl_new_array(sets->count, sizeof *sets->rest);
-        sets->last_unit = pl_new_array(sets->count, sizeof *sets->last_unit);
-        sums->touched_bytes = pl_new_array(sets->count, sizeof *sums->touched_bytes);
-        sums->trained_bytes = pl_new_array(sets->count, sizeof *sums->trained_bytes);
-        w->meter->cut_bytes = pl_new_array(w->num_units, sizeof(uint64_t));
-        c->is_short = c->is_short || sets->rest == NULL || sets->last_unit == NULL ||
-                      sums->touched_bytes == NULL || sums->trained_bytes == NULL ||
-                      w->meter->cut_bytes == NULL;
+        pl_arrays *arrays = &w->meter->arrays;
+        sets->rest = pl_arrays_new(arrays, sets->count, sizeof *sets->rest);
+        sets->last_unit = pl_arrays_new(arrays, sets->count, sizeof *sets->last_unit);
+        sums->touched_bytes = pl_arrays_new(arrays, sets->count, sizeof *sums->touched_bytes);
+        sums->trained_bytes = pl_arrays_new(arrays, sets->count, sizeof *sums->trained_bytes);
+        w->meter->cut_bytes = pl_arrays_new(arrays, w->num_units, sizeof(uint64_t));
+        c->is_short = c->is_short || arrays->failed;
         if (pl_coder_is_well(c))
             sets->last_unit[0] = PL_NONE;
     }
@@ -324,12 +323,13 @@ static void code_kind(work *w, pl_variable_kind *kind) {
 
 /* Begins to read candidates. */
 static void allocate_candidates(work *w, pl_candidates *c) {
-    c->tile_start = pl_arrays_new(&c->arrays, w->num_tiles + 1, sizeof *c->tile_start);
-    c->kinds = pl_arrays_new(&c->arrays, c->num_kinds, sizeof *c->kinds);
-    c->variable = pl_arrays_new(&c->arrays, c->count, sizeof *c->variable);
-    c->size_bytes = pl_arrays_new(&c->arrays, c->count, sizeof *c->size_bytes);
-    c->kind = pl_arrays_new(&c->arrays, c->count, sizeof *c->kind);
-    w->coder->is_short = w->coder->is_short || c->arrays.failed;
+    pl_arrays *arrays = &w->meter->arrays;
+    c->tile_start = pl_arrays_new(arrays, w->num_tiles + 1, sizeof *c->tile_start);
+    c->kinds = pl_arrays_new(arrays, c->num_kinds, sizeof *c->kinds);
+    c->variable = pl_arrays_new(arrays, c->count, sizeof *c->variable);
+    c->size_bytes = pl_arrays_new(arrays, c->count, sizeof *c->size_bytes);
+    c->kind = pl_arrays_new(arrays, c->count, sizeof *c->kind);
+    w->coder->is_short = w->coder->is_short || arrays->failed;
 }
 
 static void code_candidates(work *w) {
@@ -380,19 +380,19 @@ static void code_meter(work *w) {
 void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
     work w = {.coder = coder, .meter = meter};
     assert(meter->popliner == NULL && !coder->is_reading);
-    if (!pl_stage_meter_complete(meter) || !pl_stage_meter_find_cuts(meter)) {
-        coder->is_short = true;
+    pl_stage_meter_complete(meter);
+    pl_stage_meter_find_cuts(meter);
+    coder->is_short = meter->arrays.failed;
+    if (coder->is_short)
         return;
-    }
     for (size_t k = 0; k < PL_NUM_DIGESTS; k++)
         w.digests[k] = meter->digests[k / 2][k % 2];
     w.is_pipelined = w.digests[0]->key.is_pipelined;
-    w.candidates = meter->candidates != NULL ? meter->candidates : pl_candidates_find(meter);
+    w.candidates =
+        meter->candidates != NULL ? meter->candidates : pl_candidates_find(&w.arrays, meter);
     coder->is_short = w.candidates == NULL;
     if (!coder->is_short)
         code_meter(&w);
-    if (w.candidates != meter->candidates)
-        pl_candidates_free(w.candidates);
 }
 
 /* True if there is a digest for every pipeline. */
@@ -413,10 +413,11 @@ pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, siz
     meter->chain = chain;
     meter->num_threads = num_threads;
     meter->pass_usage.usage.num_units = 2 * chain->num_units;
-    w.candidates = meter->candidates = calloc(1, sizeof *meter->candidates);
-    coder->is_short = w.candidates == NULL ||
-                      !pl_account_allocate(&meter->account, chain->profile->target.num_tiles) ||
-                      !pl_passes_find(&meter->pass_usage.passes, chain);
+    pl_arrays *arrays = &meter->arrays;
+    w.candidates = meter->candidates = pl_arrays_new(arrays, 1, sizeof *meter->candidates);
+    pl_account_allocate(&meter->account, arrays, chain->profile->target.num_tiles);
+    pl_passes_find(&meter->pass_usage.passes, arrays, chain);
+    coder->is_short = arrays->failed;
     if (!coder->is_short)
         code_meter(&w);
     meter->has_pass_usage = meter->knows_accumulators = true;

@@ -125,19 +125,16 @@ static void add_layer(const pl_section_source *source, size_t unit, const pl_par
 }
 
 /* Finds the cycles of all units, [units]; *cycles is NULL if the profile has none. */
-static popliner_status find_cycles(const pl_section_source *source, uint64_t **cycles,
-                                   popliner_error *error) {
+static popliner_status find_cycles(const pl_section_source *source, pl_arrays *arrays,
+                                   uint64_t **cycles, popliner_error *error) {
     const struct pl_pass_usage *usage;
-    *cycles = NULL;
     if (source->profile->num_timed_programs == 0)
         return POPLINER_OK;
-    popliner_status status = pl_stage_meter_pass_usage(source->meter, &usage, error);
+    const popliner_status status = pl_stage_meter_pass_usage(source->meter, &usage, error);
     if (status != POPLINER_OK)
         return status;
-    *cycles = pl_new_array(source->chain->num_units, sizeof **cycles);
-    return *cycles != NULL && pl_unit_cycles_find(source->chain, &usage->passes, false, *cycles)
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the cycles of the layers");
+    *cycles = pl_unit_cycles_find(arrays, source->chain, &usage->passes, false);
+    return arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }
 
 /* Measures each unit alone. */
@@ -160,17 +157,17 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
                                   popliner_error *error) {
     const size_t num_units = source->chain->num_units;
     uint64_t *cycles = NULL;
-    pl_part_sums *all = pl_new_array(num_units, sizeof *all);
+    pl_arrays own = {0};
+    pl_part_sums *all = pl_arrays_new(&own, num_units, sizeof *all);
     add_layer(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
     popliner_status status =
-        all == NULL ? pl_fail_memory(error, "a report") : find_cycles(source, &cycles, error);
+        own.failed ? pl_fail_memory(error, "a report") : find_cycles(source, &own, &cycles, error);
     if (status == POPLINER_OK)
         status = measure_units(source, all, error);
     for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++)
         add_layer(source, unit, &all[unit], cycles, sheet);
-    free(all);
-    free(cycles);
+    pl_arrays_free(&own);
     return status;
 }
 
