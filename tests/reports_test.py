@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """--report: one report of a directory against the report by itself; several together against every
-split, evaluated in each of them by itself.
+split, evaluated in each of them by itself, for memory. option_pairs_test.py has other objectives.
 
     reports_test.py POPLINER MKPROFILE SCHEMA
 
@@ -27,7 +27,6 @@ MODELS = (("--framework popart --layers 4 --tiles 4 --seed 31", 4),
 PIPELINES = ((), ("--schedule", "popart"), ("--schedule", "tf-grouped", "--recompute", "full"),
              ("--schedule", "1f1b+1", "--need", "at-most"), ("--schedule", "zero-bubble"), ("--schedule", "inference", "--effects",
                                                        "accumulators"), ("--memory-model", "popliner"))
-OBJECTIVES = ("memory,traffic", "cycles,memory", "traffic,memory", "ipus,cycles")
 
 
 def check(is_right, what):
@@ -85,15 +84,6 @@ class Root:
                                   *arguments, "--format", "json").stdout
         return self.known[key]
 
-    def cycles_and_cuts(self, name, pipeline, cuts):
-        """Of the stages of a split: told by --solve alone, with all cuts given."""
-        given = [word for cut in cuts for word in ("--require", f"cut:{cut}")]
-        answer = json.loads(self.alone(name, pipeline, (
-            "--solve", "--num-ipus", str(len(cuts) + 1), "--require", "layers:0..", "--mem-per-tile",
-            "1G", "--objective", "ipus", *given)))
-        check(len(answer["stages"]) == len(cuts) + 1, (name, cuts, answer["status"]))
-        return [stage["cycles"] for stage in answer["stages"]], answer["totals"]["traffic"]
-
 
 def need(stage, pipeline):
     if "popliner" in pipeline:
@@ -117,26 +107,14 @@ def every_split(root, pipeline, num_ipus, min_layers):
                 name, pipeline, ("--evaluate", "|".join(cuts) or "whole"))) for name in NAMES}
 
 
-def judge(root, pipeline, places, cuts, told, objectives):
-    """What a split is worth: the objectives in order, then its cuts."""
-    memory = max(need(stage, pipeline) for name in NAMES for stage in told[name])
-    values = {"memory": memory, "ipus": len(cuts) + 1}
-    if {"cycles", "traffic"} & set(objectives):
-        rest = {name: root.cycles_and_cuts(name, pipeline, cuts) for name in NAMES}
-        values["cycles"] = max(most for name in NAMES for most in rest[name][0])
-        values["traffic"] = sum(rest[name][1] for name in NAMES)
-    return [values[objective] for objective in objectives], places
-
-
 def limits_of(told, pipeline, stage):
     return max(need(told[name][stage], pipeline) for name in NAMES)
 
 
-def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu_limits=(),
-          wanted=()):
+def solve(root, schema, pipeline, num_ipus, limit, min_layers=1, ipu_limits=(), wanted=()):
     """One solve against all splits. Returns its fullest tile."""
     own_limit = dict(ipu_limits)
-    options = ["--num-ipus", str(num_ipus), "--objective", ",".join(objectives),
+    options = ["--num-ipus", str(num_ipus), "--objective", "memory",
                "--require", f"layers:{str(min_layers)}..", "--mem-per-tile", str(limit)]
     options += [word for ipu, most in ipu_limits for word in ("--mem-per-tile",
                                                               f"{ipu}={most}")]
@@ -146,27 +124,26 @@ def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu
     fitting = [split for split in splits if all(
         limits_of(split[2], pipeline, stage) <= own_limit.get(stage, limit)
         for stage in range(len(split[1]) + 1))]
-    if fitting:
-        best = min(fitting, key=lambda split: judge(root, pipeline, *split, objectives))
-    else:  # the lowest peak
-        best = min(splits, key=lambda split: judge(root, pipeline, *split, ["memory"]))
+
+    def peak(split):
+        return max(limits_of(split[2], pipeline, stage) for stage in range(len(split[1]) + 1))
+
+    best = min(fitting or splits, key=lambda split: (peak(split), split[0]))
     words = [root.command, "-q", root.place, "--report", "all", "--solve", *pipeline, *options]
     done = run(*words, "--format", "json", status=(0,) if fitting else (1,))
     answer = json.loads(done.stdout)
     where = (root.place, pipeline, options)
     check(schema.complaint(answer) is None, (where, schema.complaint(answer)))
-    places, cuts, told = best
+    _, cuts, told = best
     found = tuple(stage["unit_to"] for stage in answer["stages"][:-1])
     check(found == cuts, (where, "split", found, cuts))
     check(answer["fits"] == bool(fitting), where)
     check(answer["answer"]["status"] == ("optimal" if fitting else "infeasible"), where)
-    values, _ = judge(root, pipeline, *best, ["memory", "cycles", "traffic", "ipus"])
     totals = answer["answer"]["totals"]
-    check([totals[name] for name in ("memory", "cycles", "traffic", "ipus")] == values,
-          (where, totals, values))
+    check((totals["memory"], totals["ipus"]) == (peak(best), len(cuts) + 1), (where, totals))
     look(answer, root, pipeline, cuts, told, limit, own_limit, where)
     tables(words, answer, pipeline, where)
-    return values[0]
+    return totals["memory"]
 
 
 def look(answer, root, pipeline, cuts, told, limit, own_limit, where):
@@ -226,19 +203,14 @@ def together(command, tool, schema, model, num_layers, every):
             if (number + num_layers) % cases.chosen(6, 3, 1):
                 continue
             evaluate(root, schema, pipeline, every)
-            for place_, objectives in enumerate(OBJECTIVES):
-                if place_ % (2 if every else 4) != number % (2 if every else 4):
-                    continue
-                own = objectives.split(",")
-                most = solve(root, schema, pipeline, own, 3, 10**9)
-                least = solve(root, schema, pipeline, ["memory"], 3, 10**9)
-                for words in cases.within_budget((
-                        (least,), (least - 1,), (most, 0, ((0, least), (2, least * 2))),
-                        (10**9, 1, (), ("0",)))):
-                    solve(root, schema, pipeline, own, 3, *words)
+            least = solve(root, schema, pipeline, 3, 10**9)
+            for words in cases.within_budget((
+                    (least - 1,), (least,), (least, 0, ((0, least), (2, least * 2))),
+                    (10**9, 1, (), ("0",)))):
+                solve(root, schema, pipeline, 3, *words)
             if every:
-                solve(root, schema, pipeline, ["memory"], 16, 10**9)
-                solve(root, schema, pipeline, ["memory", "ipus"], 16, 10**9, 0)
+                solve(root, schema, pipeline, 16, 10**9)
+                solve(root, schema, pipeline, 16, 10**9, 0)
 
 
 def alone(command, tool, every):
