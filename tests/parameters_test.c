@@ -318,6 +318,11 @@ static const by_hand trainings[] = {
      "01234567",
      {"...0000.", "....00.."},
      {"...####.", "....##.."}},
+    /* also the last of all */
+    {{"w", "w", "", "", "", "A", "wAB", "B"},
+     "01234567",
+     {".....00.", "......00"},
+     {".....##.", "......##"}},
     /* and then neither is an earlier one that has something in common with it */
     {{"w", "w", "A", "wA", "wAB", "B", "", ""},
      "01234567",

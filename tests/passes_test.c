@@ -208,6 +208,13 @@ static void estimate_computing(const golden_case *c) {
         p->program_cycles[i] = random >> 44;
         p->program_cycles_source[i] = POPLINER_CYCLES_ESTIMATED;
     }
+    const size_t last = p->num_steps - 1; /* it computes, too */
+    for (size_t step = 0; step < last; step++)
+        if (p->program_cycles[p->step_program[step]] > 0 &&
+            c->operations->step_operation[step] != PL_NONE) {
+            p->step_program[last] = p->step_program[step];
+            c->operations->step_operation[last] = c->operations->step_operation[step];
+        }
 }
 
 static void check_golden_cycles(const golden_case *c) {
