@@ -353,12 +353,11 @@ def check_vertices(p):
             state.place(place, *pairs)
         if types["code_bytes"] and p.has_categories:
             rest.append(own["vertexCode"] - types["code_bytes"][tile])
-    usual = min(rest, key=lambda number: (-rest.count(number), number), default=0)
+    usual = min((number for number in rest if number >= 0),
+                key=lambda number: (-rest.count(number), number), default=0)
     for tile, number in enumerate(rest):
-        if number < 0:
-            code.place(f"tile {tile}", (number, 0, "more than vertexCode"))
-        else:
-            code.place(f"tile {tile}", (number, max(usual, 0), ""))
+        what = "more than vertexCode" if number < 0 else ""
+        code.place(f"tile {tile}", (number, 0 if number < 0 else usual, what))
     return [memory, state, code]
 
 

@@ -15,7 +15,13 @@
 
 /* "PPLN" in the header of the file. The version changes with any stored array, automatically with
  * POPLINER_NUM_PARTS. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 15 + POPLINER_NUM_PARTS };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 16 + POPLINER_NUM_PARTS };
+
+/* Returns the version of the files of this machine: others may have another byte order. */
+static int own_version(void) {
+    static const uint16_t one = 1;
+    return FORMAT_VERSION + (*(const uint8_t *)&one == 1 ? 0 : 1 << 16);
+}
 
 /* SQLite limits blobs to a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };
@@ -40,7 +46,7 @@ bool pl_array_writer_open(pl_array_writer *writer, const char *path) {
              "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN;"
              "CREATE TABLE arrays (name TEXT, piece INTEGER, num_bytes INTEGER, checksum INTEGER,"
              " bytes BLOB, PRIMARY KEY (name, piece));",
-             APPLICATION_ID, FORMAT_VERSION);
+             APPLICATION_ID, own_version());
     return sqlite3_open_v2(path, &writer->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                            NULL) == SQLITE_OK &&
            sqlite3_exec(writer->sqlite, begin, NULL, NULL, NULL) == SQLITE_OK &&
@@ -96,11 +102,11 @@ static void check_version(pl_database *database) {
     if (outcome->status == POPLINER_OK && application != APPLICATION_ID)
         outcome->status = pl_fail_because(outcome->error, POPLINER_REASON_NO_ANALYSIS,
                                           "%s: is not a stored analysis", database->path);
-    if (version != FORMAT_VERSION)
+    if (version != own_version())
         pl_outcome_fail(
             outcome, POPLINER_ERROR_INPUT,
             "%s: has format %d, but this popliner reads format %d; store the analysis again",
-            database->path, (int)version, FORMAT_VERSION);
+            database->path, (int)version, own_version());
 }
 
 void pl_array_reader_open(pl_array_reader *reader, const char *path, popliner_error *error) {

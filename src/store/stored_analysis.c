@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -25,8 +24,7 @@
 #include "store/coder.h"
 #include "store/stored_meter.h"
 
-/* ---- Parts of the file
- * ------------------------------------------------------------------------ */
+/* ---- Parts of the file ---- */
 
 enum { MAX_FIELDS = 16, MAX_GROUP = 40 };
 
@@ -190,9 +188,6 @@ static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
 
 /* ---- Storing ---- */
 
-/* Written as bytes and compared: other machines may have another byte order. */
-static const uint64_t byte_order_mark = 0x0102030405060708u;
-
 /* `fault` is an errno. */
 static popliner_status fail_saving(int fault, const char *path, popliner_error *error) {
     if (fault == ENOMEM)
@@ -209,49 +204,26 @@ static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *part, const c
                    pl_database_why_not_opened(sqlite, part));
 }
 
-/* The number of variables, also if they were left out. */
-static uint64_t count_variables(const popliner_profile *p) {
-    return p->lacks_variables ? p->num_left_out : p->num_variables;
-}
-
-/* Computes the checksum of everything in the row of the target. */
-static uint64_t target_checksum(const pl_target *target, const pl_operations *operations,
-                                uint64_t num_variables) {
-    const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
-                                target->bytes_per_tile, target->clock_hz, operations->of_framework,
-                                num_variables};
-    uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
-    return XXH3_64bits_withSeed(target->architecture, strlen(target->architecture), seed);
-}
-
-static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
-                        const pl_operations *operations) {
-    static const char create[] =
-        "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
-        " architecture, of_framework, byte_order, checksum, clock_hz, num_variables)";
-    sqlite3_stmt *insert = NULL;
-    const pl_target *target = &profile->target;
-    bool saved =
-        sqlite3_exec(sqlite, create, NULL, NULL, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(sqlite,
-                           "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                           -1, &insert, NULL) == SQLITE_OK &&
-        sqlite3_bind_int64(insert, 1, (sqlite3_int64)target->num_tiles) == SQLITE_OK &&
-        sqlite3_bind_int64(insert, 2, (sqlite3_int64)target->num_ipus) == SQLITE_OK &&
-        sqlite3_bind_int64(insert, 3, (sqlite3_int64)target->num_replicas) == SQLITE_OK &&
-        sqlite3_bind_int64(insert, 4, (sqlite3_int64)target->bytes_per_tile) == SQLITE_OK &&
-        sqlite3_bind_text(insert, 5, target->architecture, -1, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_bind_int(insert, 6, operations->of_framework) == SQLITE_OK &&
-        sqlite3_bind_blob(insert, 7, &byte_order_mark, sizeof byte_order_mark, SQLITE_STATIC) ==
-            SQLITE_OK &&
-        sqlite3_bind_int64(insert, 8,
-                           (sqlite3_int64)target_checksum(target, operations,
-                                                          count_variables(profile))) == SQLITE_OK &&
-        sqlite3_bind_int64(insert, 10, (sqlite3_int64)count_variables(profile)) == SQLITE_OK &&
-        sqlite3_bind_int64(insert, 9, (sqlite3_int64)target->clock_hz) == SQLITE_OK &&
-        sqlite3_step(insert) == SQLITE_DONE;
-    sqlite3_finalize(insert);
-    return saved;
+/* Describes the target, and what else is no array: *num_variables, also if they were left out. */
+static void code_target(pl_coder *coder, pl_target *target, uint8_t *of_framework,
+                        size_t *num_variables) {
+    size_t *const counts[] = {&target->num_tiles, &target->num_ipus, &target->num_replicas,
+                              num_variables};
+    bool is_of_framework = *of_framework != 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint64_t wide = *counts[i];
+        pl_code(coder, &wide, i == 0 ? PL_MAX_TILES : INT64_MAX);
+        *counts[i] = (size_t)wide;
+    }
+    pl_code(coder, &target->bytes_per_tile, INT64_MAX);
+    pl_code(coder, &target->clock_hz, INT64_MAX);
+    pl_code_flag(coder, &is_of_framework);
+    *of_framework = is_of_framework;
+    const char *architecture = pl_code_text(coder, target->architecture);
+    if (coder->is_reading)
+        snprintf(target->architecture, sizeof target->architecture, "%s", architecture);
+    /* as in a profile: there is always a fullest tile */
+    coder->is_damaged = coder->is_damaged || target->num_tiles == 0;
 }
 
 /* Writes the profile without its variables, and its operations. */
@@ -263,8 +235,18 @@ static bool save_ground(pl_array_writer *writer, const pl_stored_contents *c) {
     size_t num_fields = pl_profile_fields(&profile_copy, fields);
     num_fields -= pl_profile_variable_fields(&profile_copy, fields + num_fields);
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
-    return save_target(writer->sqlite, c->profile, c->operations) &&
-           add_fields(writer, "", fields, num_fields);
+    return add_fields(writer, "", fields, num_fields);
+}
+
+static popliner_status save_target(pl_array_writer *writer, const pl_stored_contents *c,
+                                   popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    pl_target target = p->target;
+    uint8_t of_framework = c->operations->of_framework;
+    size_t num_variables = p->lacks_variables ? p->num_left_out : p->num_variables;
+    pl_coder coder = {0};
+    code_target(&coder, &target, &of_framework, &num_variables);
+    return save_coded(writer, "", "target", &coder, error);
 }
 
 /* Writes the file `part`, which will become `path`. */
@@ -276,6 +258,8 @@ static popliner_status write_file(const pl_stored_contents *c, const char *part,
     popliner_status status = pl_array_writer_open(&writer, part) && save_ground(&writer, c)
                                  ? POPLINER_OK
                                  : POPLINER_ERROR_OUTPUT;
+    if (status == POPLINER_OK)
+        status = save_target(&writer, c, error);
     if (status == POPLINER_OK && c->chain != NULL)
         status = save_chain(&writer, c->chain, error);
     for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
@@ -340,48 +324,6 @@ popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, cons
 
 /* ---- Loading ---- */
 
-static void load_target(pl_array_reader *reader, popliner_profile *profile,
-                        pl_operations *operations) {
-    static const pl_table table = {.name = "target",
-                                   .columns = {{"num_tiles", NULL, pl_required},
-                                               {"num_ipus", NULL, pl_required},
-                                               {"num_replicas", NULL, pl_required},
-                                               {"bytes_per_tile", NULL, pl_required},
-                                               {"architecture", NULL, pl_required},
-                                               {"of_framework", NULL, pl_required},
-                                               {"byte_order", NULL, pl_required},
-                                               {"checksum", NULL, pl_required},
-                                               {"clock_hz", NULL, pl_required},
-                                               {"num_variables", NULL, pl_required}}};
-    pl_target *target = &profile->target;
-    size_t size = 0;
-    pl_rows rows = pl_rows_open(&reader->database, &table);
-    if (!pl_rows_next(&rows)) {
-        pl_array_reader_fail(reader, "no target");
-        return;
-    }
-    target->num_tiles = (size_t)pl_rows_number(&rows, 0, 1 << 24);
-    target->num_ipus = (size_t)pl_rows_number(&rows, 1, INT64_MAX);
-    target->num_replicas = (size_t)pl_rows_number(&rows, 2, INT64_MAX);
-    target->bytes_per_tile = pl_rows_number(&rows, 3, INT64_MAX);
-    /* as in a profile: there is always a fullest tile */
-    if (target->num_tiles == 0)
-        pl_rows_fail(&rows, 0, "is 0");
-    operations->of_framework = (uint8_t)pl_rows_number(&rows, 5, 1);
-    target->clock_hz = pl_rows_number(&rows, 8, INT64_MAX);
-    profile->num_left_out = (size_t)pl_rows_number(&rows, 9, INT64_MAX);
-    const uint8_t *mark = pl_rows_blob(&rows, 6, &size);
-    if (size != sizeof byte_order_mark || memcmp(mark, &byte_order_mark, size) != 0)
-        pl_outcome_fail(&reader->database.outcome, POPLINER_ERROR_INPUT,
-                        "%s: was stored with another byte order; store it again on this machine",
-                        reader->database.path);
-    snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
-    if ((uint64_t)pl_rows_integer(&rows, 7) !=
-        target_checksum(target, operations, profile->num_left_out))
-        pl_array_reader_fail(reader, "the target");
-    pl_rows_close(&rows);
-}
-
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
         return;
@@ -399,6 +341,36 @@ void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
             memset(p->strings + texts[k], 0, strlen(p->strings + texts[k]));
     }
     p->num_notes = 0;
+}
+
+/* Begins to load further parts. */
+static pl_outcome *begin_part(pl_stored_analysis *analysis, popliner_error *error) {
+    analysis->reader.database.outcome = (pl_outcome){.error = error};
+    return &analysis->reader.database.outcome;
+}
+
+/* Ends it, after what was coded was read; `what` it is. */
+static popliner_status end_coded(pl_stored_analysis *analysis, pl_coder *coder, const char *what,
+                                 popliner_error *error) {
+    pl_outcome *outcome = &analysis->reader.database.outcome;
+    if (coder->is_short)
+        pl_outcome_fail_memory(outcome, "the stored analysis");
+    if (coder->is_damaged)
+        pl_array_reader_fail(&analysis->reader, what);
+    free(coder->bytes);
+    return pl_database_end_reading(&analysis->reader.database, outcome->status, error);
+}
+
+/* Loads what was coded; it is empty after a failure. */
+static void load_coded(pl_stored_analysis *analysis, const char *group, const char *name,
+                       pl_coder *coder, popliner_error *error) {
+    const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
+    begin_part(analysis, error);
+    coder->is_reading = true;
+    coder->length = SIZE_MAX;
+    pl_array_reader_load(&analysis->reader, group, &field);
+    if (coder->bytes == NULL)
+        coder->length = 0;
 }
 
 /* Loads the profile and its operations. */
@@ -441,8 +413,13 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
     if (pl_outcome_has(outcome, a->profile != NULL && a->operations != NULL, "the stored analysis"))
         pl_array_reader_open(&a->reader, path, error);
     if (outcome->status == POPLINER_OK) {
-        load_target(&a->reader, a->profile, a->operations);
-        load_ground(a);
+        pl_coder coder = {0};
+        load_coded(a, "", "target", &coder, error);
+        if (coder.length > 0)
+            code_target(&coder, &a->profile->target, &a->operations->of_framework,
+                        &a->profile->num_left_out);
+        if (end_coded(a, &coder, "its target", error) == POPLINER_OK)
+            load_ground(a);
     }
     popliner_status status = pl_database_end_reading(&a->reader.database, outcome->status, error);
     if (status == POPLINER_OK)
@@ -450,36 +427,6 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
     else
         pl_stored_analysis_close(a);
     return status;
-}
-
-/* Begins to load further parts. */
-static pl_outcome *begin_part(pl_stored_analysis *analysis, popliner_error *error) {
-    analysis->reader.database.outcome = (pl_outcome){.error = error};
-    return &analysis->reader.database.outcome;
-}
-
-/* Ends it, after what was coded was read; `what` it is. */
-static popliner_status end_coded(pl_stored_analysis *analysis, pl_coder *coder, const char *what,
-                                 popliner_error *error) {
-    pl_outcome *outcome = &analysis->reader.database.outcome;
-    if (coder->is_short)
-        pl_outcome_fail_memory(outcome, "the stored analysis");
-    if (coder->is_damaged)
-        pl_array_reader_fail(&analysis->reader, what);
-    free(coder->bytes);
-    return pl_database_end_reading(&analysis->reader.database, outcome->status, error);
-}
-
-/* Loads what was coded; it is empty after a failure. */
-static void load_coded(pl_stored_analysis *analysis, const char *group, const char *name,
-                       pl_coder *coder, popliner_error *error) {
-    const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
-    begin_part(analysis, error);
-    coder->is_reading = true;
-    coder->length = SIZE_MAX;
-    pl_array_reader_load(&analysis->reader, group, &field);
-    if (coder->bytes == NULL)
-        coder->length = 0;
 }
 
 popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <sqlite3.h>
-#include <xxhash.h>
 
 #include "array_changes.h"
 #include "database_image.h"
@@ -32,8 +31,6 @@ enum { HEAD_SIZE = 2 + QUESTIONS_SIZE, MAX_ARRAYS = 256, MAX_NAME = 64 };
 static struct {
     sqlite3 *sqlite;
     pl_array_writer writer; /* which replaces arrays there */
-    sqlite3_stmt *read_target;
-    sqlite3_stmt *write_target;
     char names[MAX_ARRAYS][MAX_NAME];
     changing_array arrays[MAX_ARRAYS];
     size_t num_arrays;
@@ -155,33 +152,9 @@ static void make_base(void) {
     list_arrays();
     base.writer.sqlite = base.sqlite;
     base.writer.insert = prepare("INSERT OR REPLACE INTO arrays VALUES (?1, ?2, ?3, ?4, ?5)");
-    base.read_target = prepare("SELECT num_tiles, num_ipus, num_replicas, bytes_per_tile, clock_hz,"
-                               " of_framework, num_variables, architecture FROM target");
-    base.write_target = prepare("UPDATE target SET num_tiles = ?1, num_ipus = ?2, num_replicas ="
-                                " ?3, bytes_per_tile = ?4, clock_hz = ?5, of_framework = ?6,"
-                                " num_variables = ?7, checksum = ?8");
 }
 
 /* ---- Changes -------------------------------------------------------------------------------- */
-
-/* Changes a number of the target, with the checksum that it then has. */
-static void change_target(const uint8_t *record) {
-    enum { NUM_NUMBERS = 7 };
-    uint64_t numbers[NUM_NUMBERS];
-    FUZZ_CHECK(sqlite3_step(base.read_target) == SQLITE_ROW);
-    for (int i = 0; i < NUM_NUMBERS; i++)
-        numbers[i] = (uint64_t)sqlite3_column_int64(base.read_target, i);
-    numbers[record[2] % NUM_NUMBERS] = (uint64_t)records_number(record);
-    const char *architecture = (const char *)sqlite3_column_text(base.read_target, NUM_NUMBERS);
-    const uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
-    const uint64_t checksum = XXH3_64bits_withSeed(architecture, strlen(architecture), seed);
-    sqlite3_reset(base.read_target);
-    for (int i = 0; i < NUM_NUMBERS; i++)
-        sqlite3_bind_int64(base.write_target, i + 1, (sqlite3_int64)numbers[i]);
-    sqlite3_bind_int64(base.write_target, NUM_NUMBERS + 1, (sqlite3_int64)checksum);
-    FUZZ_CHECK(sqlite3_step(base.write_target) == SQLITE_DONE);
-    sqlite3_reset(base.write_target);
-}
 
 static void change_arrays(const uint8_t *records, size_t num_records, bool breaks_groups) {
     changing_array arrays[MAX_ARRAYS];
@@ -194,10 +167,7 @@ static void change_arrays(const uint8_t *records, size_t num_records, bool break
     }
     for (size_t i = 0; i < num_records; i++) {
         const uint8_t *record = records + i * RECORD_SIZE;
-        if (record[1] == UINT8_MAX)
-            change_target(record);
-        else
-            array_change(arrays, base.num_arrays, record, breaks_groups);
+        array_change(arrays, base.num_arrays, record, breaks_groups);
     }
     for (size_t i = 0; i < base.num_arrays; i++) {
         changing_array *a = &arrays[i];
