@@ -44,6 +44,7 @@ enum {
     COUNTS_ROWS = 1 << 11,  /* any row may begin a stage */
     HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
     HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
+    HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
 };
 
 typedef struct format_row {
@@ -84,7 +85,8 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES, NULL},
     {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
      NULL},
-    {"llama", pl_emit_llama, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES, NULL},
+    {"llama", pl_emit_llama, IPUS_IN_ORDER,
+     COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST, NULL},
     {"deepspeed", pl_emit_deepspeed, IPUS_IN_ORDER,
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE, NULL},
     {"paddle", pl_emit_paddle, IPUS_IN_ORDER,
@@ -423,7 +425,8 @@ static bool note_choices(pl_emission *e, const format_row *row) {
         const bool is_full = strcmp(choice, "full") == 0;
         has_full = has_full || is_full;
         has_all = has_all &&
-                  (strcmp(choice, "none") == 0 || (is_full && (row->traits & HAS_CHOICES) != 0));
+                  (strcmp(choice, "none") == 0 || (is_full && (row->traits & HAS_CHOICES) != 0) ||
+                   ((row->traits & HAS_HOST) != 0 && pl_emit_is_of_host(choice)));
         pl_text_format(&list, "%s%s", i > 0 ? " | " : "", choice);
     }
     if (!has_all)

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/emit_data.h"
@@ -190,6 +191,54 @@ popliner_status pl_emit_tensorrt(pl_emission *e, pl_text *text, popliner_error *
     return POPLINER_OK;
 }
 
+/* Returns the next layer of a choice like "2=experts-on-host,3=experts-on-host" by the number that
+ * its name ends with, and moves *choice past it; SIZE_MAX after the last, or for other choices. */
+static size_t next_host_layer(const char **choice) {
+    static const char variant[] = "=experts-on-host";
+    const char *end = strstr(*choice, variant);
+    const char *begin = end;
+    size_t layer = 0;
+    while (begin != NULL && begin > *choice && begin[-1] >= '0' && begin[-1] <= '9' &&
+           end - begin < 9)
+        --begin;
+    if (begin == end || memchr(*choice, ',', (size_t)(end - *choice)) != NULL)
+        return SIZE_MAX;
+    for (; begin < end; ++begin)
+        layer = 10 * layer + (size_t)(*begin - '0');
+    *choice = end + sizeof variant - 1;
+    *choice += **choice == ',';
+    return layer;
+}
+
+bool pl_emit_is_of_host(const char *choice) {
+    while (next_host_layer(&choice) != SIZE_MAX)
+        ;
+    return *choice == '\0';
+}
+
+/* Appends which layers have their experts on the host: the first ones, or a pattern of tensors. */
+static void add_host_layers(const pl_emission *e, pl_text *text) {
+    size_t count = 0;
+    size_t highest = 0;
+    pl_text list = {0};
+    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->stage_choices[i];
+        if (!pl_emit_is_of_host(choice))
+            continue;
+        for (size_t layer; (layer = next_host_layer(&choice)) != SIZE_MAX; count++) {
+            pl_text_format(&list, "%s%zu", count > 0 ? "|" : "", layer);
+            highest = layer > highest ? layer : highest;
+        }
+    }
+    text->failed = text->failed || list.failed;
+    if (count > 0 && count == highest + 1)
+        pl_text_format(text, " --n-cpu-moe %zu", count);
+    else if (count > 0 && !list.failed)
+        pl_text_format(text, " -ot 'blk\\.(%s)\\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU'",
+                       list.data);
+    free(list.data);
+}
+
 /* The output is one unit more, on the last device; MTP layers count like others. */
 popliner_status pl_emit_llama(pl_emission *e, pl_text *text, popliner_error *error) {
     (void)error;
@@ -200,6 +249,7 @@ popliner_status pl_emit_llama(pl_emission *e, pl_text *text, popliner_error *err
         pl_text_format(text, "%s%zu", i > 0 ? "," : "",
                        e->stages[i].num_layers + e->stages[i].num_mtp +
                            (i + 1 == e->num_stages ? 1 : 0));
+    add_host_layers(e, text);
     pl_text_add(text, "\n");
     if (e->has_head_bytes)
         pl_emit_note(e,

@@ -121,6 +121,10 @@ pl_emitter pl_emit_vllm;
 pl_emitter pl_emit_sglang;
 pl_emitter pl_emit_tensorrt;
 pl_emitter pl_emit_llama;
+
+/* True if the choice of a stage is which of its layers have their experts on the host. */
+bool pl_emit_is_of_host(const char *choice);
+
 pl_emitter pl_emit_mindformers;
 
 /* Formats that count modules. */

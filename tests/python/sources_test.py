@@ -497,6 +497,31 @@ class Checkpoints(unittest.TestCase):
                 self.assertEqual(file.read().replace(" -sm layer ", " ").partition(" -ngl ")[2],
                                  plan + "\n")
 
+    def test_experts_that_layers_choose(self):
+        """Variants of a table, and the plan of what the solver chose: llama.cpp takes a pattern of
+        tensors (arg.cpp, LLM_FFN_EXPS_REGEX), or the first layers."""
+        config = {"model_type": "qwen3_moe", "hidden_size": 8, "num_hidden_layers": 6,
+                  "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 10,
+                  "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+        path = write("choice/config.json", json.dumps(config).encode())
+        table = read_source(path, batch=1, sequence=4, host_slowdown=3)
+        for unit in table.units[1:-1]:
+            # four experts of three matrices in bf16, of which a token of four uses two
+            self.assertEqual((unit.memory - unit.host[0], unit.host[1] - unit.forward),
+                             (4 * 3 * 8 * 16 * 2, 2 * 2 * 4 * 2 * 3 * 8 * 16))
+        least, most = table.units[1].host[0], table.units[1].memory
+        ends = table.units[0].memory + table.units[-1].memory
+        costs = popliner.Costs.parse(table.document(), "the table", recompute="auto")
+        for memory, host in ((6 * most + ends, 0), (4 * most + 2 * least + ends, 2),
+                             (6 * least + ends, 6)):
+            best = costs.solve(num_ipus=1, mem_per_tile=memory, objectives="cycles")
+            plan = best.emit("llama", message=lambda *_: None)
+            found = re.search(r" -ot '(.*)=CPU'", plan)
+            chosen = [i for i in range(6) if found is not None and re.search(
+                found[1], f"blk.{i}.ffn_gate_exps.weight")]
+            first = re.search("--n-cpu-moe ([0-9]+)", plan)
+            self.assertEqual(host, int(first[1]) if first else len(chosen), plan)
+
     def test_states_of_llama_cpp(self):
         """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid
         layers without heads have states alone; MTP blocks are not loaded; latent caches have keys

@@ -136,7 +136,9 @@ def parser() -> argparse.ArgumentParser:
                    help="expert degree, which divides experts (default: the tensor degree)")
     p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="the first layers "
                    "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
-                   "--devices need")
+                   "--devices need, or, in a table, those that --recompute auto chooses")
+    p.add_argument("--host-slowdown", type=int, default=10, metavar="N", help="how many times "
+                   "longer experts on the host take, where a table chooses (default: 10)")
     p.add_argument("--layers-on-host", metavar="N|all|auto", default="0", help="the first layers, "
                    "which run on the host with their caches, as -ngl of llama.cpp has them")
     p.add_argument("--tflops", type=float, metavar="N",
@@ -191,6 +193,11 @@ def _run(a: argparse.Namespace) -> int:
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch,
                       1 if a.context is None else 256, a.v_dtype)
+    if a.experts_on_host == "auto" and a.devices is None:
+        if a.format != "json":
+            raise UsageError("--experts-on-host auto: only --format json has what a layer may "
+                             "choose; or give --devices")
+        a.experts_on_host, assumed.host_slowdown = "0", a.host_slowdown
     for what, value in (("experts", a.experts_on_host), ("layers", a.layers_on_host)):
         if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
                 value == "auto" and a.devices is None):

@@ -293,7 +293,8 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     _add(layer, hidden, experts, "ebias" in c)
     layer.matrices += experts * (matrices * hidden * width - hidden)  # all but the router
     _add(layer, hidden, matrices * shared)
-    layer.active += matrices * hidden * width * used
+    layer.used = matrices * hidden * width * used
+    layer.active += layer.used
     layer.intermediate = width * used + shared
     if "corr" in c or c.keys.get("topk_method") == "noaux_tc":
         layer.parameters += experts  # the correction of the router

@@ -326,7 +326,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
         if i < cached:
             layer.active = weights.elements - weights.expert_elements
             if experts and used:
-                layer.active += weights.expert_elements * min(used, experts) // experts
+                layer.used = weights.expert_elements * min(used, experts) // experts
+                layer.active += layer.used
             layer.score_width = heads[i] * sum(sizes)
         is_recurrent = re.search(r"\.(?:ssm_|shortconv|time_mix)", blocks[i]) is not None
         if keys.base == "minimax-01" and (i + 1) % 8:

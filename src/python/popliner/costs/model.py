@@ -38,6 +38,7 @@ class LayerShape:
     parameters: int = 0
     expert_parameters: int = 0  #: the part of all experts but the shared ones
     active: int = 0  #: parameters of the matrices that a token is multiplied with
+    used: int = 0  #: the part of these in experts
     matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
     attention: int = 0  #: the part of these before the MLP
     caches: List[Cache] = field(default_factory=list)
@@ -287,17 +288,20 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
 
 def _scale_times(table: Table, assumed: Assumed) -> None:
     """Converts FLOPs to the requested unit, or to one that a file can hold."""
-    total = sum(unit.time + unit.forward for unit in table.units)
+    total = sum(unit.time + (unit.host or (0, unit.forward))[1] for unit in table.units)
     table.time_unit, divisor = "FLOP", 1.0
     if assumed.tflops is not None:
         table.time_unit, divisor = "ms", assumed.tflops * 1e9
     elif total > MAX_TIME:
         table.time_unit, divisor = "MFLOP", 1e6
+
+    def scaled(value: float) -> float:
+        return round(value / divisor, 6) if assumed.tflops is not None else \
+            value if divisor == 1 else round(value / divisor)
+
     for unit in table.units:
-        for name in ("forward", "backward"):
-            value = getattr(unit, name)
-            setattr(unit, name, round(value / divisor, 6) if assumed.tflops is not None
-                    else value if divisor == 1 else round(value / divisor))
+        unit.forward, unit.backward = scaled(unit.forward), scaled(unit.backward)
+        unit.host = unit.host and (unit.host[0], scaled(unit.host[1]))
 
 
 def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
@@ -337,6 +341,11 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 on_host += weights.expert_size
         if shape is not None:
             _fill(unit, shape, place, assumed)
+        if assumed.host_slowdown and weights.expert_size and not training:
+            more = 0 if shape is None else 2 * assumed.batch * assumed.sequence * (
+                shape.layers[place].used) * (assumed.host_slowdown - 1)
+            unit.host = (unit.memory - ceil_div(weights.expert_size, assumed.experts),
+                         unit.forward + ceil_div(more, assumed.tensor))
         if place < assumed.host_layers:
             unit.memory = unit.kv = 0
         table.units.append(unit)

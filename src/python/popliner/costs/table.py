@@ -86,6 +86,7 @@ class Assumed:
     v_dtype: Optional[str] = None  #: of the values in the cache; None: kv_dtype
     host_experts: int = 0  #: the first layers whose experts are on the host, in inference
     host_layers: int = 0  #: the first layers that run on the host, with their caches
+    host_slowdown: Optional[int] = None  #: layers may choose experts there, which take so long
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
@@ -103,6 +104,8 @@ class Assumed:
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
+        if self.host_slowdown is not None:
+            number(self.host_slowdown, "host_slowdown", 1 << 20, 1)
         for name in ("host_experts", "host_layers"):
             if number(getattr(self, name), name) and self.train is not None:
                 raise UsageError(f"{name}: is for inference; leave out train")
@@ -153,6 +156,7 @@ class Unit:
     cut: int = 0
     kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
+    host: Optional[Tuple[int, float]] = None  #: memory and time with its experts on the host
     #: Times of the passes in several runs; empty: as in `forward` and `backward`.
     samples: List[Tuple[float, float]] = field(default_factory=list)
 
@@ -242,6 +246,9 @@ class Table:
                        if name != "cut" and unit.cell(name) is not None)
             if unit.kind != "layer":
                 row["kind"] = unit.kind
+            if unit.host is not None:
+                row["variants"] = [{"name": "experts-on-host", "memory": unit.host[0],
+                                    **({"cycles": unit.host[1]} if unit.time else {})}]
             units.append(row)
         result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
                                   "description": clean(" ".join(self.notes)), "units": units}
