@@ -74,7 +74,7 @@ static void what_ran_is_read(void **state) {
     EXPECT(0, "", stored, ran, "--save-to-file", stored);
     EXPECT(0, "a", NULL, stored, "--load-from-file", "--output", "summary", "--no-notes");
     write_text(notes, "{\"a\": ");
-    EXPECT(0, "\t", NULL, ran, "--output", "advice");
+    EXPECT(0, "\t", NULL, ran, "--output", "advice", "--format", "tsv");
 }
 
 static void profiles_are_split(void **state) {
@@ -83,19 +83,21 @@ static void profiles_are_split(void **state) {
     const char *trace = in_scratch("trace.json");
     const char *stored = in_scratch("stored");
     const char *program = in_scratch("program.lp");
-    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--solver", "popliner");
+    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--solver", "popliner", "-o",
+           "popliner");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output",
-           output_into("page", page));
+           output_into("page", page), "-o", "popliner");
     EXPECT(0, "[", trace, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output",
-           output_into("trace", trace));
+           output_into("trace", trace), "-o", "popliner");
     EXPECT(0, "[", program, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output",
-           output_into("lp", program));
+           output_into("lp", program), "-o", "popliner");
     EXPECT(0, "", stored, CASE_DIRECTORY, "--save-to-file", stored);
     EXPECT(0, "{", NULL, stored, "--load-from-file", "--solve", "--num-ipus", "2", "--output",
            "pipeline");
-    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000");
-    EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1..2");
-    EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--pareto",
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000",
+           "-o", "popliner");
+    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1..2");
+    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--pareto",
            "memory,traffic");
 }
 
@@ -104,16 +106,17 @@ static void reasons_are_told(void **state) {
     (void)state;
     EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--format", "json", "--require", "cut:0",
            "--require", "together:0,1");
-    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--require",
-           "place:0=1,1=0");
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--require", "place:0=1,1=0",
+           "-o", "popliner");
     EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--mem-per-tile", "0=1000",
            "--format", "json");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--mem-per-tile", "1000", "--objective", "ipus",
-           "--slack", "5");
+           "--slack", "5", "-o", "popliner");
     EXPECT(1, "m", NULL, CASE_DIRECTORY, "--solve", "--mem-per-tile", "1000..3000:1000");
     EXPECT(1, "", NULL, CASE_DIRECTORY, "--diagnose", "--memory-model", "popliner", "--fail-on",
            "unexplained=0%");
-    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1", "--mem-per-tile", "20000");
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1", "--mem-per-tile", "20000",
+           "-o", "popliner");
     EXPECT(2, "", NULL, CASE_DIRECTORY, "--evaluate", "0", "--num-ipus", "1");
     EXPECT(2, "", NULL, CASE_DIRECTORY, "--solve", "--pareto", "memory,cycles");
 }
@@ -124,14 +127,14 @@ static void places_are_chosen(void **state) {
     const char *page = in_scratch("page.html");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--device-map", "v", "--num-ipus", "2",
            "--require", "no-cut:0", "--require", "layers:0..", "--output",
-           output_into("page", page));
+           output_into("page", page), "-o", "popliner");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "3", "--require", "cut:0",
-           "--require", "no-cut:1", "--require", "place:0=0", "--output",
-           output_into("page", page));
+           "--require", "no-cut:1", "--require", "place:0=0", "--output", output_into("page", page),
+           "-o", "popliner");
     EXPECT(0, "[", NULL, CASE_DIRECTORY, "--evaluate", "0,1", "--device-map", "0,1,0", "--format",
            "json");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--require", "together:0,1", "--schedule",
-           "popart", "--output", output_into("page", page));
+           "popart", "--output", output_into("page", page), "-o", "popliner");
     EXPECT(0, "stage", NULL, CASE_DIRECTORY, "--evaluate", "0,1", "--device-map", "0,1,0");
     EXPECT(0, "f", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output", "torch",
            "--modules", "a,b,model.layers.{}");
@@ -161,13 +164,13 @@ static void profiles_are_compared(void **state) {
 
 static void files_of_costs_are_split(void **state) {
     (void)state;
-    EXPECT(0, "\t", NULL, COSTS "additive.json", "--solve");
-    EXPECT(0, "\t", NULL, COSTS "regions.json", "--solve", "--num-ipus", "3");
-    EXPECT(0, "\t", NULL, COSTS "intervals.json", "--solve");
+    EXPECT(0, "\t", NULL, COSTS "additive.json", "--solve", "--format", "tsv");
+    EXPECT(0, "\t", NULL, COSTS "regions.json", "--solve", "--num-ipus", "3", "--format", "tsv");
+    EXPECT(0, "\t", NULL, COSTS "intervals.json", "--solve", "--format", "tsv");
     EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--total-ipus", "4",
            "--batch", "8", "--ipu-speed", "0=0.5");
     EXPECT(0, "\t", NULL, COSTS "additive.json", "--total-ipus", "4", "--batch", "8",
-           "--mem-per-tile", "400K..640K:80K", "--schedule", "1f1b");
+           "--mem-per-tile", "400K..640K:80K", "--schedule", "1f1b", "--format", "tsv");
     EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--bandwidth",
            "64,0-1=0.5", "--num-ipus", "4");
     run_command_from(&run, COSTS "additive.json", (const char *const[]){"-", "--solve", NULL});
@@ -187,7 +190,7 @@ static void training_is_evaluated(void **state) {
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--schedule", "popart",
            "--recompute", "auto");
     EXPECT(0, "[", NULL, whole, "--solve", "--num-ipus", "2", "--bandwidth", "64", "--objective",
-           "cycles");
+           "cycles", "-o", "popliner");
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
            "--schedule", "popart");
     EXPECT(0, "{", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
@@ -215,9 +218,9 @@ static void several_reports_are_split_together(void **state) {
            "cycles", "--format", "json");
     EXPECT(0, "\n", NULL, directory, "--report", "all", "--evaluate", "0");
     EXPECT(0, "[", page, directory, "--report", "training", "--solve", "--output",
-           output_into("page", page));
+           output_into("page", page), "-o", "popliner");
     EXPECT(0, "[", NULL, directory, "--report", "training", "--solve", "--num-ipus", "2",
-           "--schedule", "none:1,2,3");
+           "--schedule", "none:1,2,3", "-o", "popliner");
     EXPECT(1, "{", NULL, directory, "--report", "training", "--solve", "--total-ipus", "4",
            "--batch", "8", "--schedule", "popart", "--format", "json", "--mem-per-tile", "30K");
     EXPECT(2, "", NULL, directory, "--report", "none", "--solve");

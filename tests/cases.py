@@ -92,11 +92,3 @@ def results(tasks, seconds=1):
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(*task) for task in tasks]:
             yield done.result()
-
-
-def joined(log):
-    """A log with each message on one line: those of more than 100 columns go on in further ones."""
-    indent = "\n" + 17 * " "
-    if isinstance(log, bytes):
-        return log.replace(indent.encode(), b" ")
-    return log.replace(indent, " ")

@@ -36,7 +36,7 @@ def run(command, statuses=(0,), **environment):
                           env={**os.environ, **environment})
     check(done.returncode in statuses,
           f"{command} ended with {done.returncode}\n{done.stderr.decode(errors='replace')}")
-    return done.stdout.decode(), cases.joined(done.stderr.decode(errors="replace"))
+    return done.stdout.decode(), done.stderr.decode(errors="replace")
 
 
 @functools.lru_cache(maxsize=None)

@@ -289,7 +289,7 @@ static void a_variable_has_the_reasons_of_all_its_programs(void **state) {
     json_decref(json);
     assert_true(num_with[1] > 0);
     assert_true(num_with[2] > 0);
-    RUN(&run, file, CASE_DEBUG, "--output=missing", "-q");
+    RUN(&run, file, CASE_DEBUG, "--output=missing", "--format=tsv", "-q");
     assert_contains(run.out, "\tno debug id; debug id not in the debug information\t");
 }
 
@@ -329,7 +329,7 @@ static void missing_code_is_listed_by_program(void **state) {
     }
     json_decref(json);
     assert_int_equal(num_named, 3);
-    RUN(&run, in_scratch("profile.pop"), CASE_DEBUG, "--output=missing", "-q");
+    RUN(&run, in_scratch("profile.pop"), CASE_DEBUG, "--output=missing", "--format=tsv", "-q");
     for (int program = 150; program <= 152; program++) {
         char fields[100];
         snprintf(fields, sizeof fields, "\tno debug id\t1\t%d\t", program);

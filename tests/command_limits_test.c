@@ -75,7 +75,7 @@ static void a_short_limit_still_has_an_answer(void **state) {
     (void)state;
     RUN(&run, SAMPLE, "--solve", "--num-ipus", "2", "--time-limit", "0.000001");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "STOPPED: no split was found yet");
+    assert_contains(run.out, "No answer: stopped after");
 }
 
 /* Nobody writes into the pipe. The library does not ask there; the run ends nevertheless. */

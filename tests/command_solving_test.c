@@ -153,7 +153,7 @@ static void tells_the_compromises_that_are_known(void **state) {
                                      "1500", "--format", "json",     "-v",          NULL};
     run_command_interrupted(&run, SIGINT, "Reading the costs", 0.1, arguments);
     assert_int_equal(run.status, 0);
-    assert_contains(run.err, "WARNING Stopped: there may be more than these ");
+    assert_contains(run.err, "warning: Stopped: there may be more than these ");
     json_t *answer = json_loads(run.out, 0, NULL);
     assert_true(certificate_schema_accepts("pareto", answer, complaint));
     assert_true(json_is_false(JSON_AT(answer, "complete")));

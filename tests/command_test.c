@@ -105,7 +105,7 @@ static void tables_of_the_original_keep_their_bytes(void **state) {
     if (screen < 0 || grantpt(screen) != 0 || unlockpt(screen) != 0)
         test_skip("there are no terminals");
     int kept = open(ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    RUN_INTO(&run, ptsname(screen), in_scratch(""), "-q", "--operation-breakdown");
+    RUN_INTO(&run, ptsname(screen), in_scratch(""), "-q", "--operation-breakdown", "--format=text");
     assert_int_equal(run.status, 0);
     assert_int_equal(fcntl(screen, F_SETFL, O_NONBLOCK), 0);
     size_t length = 0;

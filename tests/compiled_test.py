@@ -55,7 +55,7 @@ class Tests:
     def refuse(self, status, parts, *arguments):
         done = self.run(*arguments, status=status)
         for part in parts:
-            if part not in cases.joined(done.stderr) or done.stdout:
+            if part not in done.stderr or done.stdout:
                 sys.exit(f"{' '.join(arguments)}: expected '{part}', found\n{done.stderr}")
 
 

@@ -1149,9 +1149,9 @@ def check_stored(asked, directory):
         printed = run(asked, stored, "--load-from-file", *split, *asked.options(), "-q", "--output",
                       name).stdout.decode()
         beside = run(asked, directory, *split, *asked.options(), "-q", "--output",
-                     f"{name}={path}").stdout.decode()
+                     f"{name}={path}", "--format", "json").stdout.decode()
         require(printed == read_text(path) != "", name, printed)
-        require(json.loads(beside)[0]["head"] is True, "printed beside", beside)
+        require(json.loads(beside)["stages"][0]["layer_from"] is None, "printed beside", beside)
         os.remove(path)
     for name, words in IMPOSSIBLE.items():
         done = run(asked, stored, *split, "--output", name, may=(2,))

@@ -27,7 +27,7 @@ expect() { # what, expected, actual
 
 # What the installed command calls the best split: its line of the stages.
 split_of() { # report, number of IPUs
-    "$scratch/prefix/bin/popliner" "$1" --solve --num-ipus "$2" 2>&1 >/dev/null |
+    "$scratch/prefix/bin/popliner" "$1" --solve --num-ipus "$2" --output popliner 2>&1 >/dev/null |
         sed -n 's/.*SUCCESS: \(\[.*\]\).*/\1/p'
 }
 

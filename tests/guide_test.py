@@ -30,8 +30,7 @@ FORMATS = {  # whose plans a guide shows
                      "llama", "deepspeed"},
     "questions.md": {"megatron"},
 }
-LOG_LINE = re.compile(r"(INFO   |WARNING|ERROR  ) ")
-TIME = re.compile(r"^\d\d:\d\d:\d\d ", re.MULTILINE)
+LOG_LINE = re.compile(r"(warning|error): ")
 
 
 class Failure(Exception):
@@ -85,7 +84,7 @@ def run(directory, environment, command, shown):
     done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)
-    printed, log = done.stdout.decode(), TIME.sub("", cases.joined(done.stderr).decode())
+    printed, log = done.stdout.decode(), done.stderr.decode()
     if done.returncode != 0:
         raise Failure(f"exit status {done.returncode}\n{printed}{log}")
     if any(not LOG_LINE.match(line) for line in log.splitlines()):
@@ -137,8 +136,8 @@ def check_devices(directory, environment):
     with open(os.path.join(directory, "layers.csv"), encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(",") for line in file][1:]
     names = [row[0] for row in rows]
-    stages = subprocess.run(["popliner", "--config", "gpus.json"], cwd=directory, env=environment,
-                            stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()[1:]
+    stages = subprocess.run(["popliner", "--config", "gpus.json", "--format", "tsv"],
+                            cwd=directory, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()[1:]
     for i, line in enumerate(stages):
         _, _, first, last, memory, *_ = line.split("\t")
         own = rows[names.index(first):names.index(last) + 1]
@@ -156,8 +155,8 @@ def check_model(directory, environment):
     units = [h * vocabulary, *layers * [matrices + 2 * h], h * vocabulary + h]
 
     def stages(*arguments):
-        printed = subprocess.run(["popliner", "-q", *arguments], cwd=directory, env=environment,
-                                 stdout=subprocess.PIPE, check=True).stdout.decode()
+        printed = subprocess.run(["popliner", "-q", "--format=tsv", *arguments],
+                                 cwd=directory, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode()
         names = ["embedding", *map(str, range(layers)), "head"]
         for line in printed.splitlines()[1:]:
             _, _, first, last, memory, time, _ = line.split("\t")

@@ -763,10 +763,9 @@ class Check:
         if options.get("format") == "json":
             answer = load(text)
             return "certificate", answer["answer"] if self.has_reports() else answer
-        if self.world.kind == COSTS or self.has_reports():
-            return "table", self.table("stage")
-        at = 0 if text.startswith("[") else text.rindex("\n[")
-        return "popliner", load(text[at:])
+        if set(ACTIONS[1:]) & set(options):
+            return "popliner", load(text[text.rindex("\n["):])
+        return "table", self.table("stage")
 
     def emitted(self, text):
         if self.options["emit"].split("=")[0] != "pipeline" or not text:
@@ -1317,6 +1316,9 @@ class Tester:
         if not {"format", "emit", "plot", *ACTIONS, "evaluate"} & set(options) and \
                 rng.random() < 0.8:
             options["format"] = "json"
+        if not {"format", "plot", "compare"} & set(options) and \
+                not options.get("emit", "").isalpha():
+            options["format"] = "tsv"
         for name in self.left_files():
             os.remove(self.path(name))
         command = self.command(world, options)
@@ -1349,18 +1351,18 @@ class Tester:
         path = re.compile(re.escape(self.scratch) + r"/(root\S*|@stored|costs\.json)$")
         other = self.path("no.json") if world.kind == COSTS else "missing"
         done = self.run(*(path.sub(other, word) for word in self.command(world, options)))
-        return cases.joined(done.stderr).partition("ERROR ")[2].strip() \
+        return done.stderr.partition("error: ")[2].strip() \
             if done.returncode == 2 else None
 
     def check_refusal(self, options, done, command):
         """It is told by name, and nothing was done: not even the file to be solved was read."""
         if done.stdout or self.left_files():
             raise AssertionError(f"refused, but {self.left_files()} {done.stdout[:200]}")
-        lines = [line for line in cases.joined(done.stderr).splitlines()
-                 if "DEBUG   Total" not in line]
-        if len(lines) != 1 or "ERROR" not in lines[0]:
+        lines = [line for line in done.stderr.splitlines()
+                 if "debug: Total" not in line]
+        if len(lines) != 1 or "error: " not in lines[0]:
             raise AssertionError(f"refused after work: {done.stderr}")
-        message = lines[0].partition("ERROR ")[2].strip()
+        message = lines[0].partition("error: ")[2].strip()
         if len(message) > 100 and "/" not in message:
             raise AssertionError(f"longer than 100 columns: {message}")
         names = {own for key in options for own in NAMES.get(key, (key,))}
@@ -1371,8 +1373,7 @@ class Tester:
         other = self.path("no.json") if self.path("costs.json") in command else "missing"
         with open(self.path("no.json"), "w", encoding="ascii") as file:
             file.write("{")
-        without = cases.joined(
-            self.run(*(path.sub(other, word) for word in command)).stderr)
+        without = self.run(*(path.sub(other, word) for word in command)).stderr
         told = re.sub(re.escape(self.scratch) + r"/(root[a-z/]*|@stored|costs\.json)", other,
                       lines[0].split(" ", 1)[1])
         if told not in without:

@@ -37,7 +37,7 @@ class Made:
     def run(self, name, *words):
         done = subprocess.run([self.command, "-q", *words, *self.common], capture_output=True,
                               check=False, cwd=self.place)
-        check(done.returncode in (0, 1) and not done.stderr.count(b"ERROR"), (words, done))
+        check(done.returncode in (0, 1) and not done.stderr.count(b"error: "), (words, done))
         self.texts[name] = done.stdout
 
     def write(self, name, words, *others):

@@ -709,7 +709,7 @@ def try_corruption(popliner, folder, name, also_stored):
         stored = os.path.join(place, "stored")
         run(popliner, place, "--save-to-file", stored)
         loaded = run(popliner, "--load-from-file", stored, "--output", "tiles")
-        if loaded.returncode != 0 or cases.joined(loaded.stderr).count("Do not trust") != len(breached):
+        if loaded.returncode != 0 or loaded.stderr.count("Do not trust") != len(breached):
             problems.append(f"{label}: loaded: status {loaded.returncode}, {loaded.stderr}")
         return problems
 

@@ -43,8 +43,8 @@ def run(*words):
     """What a program prints, whose status is 0 or 1."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == 2:
-        raise Refused("".join(line for line in cases.joined(done.stderr).splitlines()
-                              if " ERROR " in line or IN_C in words))
+        raise Refused("".join(line for line in done.stderr.splitlines()
+                              if "error: " in line or IN_C in words))
     assert done.returncode in (0, 1), f"status {done.returncode}: {done.stderr[-3000:]}"
     return done.stdout
 

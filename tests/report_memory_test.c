@@ -178,11 +178,12 @@ static void free_certificate(popliner_certificate *certificate) {
 }
 
 static popliner_status make_evaluation(void *user, char **text, popliner_error *error) {
+    (void)user;
     popliner_certificate *certificate;
     s.options.mem_per_tile = 2000;
     popliner_status status = create_certificate(&certificate, error);
     if (status == POPLINER_OK)
-        status = popliner_report_evaluation(certificate, *(popliner_format *)user, text, error);
+        status = popliner_report_evaluation(certificate, text, error);
     free_certificate(certificate);
     return status;
 }

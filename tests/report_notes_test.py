@@ -114,8 +114,8 @@ def by_chance(own, depth=0):
 def warnings(command, place):
     done = subprocess.run([command, place, "--output", "summary", "--format", "json"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    lines = [line for line in cases.joined(done.stderr).decode("utf-8", "replace").splitlines()
-             if "WARNING" in line]
+    lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines()
+             if "warning: " in line]
     rows = [row for row in json.loads(done.stdout)["rows"] if row["group"] in GROUPS]
     check(done.returncode == 0, done.stderr)
     return lines, rows

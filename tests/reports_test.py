@@ -176,7 +176,7 @@ def tables(words, answer, pipeline, where):
                     str(stage["limit_bytes"]),
                     *(str(need(report["stages"][number], pipeline))
                       for report in answer["reports"]), "yes" if stage["fits"] else "no"])
-    by_tab = run(*words).stdout.decode()
+    by_tab = run(*words, "--format", "tsv").stdout.decode()
     by_comma = run(*words, "--format", "csv").stdout.decode()
     check([line.split("\t") for line in by_tab.splitlines()] == own, (where, by_tab, own))
     check(list(csv.reader(io.StringIO(by_comma))) == own, (where, by_comma, own))
@@ -257,7 +257,7 @@ def refused(command, tool):
 
         def says(status, words, *arguments, where=root):
             done = run(command, where, *arguments, status=(status,))
-            text = cases.joined(done.stderr).decode()
+            text = done.stderr.decode()
             for word in words:
                 check(word in text, (arguments, word, text))
 

@@ -127,7 +127,7 @@ def main():
                     came[("old", "new", "neither")[which]] += 1
                     check(which < 2, way, question, "answers for neither state")
                     continue
-                errors = [line for line in log.splitlines() if "ERROR" in line]
+                errors = [line for line in log.splitlines() if "error: " in line]
                 came["refused"] += 1
                 check(status == 3 and out == b"" and len(errors) == 1, way, question, status, log)
                 check(path in log and "writ" in log, way, question, "says", log)

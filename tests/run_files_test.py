@@ -169,7 +169,7 @@ class Runs:
         path = spell(way, os.path.join(read, file), links)
         before = state(folder)
         done = self.run(reading, read, writing, path)
-        told = cases.joined(done.stderr or b"").decode()
+        told = (done.stderr or b"").decode()
         what = (reading, writing, file, way, done.returncode, told)
         check(done.returncode == 2, what)
         if writing != "standard error":  # which is the file that is read: nothing is told
@@ -231,7 +231,7 @@ def files_that_are_not_there_yet(popliner, sample, place):
             done = subprocess.run([popliner, os.path.join(os.path.abspath(sample), "profile.pop"),
                                    "--solve", *(word.format("-") for word in words)], cwd=report,
                                   capture_output=True, check=False)
-            check(done.returncode == 2 and b"-: is not standard output; " in cases.joined(done.stderr)
+            check(done.returncode == 2 and b"-: is not standard output; " in done.stderr
                   and not done.stdout and "-" not in os.listdir(report), done)
     stored = os.path.join(place, "again")
     for words in (["--save-to-file", stored], ["--load-from-file", "--save-to-file", stored]):
@@ -259,7 +259,7 @@ def nothing_before_what_can_be_checked(popliner, sample, place):
             (3, "no such file", ["--output", f"tiles={new}", "--compare", f"{place}/nothing"]),
             (3, "no profile.pop here", ["--output", f"trace={new}", "--compare", empty])):
         done = subprocess.run([popliner, "-q", sample, *words], capture_output=True, check=False)
-        check(done.returncode == status and not done.stdout and part in cases.joined(done.stderr).decode()
+        check(done.returncode == status and not done.stdout and part in done.stderr.decode()
               and not os.path.exists(new), (words, done))
 
 
@@ -306,7 +306,7 @@ def reports_that_cannot_be_examined(popliner, sample, place):
         done = subprocess.run([popliner, "-q", root, "--report", "all", "--solve"],
                               capture_output=True, check=False, **who)
         check(whole.returncode in (0, 1) and done.returncode == 3 and not done.stdout and
-              any(f"odd{said}" in cases.joined(done.stderr).decode()
+              any(f"odd{said}" in done.stderr.decode()
                   for said in (": cannot be read", "/profile.pop: cannot be read",
                                ": no such file")),
               (make.__name__, done))
@@ -315,7 +315,7 @@ def reports_that_cannot_be_examined(popliner, sample, place):
         check((done.returncode, done.stdout) == (whole.returncode, whole.stdout), done)
         done = subprocess.run([popliner, "-q", root, "--solve"], capture_output=True, check=False,
                               **who)
-        check("found a/ and b/; pass one of them" in cases.joined(done.stderr).decode(), done)
+        check("found a/ and b/; pass one of them" in done.stderr.decode(), done)
 
 
 def main(popliner, sample):

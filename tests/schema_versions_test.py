@@ -29,7 +29,7 @@ popliner, schemas, document, sample = sys.argv[1:]
 TAKES_ALL = cases.takes_all()
 QUESTIONS = (("--operation-breakdown",),
              ("--solve", "--num-ipus", "2", "--format", "json"),
-             ("--solve", "--num-ipus", "3", "--memory-model", "popliner"),
+             ("--solve", "--num-ipus", "3", "--memory-model", "popliner", "-o", "popliner"),
              ("--diagnose", "--format", "json"),
              ("--memory-totals",),
              ("--output", "variables"))
@@ -61,10 +61,13 @@ class Report:
         sql.close()
 
     def ask(self, *question):
-        result = subprocess.run([popliner, self.folder, *question], capture_output=True,
+        """Status, output, and the log as of any run, without details and times."""
+        result = subprocess.run([popliner, self.folder, *question, "-v"], capture_output=True,
                                 encoding="utf-8",
                                 timeout=300)
-        log = [line.split(" ", 1)[1].strip() for line in cases.joined(result.stderr).splitlines() if " " in line]
+        log = re.sub(r"^[\d:]{8} ([A-Z]+) +", lambda found: found[1].lower() + ": ", result.stderr,
+                     flags=re.M).replace("info: ", "").splitlines()
+        log = [line for line in log if not line.startswith(("debug: ", "Layers found for "))]
         check(result.returncode in (0, 1, 2, 3), question, "ended with", result.returncode)
         return result.returncode, result.stdout, log
 
@@ -107,10 +110,10 @@ def look_at_stored(report, name, warned):
     path = os.path.join(report.folder, "stored")
     status, _, log = report.ask("--save-to-file", path)
     check(status == 0, name, "cannot be stored:", log)
-    result = subprocess.run([popliner, path, "--load-from-file", "--layer-breakdown"],
+    result = subprocess.run([popliner, path, "--load-from-file", "--output", "layers"],
                             capture_output=True, encoding="utf-8", timeout=300)
     for words in warned:
-        check("WARNING " + words in cases.joined(result.stderr), name, "when loaded, does not warn", words)
+        check("warning: " + words in result.stderr, name, "when loaded, does not warn", words)
 
 
 def look_at_version(report, path, usual):
@@ -122,8 +125,8 @@ def look_at_version(report, path, usual):
     report.alter(text)
     answers = [report.ask(*question) for question in (QUESTIONS if TAKES_ALL else QUESTIONS[:4])]
     for question, (_, out, log) in zip(QUESTIONS, answers):
-        stored = ["WARNING " + m["text"] for m in messages(out) if m["level"] == "warning"]
-        check(not messages(out) or stored == [line for line in log if line.startswith("WARNING")],
+        stored = ["warning: " + m["text"] for m in messages(out) if m["level"] == "warning"]
+        check(not messages(out) or stored == [line for line in log if line.startswith("warning: ")],
               name, question, "has the warnings", stored)
     for kind, words in expected:
         for question, (status, out, log), (usual_status, usual_out, _) in zip(QUESTIONS, answers,
@@ -138,13 +141,13 @@ def look_at_version(report, path, usual):
                 check(status in (0, 1), name, question, "ends with", status)
             elif kind == "refused":
                 check(status == 3 and out == "", name, question, "ends with", status)
-                check(log[-1].startswith("ERROR") and log[-1].endswith(words) and
-                      all(line.startswith("INFO") for line in log[:-1]), name, question, "says",
+                check(log[-1].startswith("error: ") and log[-1].endswith(words) and
+                      not any(line.startswith("warning: ") for line in log), name, question, "says",
                       log)
             elif kind == "told":
                 check(words in whole, name, question, "does not tell", words)
             elif kind == "warned":
-                check("WARNING " + words in whole, name, question, "does not warn", words, log)
+                check("warning: " + words in whole, name, question, "does not warn", words, log)
             elif kind == "never":
                 check(words not in whole, name, question, "tells", words)
     look_at_stored(report, name, [words for kind, words in expected if kind == "warned"])
@@ -152,7 +155,7 @@ def look_at_version(report, path, usual):
         check([a[:2] for a in answers] != [u[:2] for u in usual], name, "changes nothing")
     elif any(kind.startswith("same") for kind, _ in expected):
         warned = [words for kind, words in expected if kind == "warned"]
-        told = [line[8:] for line in answers[0][2] if line.startswith("WARNING")]
+        told = [line[9:] for line in answers[0][2] if line.startswith("warning: ")]
         check(sorted(told) == sorted(warned), name, "warns of", told)
 
 
@@ -208,7 +211,7 @@ def look_at_missed(report, table, column, rows, types, usual):
     named = f"no table {table} (" if column is None else f"Table {table} of the profile has no " \
         f"column {column} ("
     for status, _, log in answers:
-        warnings = [line for line in log if line.startswith("WARNING") and named in line]
+        warnings = [line for line in log if line.startswith("warning: ") and named in line]
         check(status in (0, 1), what, "ends with", status)
         # what has no rows in the sample is not missed there, nor what programs of no type need
         expected = rows > 0 if column is not None else not (rows == 0 and types == "absent")
@@ -221,7 +224,7 @@ def look_at_addresses(report):
     rows = []
     for statements in ((), ("DROP TABLE var_categories; DROP TABLE memory_by_category",)):
         report.alter(*statements)
-        table = [line.split("\t") for line in report.ask("--output", "addresses")[1].splitlines()]
+        table = [line.split("\t") for line in report.ask("--output", "addresses", "--format", "tsv")[1].splitlines()]
         rows.append([row[:3] + row[4:] for row in table])
         check(table[0][3] == "category" and len(table) > 8000, "addresses", table[:1])
     check(rows[0] == rows[1], "without categories, addresses differ")

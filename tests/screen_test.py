@@ -330,7 +330,7 @@ def check_overview(popliner, report):
             f"{verdict_of(whole, limit).capitalize()} on one IPU: the fullest tile needs "
             f"{grouped(need)} of {grouped(limit)} bytes"), whole, text)
     check(len(verdicts) == 4, verdicts)
-    refused = subprocess.run([*command, "-m", "1000"], stdout=subprocess.PIPE, env=environment(),
+    refused = subprocess.run([*command, "-m", "1000", "--format", "tsv"], stdout=subprocess.PIPE, env=environment(),
                              stderr=subprocess.PIPE, check=False)
     check(refused.returncode == 2 and b"not used by the overview" in refused.stderr, refused)
 
@@ -639,14 +639,14 @@ def check_log(popliner, report):
 
 
 def check_originals(popliner, report):
-    """On a terminal, tables of PopLiner 1.0.0 say which memory model they have."""
+    """For people, tables of PopLiner 1.0.0 say which memory model they have."""
     for option, full in (("--layer-breakdown", "layers"), ("--memory-affinity", "pairs")):
         command = [popliner, report, "-q", option]
-        text, _, _ = on_terminal(command, 100)
+        text, _, _ = on_terminal([*command, "--format", "text"], 100)
         check(text.endswith(f"PopLiner 1.0.0's memory model. --output {full} has the full one, and "
                             f"more columns.\n"), text)
         check("memory model" not in in_pipe(command), command)
-        text, _, _ = on_terminal([*command, "--memory-model", "full"], 100)
+        text, _, _ = on_terminal([*command, "--format", "text", "--memory-model", "full"], 100)
         check("memory model" not in text, command, text)
 
 
@@ -678,7 +678,8 @@ def check_compared_plans(popliner, mkprofile, scratch):
     counts = set()
     for limit in ("40K", "300K"):
         command = [popliner, large, "-q", "--compare", small, "--solve", "--mem-per-tile", limit]
-        used = [len(json.loads(in_pipe([popliner, report, "-q", "--solve", "--mem-per-tile", limit])))
+        used = [len(json.loads(in_pipe([popliner, report, "-q", "--solve", "--mem-per-tile", limit,
+                                        "--format", "json"]))["stages"])
                 for report in (small, large)]
         text = " ".join(on_terminal(command, 80, NO_COLOR="1")[0].split())
         words = f", on {used[1]} IPUs instead of {used[0]}: the fullest tile of all stages needs"
@@ -706,7 +707,7 @@ def check_replicas(popliner, report):
     command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--pareto",
                "throughput,memory"]
     text, _, _ = on_terminal(command, 120, NO_COLOR="1")
-    points = list(csv.DictReader(in_pipe(command).splitlines(), delimiter="\t"))
+    points = list(csv.DictReader(in_pipe([*command, "--format", "tsv"]).splitlines(), delimiter="\t"))
     check([line.split()[3:5] for line in text.replace(">", " ").partition("\n\n")[2].splitlines()
            [1:1 + len(points)]] ==
           [[it["throughput"], grouped(int(it["memory"]))] for it in points], points, text)
@@ -760,7 +761,7 @@ def check_together(popliner, report, other, scratch):
     without, _, _ = on_terminal(command[:-4] + own[2:], 80, NO_COLOR="1")
     check("stages, if nothing is kept for the backward passes." in " ".join(without.split()),
           without)
-    rows = [line.split("\t") for line in in_pipe(command).splitlines()]
+    rows = [line.split("\t") for line in in_pipe([*command, "--format", "tsv"]).splitlines()]
     cuts = ",".join(row[3] for row in rows[1:-1])
     stages = [json.loads(in_pipe([popliner, path, "-q", "--evaluate", cuts, *own, "--format",
                                   "json"])) for path in (report, other)]

@@ -69,10 +69,9 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
 
 /* Writes the stages of a certificate with the limits that it was made for: total, fullest tile, the
  * step of its peak, headroom, and the five largest variables there; for stages on one IPU, the
- * memory of all of them. Text for reading, or a JSON array. With a device map it has the IPU of
- * each stage. Errors: also USAGE for a certificate without a profile. */
-popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
-                                           popliner_format format, char **text,
+ * memory of all of them. A JSON array; popliner_screen_answer is for reading. With a device map it
+ * has the IPU of each stage. Errors: also USAGE for a certificate without a profile. */
+popliner_status popliner_report_evaluation(const popliner_certificate *certificate, char **text,
                                            popliner_error *error);
 
 /* Writes a diagnosis as a JSON object; popliner_screen_diagnosis is for reading. `max_rows` limits

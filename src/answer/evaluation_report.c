@@ -1,7 +1,6 @@
 /* The stages of a plan against their limits, also of one plan for several profiles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "answer/certificate_data.h"
@@ -11,80 +10,6 @@
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "popliner/report.h"
-
-/* The first stage on the IPU of one of them. */
-static size_t first_on_ipu(const popliner_plan *plan, size_t stage) {
-    size_t first = 0;
-    while (plan->stages[first].ipu != plan->stages[stage].ipu)
-        first++;
-    return first;
-}
-
-/* Adds the other stages whose numbers are those of the first one on an IPU: " with stages 2 and
- * 5:". */
-static void write_others(const popliner_plan *plan, size_t stage, pl_text *text) {
-    size_t left = 0;
-    for (size_t i = stage + 1; i < plan->num_stages; i++)
-        left += plan->stages[i].ipu == plan->stages[stage].ipu;
-    if (left == 0)
-        return;
-    pl_text_add(text, left > 1 ? " with stages" : " with stage");
-    for (size_t i = stage + 1; i < plan->num_stages; i++)
-        if (plan->stages[i].ipu == plan->stages[stage].ipu) {
-            left--;
-            pl_text_format(text, " %zu%s", i, left > 1 ? "," : left == 1 ? " and" : ":");
-        }
-}
-
-static void write_text(const pl_certificate *c, size_t number, pl_text *text) {
-    const popliner_plan_stage *stage = &c->plan.stages[number];
-    const popliner_stage_detail *d = &c->details[number];
-    const pl_chain *chain = c->input.chain;
-    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
-    const size_t first = first_on_ipu(&c->plan, number);
-    pl_text_format(text, "Stage %zu", number);
-    if (c->options.options.num_mapped_stages > 0)
-        pl_text_format(text, " on IPU %zu", stage->ipu);
-    pl_text_format(text, ": %s", chain->labels[stage->first_unit]);
-    if (stage->last_unit > stage->first_unit)
-        pl_text_format(text, " to %s", chain->labels[stage->last_unit]);
-    if (c->plan.choices != NULL)
-        pl_text_format(text, ", recompute %s", c->plan.choices[number]);
-    if (first < number) {
-        pl_text_format(text, "\n  counted with stage %zu\n", first);
-        return;
-    }
-    pl_text_add(text, "\n ");
-    write_others(&c->plan, number, text);
-    pl_text_format(text,
-                   " total %" PRIu64 " bytes; fullest tile %zu: %" PRIu64 " bytes at step %zu, ",
-                   d->total_bytes, d->tile, d->tile_bytes, d->step);
-    static const char *const whose[] = {
-        [POPLINER_NEED_EXPECTED] = "",
-        [POPLINER_NEED_LEAST] = " with what it needs at least",
-        [POPLINER_NEED_MOST] = " with what it needs at most",
-    };
-    uint64_t need_bytes = d->need_bytes[c->input.need];
-    bool fits = need_bytes <= limit_bytes;
-    pl_text_format(text, "%" PRIu64 " %s the limit of %" PRIu64 "%s\n",
-                   fits ? limit_bytes - need_bytes : need_bytes - limit_bytes,
-                   fits ? "below" : "ABOVE", limit_bytes, whose[c->input.need]);
-    const pl_verdict_row *verdict = pl_verdict_of_number((size_t)c->verdicts[number]);
-    if (chain->model->follows_account)
-        pl_text_format(text,
-                       "  %s (%s%s): at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
-                       " bytes; margin %+.1f spreads\n",
-                       verdict->words,
-                       verdict->record != NULL ? verdict->record
-                                               : "the profile has its layers on several IPUs",
-                       verdict->record != NULL ? " random cases near the limit did fit" : "",
-                       d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
-                       d->need_bytes[POPLINER_NEED_MOST], pl_margin_spreads(d, limit_bytes));
-    for (size_t i = 0; i < d->num_variables; i++) {
-        const popliner_stage_variable *v = &d->variables[i];
-        pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v->size_bytes, v->category, v->name);
-    }
-}
 
 static void put_stage(const pl_certificate *c, size_t number, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
@@ -124,8 +49,7 @@ static void put_evaluation(const pl_certificate *certificate, const char *key, p
     pl_put_close(json);
 }
 
-popliner_status popliner_report_evaluation(const popliner_certificate *callers,
-                                           popliner_format format, char **result,
+popliner_status popliner_report_evaluation(const popliner_certificate *callers, char **result,
                                            popliner_error *error) {
     const pl_certificate *certificate = (const pl_certificate *)callers;
     *result = NULL;
@@ -133,13 +57,7 @@ popliner_status popliner_report_evaluation(const popliner_certificate *callers,
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "stages whose costs are of no profile have no details");
     pl_text text = {0};
-    if (format == POPLINER_FORMAT_JSON) {
-        put_evaluation(certificate, NULL, &(pl_json){.text = &text});
-    } else {
-        for (size_t i = 0; i < certificate->plan.num_stages; i++)
-            write_text(certificate, i, &text);
-        pl_text_format(&text, "Memory model: %s\n", certificate->input.chain->model->name);
-    }
+    put_evaluation(certificate, NULL, &(pl_json){.text = &text});
     return pl_text_finish_printable(&text, POPLINER_OK, result, error);
 }
 

@@ -56,11 +56,11 @@ bool answer_fits(const session *s, const request *r, const popliner_plan *plan) 
 
 /* ---- remarks, for most of which something else is solved ---- */
 
-/* Whether what is found out would be seen nowhere: neither in the log nor in JSON or a page. */
+/* Whether what is found out would be seen nowhere: neither in JSON nor in a page. */
 static bool is_for_nobody(const session *s) {
     const options *o = &s->options;
-    return o->quiet && o->format != POPLINER_FORMAT_JSON &&
-           options_wanted(o, OUTPUT_REPORT) == NULL && options_wanted(o, OUTPUT_PAGE) == NULL;
+    return o->format != POPLINER_FORMAT_JSON && options_wanted(o, OUTPUT_REPORT) == NULL &&
+           options_wanted(o, OUTPUT_PAGE) == NULL;
 }
 
 static bool minimises_memory_first(const popliner_plan *plan) {
@@ -90,7 +90,7 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
     const popliner_plan *plan = certificate->plan;
     popliner_solver_options changed = r->solver;
     popliner_plan *fewer = NULL;
-    if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) || s->log.is_mute ||
+    if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) ||
         plan->status != POPLINER_PLAN_OPTIMAL || plan->num_ipus < 2 ||
         !minimises_memory_first(plan))
         return POPLINER_OK;
@@ -305,29 +305,6 @@ static popliner_status remark_obstacles(session *s, const request *r,
 
 /* ---- the answer ---- */
 
-/* Logs a text line by line, and frees it. */
-static void log_lines(session *s, popliner_level level, char *text) {
-    for (char *line = text; line != NULL && *line != '\0';) {
-        char *end = strchr(line, '\n');
-        if (end != NULL)
-            *end = '\0';
-        log_message(&s->log, level, "%s", line);
-        line = end == NULL ? NULL : end + 1;
-    }
-    free(text);
-}
-
-/* Logs the evaluation of a split, line by line, for -v. */
-static popliner_status log_evaluation(session *s, const popliner_certificate *certificate,
-                                      popliner_error *error) {
-    char *text = NULL;
-    popliner_status status =
-        popliner_report_evaluation(certificate, POPLINER_FORMAT_TSV, &text, error);
-    if (status == POPLINER_OK)
-        log_lines(s, POPLINER_LEVEL_DEBUG, text);
-    return status;
-}
-
 /* True if the fewest IPUs are an objective, in any position. */
 static bool wants_few_ipus(const popliner_plan *plan) {
     for (size_t i = 0; i < plan->num_values; i++)
@@ -404,7 +381,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
     else
-        log_unbroken(&s->log, POPLINER_LEVEL_INFO, answer_word(!is_unknown), line);
+        log_whole(&s->log, POPLINER_LEVEL_INFO, answer_word(!is_unknown), line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
     log_messages(s, certificate);
@@ -440,20 +417,16 @@ typedef struct solved {
     const popliner_costs *costs; /* NULL: there are none */
 } solved;
 
-/* The answer for people, as an object, or as the stages: of costs a table, of a profile the
- * original's array. */
+/* The answer for people, as an object, or as a table of stages. */
 static popliner_status make_answer(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const solved *own = of;
     if (format == POPLINER_FORMAT_TEXT)
         return screen_answer(s, own->request, own->certificate, own->costs,
                              options_fix_cuts(&s->options), text, error);
-    const popliner_certificate_form form =
-        format == POPLINER_FORMAT_JSON  ? POPLINER_CERTIFICATE_JSON
-        : s->options.costs == NULL      ? POPLINER_CERTIFICATE_STAGES_JSON
-        : format == POPLINER_FORMAT_CSV ? POPLINER_CERTIFICATE_CSV
-                                        : POPLINER_CERTIFICATE_TSV;
-    return popliner_certificate_text(own->certificate, form, text, error);
+    return format == POPLINER_FORMAT_JSON
+               ? popliner_certificate_text(own->certificate, POPLINER_CERTIFICATE_JSON, text, error)
+               : outputs_stages(s, own->certificate, format, text, error);
 }
 
 popliner_status answer_certify(const popliner_certificate_input *input,
@@ -480,7 +453,6 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 
 popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error) {
-    const options *o = &s->options;
     const solved own = {r, certificate, costs};
     const material m = {.action = SOLVE,
                         .report = {make_answer, &own},
@@ -488,14 +460,9 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
                         .num_units = r->num_units,
                         .request = r,
                         .costs = costs};
-    popliner_status status = POPLINER_OK;
-    /* where stages share an IPU, the details are of the IPU, which the certificate tells */
-    if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
-        status = log_evaluation(s, certificate, error);
     /* the report says it */
     s->log.is_mute = screen_is_used(s);
-    if (status == POPLINER_OK)
-        status = answer_tell(s, r, certificate, costs, error);
+    popliner_status status = answer_tell(s, r, certificate, costs, error);
     s->log.is_mute = false;
     return status == POPLINER_OK ? outputs_of_answer(s, &m, error) : status;
 }

@@ -135,10 +135,13 @@ static void begin_progress(const options *o) {
 /* Names the files that were written, on a terminal: it may show nothing else. */
 static void name_files(const session *s) {
     const wanted_list *list = &s->options.outputs;
+    log_state plain = {.least_level = POPLINER_LEVEL_INFO};
+    if (s->options.quiet || isatty(STDERR_FILENO) != 1)
+        return;
     for (size_t i = 0; i < list->count; i++) {
         const wanted_output *w = &list->items[i];
         if (w->path != NULL && (!s->failed_softly || w->what->kind == OUTPUT_ANALYSIS))
-            log_for_terminal(&s->log, "Wrote", w->what->what, w->path);
+            log_message(&plain, POPLINER_LEVEL_INFO, "Wrote %s: %s", w->what->what, w->path);
     }
 }
 
@@ -147,7 +150,7 @@ int popliner_command(int argc, char **argv) {
     session other = {0}; /* what --compare compares with */
     popliner_error error = {0};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
-    log_begin(&s.log, POPLINER_LEVEL_INFO);
+    log_begin(&s.log, POPLINER_LEVEL_WARNING);
     popliner_status status = options_parse(argc, argv, &s.options, &error);
     if (status == POPLINER_OK && s.options.help != NULL) {
         help_print(stdout, s.options.help);

@@ -486,7 +486,9 @@ static popliner_status make_evaluation(session *s, const void *of, popliner_form
     const evaluated *own = of;
     return format == POPLINER_FORMAT_TEXT
                ? screen_answer(s, own->request, own->certificate, NULL, true, text, error)
-               : popliner_report_evaluation(own->certificate, format, text, error);
+           : format == POPLINER_FORMAT_JSON
+               ? popliner_report_evaluation(own->certificate, text, error)
+               : outputs_stages(s, own->certificate, format, text, error);
 }
 
 popliner_status evaluate_and_print(session *s, popliner_error *error) {

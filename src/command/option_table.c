@@ -112,8 +112,7 @@ const option option_table[] = {
     {.name = "Output"},
     {&kind_output, 'o', "output", "WHAT[=FILE]", AT(outputs), "output frameworks popliner-1.0.0",
      "the report", .help = "what to show instead of the report, or to write into FILE"},
-    {&kind_format, 0, "format", "FORMAT", AT(format), "output popliner-1.0.0",
-     "text on a terminal, else tsv",
+    {&kind_format, 0, "format", "FORMAT", AT(format), "output popliner-1.0.0", "text",
      .help = "format of what is shown, and of files without a known ending"},
     {&kind_modules, 0, "modules", "NAME,...", AT(modules), "frameworks", NULL,
      .help = "modules in order, {} for the layer: embed,model.layers.{},norm", .uses = PLANS},
@@ -175,7 +174,7 @@ _Static_assert(sizeof option_table / sizeof *option_table <= MAX_OPTIONS, "given
 
 const options options_usual = {.fail_on = {.unexplained_percent = 5},
                                .require = {.min_layers = MIN_LAYERS_USUAL},
-
+                               .format = POPLINER_FORMAT_TEXT,
                                .effects = {POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO},
                                .ipu = ALL_IPUS};
 

@@ -225,8 +225,9 @@ typedef struct options {
     const char *modules; /* names separated by ','; one has {} for the name of a layer */
     const char *compare; /* the profile or stored analysis before; NULL: none */
 
-    popliner_format format; /* TEXT for a terminal, else TSV, unless it was given */
+    popliner_format format; /* TEXT, unless it was given */
     bool has_format;        /* it was */
+    bool is_original;       /* the output is that of PopLiner 1.0.0, with its log */
     colour_choice color;
     solver_choice solver;
     model_choice memory_model;
@@ -333,7 +334,8 @@ const wanted_output *options_wanted(const options *o, int own_kind);
  * PopLiner 1.0.0 come before the report. */
 const wanted_output *options_printed(const options *o);
 
-/* The format of a wanted output: that of its file's name, or else that of --format. */
+/* The format of a wanted output: that of its file's name, or else that of --format, or else text on
+ * standard output, unless it is a table of PopLiner 1.0.0. */
 popliner_format options_format_of(const options *o, const wanted_output *w);
 
 /* True if --evaluate gives the split of a file of costs. Its action is SOLVE: that solves with all

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command/run_files.h"
 #include "command/values.h"
@@ -58,9 +57,10 @@ static int format_of_name(const char *path) {
 
 popliner_format options_format_of(const options *o, const wanted_output *w) {
     const int format = format_of_name(w->path);
-    return format >= 0                        ? (popliner_format)format
-           : w->path == NULL || o->has_format ? o->format
-                                              : POPLINER_FORMAT_TSV;
+    const bool is_shown = w->path == NULL && w->what->kind != OUTPUT_ORIGINAL;
+    return format >= 0                 ? (popliner_format)format
+           : is_shown || o->has_format ? o->format
+                                       : POPLINER_FORMAT_TSV;
 }
 
 /* "--output tiles", "--memory-totals". */
@@ -166,8 +166,8 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
     if (w->what->formats == AS_ITSELF ? w->path != NULL || !o->has_format
                                       : (w->what->formats >> format & 1) != 0)
         return POPLINER_OK;
-    if (w->path == NULL && !o->has_format) /* JSON, whatever a terminal gets otherwise */
-        return POPLINER_OK;
+    if (w->path == NULL && (!o->has_format || w->what->kind == OUTPUT_POPLINER))
+        return POPLINER_OK; /* JSON, whatever others have */
     if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
     const char *own = w->what->formats == AS_ITSELF ? "a format of its own"
@@ -186,7 +186,8 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
         const wanted_output *w = &o->outputs.items[i];
         status = check_output(o, w->what, error);
-        if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed)
+        if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed &&
+            printed->what->kind != OUTPUT_POPLINER)
             status = fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
                                 name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name,
                                 w->what->name);
@@ -415,11 +416,12 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||
         options_are_together(o))
         return POPLINER_OK;
-    if (!is_json && o->format != POPLINER_FORMAT_TEXT && (o->diagnose || o->evaluate != NULL))
-        return fail_usage(
-            error, "--format %s: --%s prints text or json%s",
-            o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv", o->diagnose ? "diagnose" : "evaluate",
-            o->diagnose ? "; its table is --output diagnosis" : "; --output plan has tables");
+    if (!is_json && o->format != POPLINER_FORMAT_TEXT &&
+        (o->compiled != NULL || (o->diagnose && o->layers.value != NULL)))
+        return fail_usage(error, "--format %s: %s",
+                          o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv",
+                          o->compiled != NULL ? "--compiled has text and json"
+                                              : "with --layers, --diagnose has text and json");
     size_t num_documents = (size_t)o->diagnose + (o->evaluate != NULL) + o->solve;
     for (size_t i = 0; i < o->outputs.count; i++)
         num_documents += o->outputs.items[i].path == NULL;
@@ -494,6 +496,29 @@ static void imply_solve(options *o) {
     o->actions |= SOLVE;
 }
 
+/* The options of PopLiner 1.0.0, and --output popliner, ask for its output: its log, and the stages
+ * of --solve as it prints them. */
+static popliner_status settle_original(options *o, popliner_error *error) {
+    static const char name[] = "popliner";
+    bool is_table = false;
+    for (size_t i = 0; i < o->outputs.count; i++)
+        is_table = is_table || (o->outputs.items[i].what->kind == OUTPUT_ORIGINAL &&
+                                o->outputs.items[i].path == NULL);
+    const bool adds_stages = (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) &&
+                             o->solve && options_printed(o) == NULL && o->compare == NULL &&
+                             o->evaluate == NULL && first_given(o, SEVERAL) == NULL &&
+                             (!o->has_format || (o->format != POPLINER_FORMAT_JSON &&
+                                                 o->format != POPLINER_FORMAT_TEXT));
+    if (adds_stages &&
+        !options_add_output(&o->outputs,
+                            &(wanted_output){output_find(name, strlen(name)), NULL, "output", name,
+                                             POPLINER_ALL_TILES, false}))
+        return fail_memory(error, "the options");
+    const wanted_output *printed = options_printed(o);
+    o->is_original = is_table || (printed != NULL && printed->what->kind == OUTPUT_POPLINER);
+    return POPLINER_OK;
+}
+
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
     popliner_status status = recognise_input(o, error);
@@ -517,12 +542,10 @@ static popliner_status settle(options *o, popliner_error *error) {
         o->actions ^= SOLVE | EVALUATE;
     o->solve = (o->actions & SOLVE) != 0;
     o->has_format = IS_GIVEN(o, format);
-    if (!o->has_format && isatty(STDOUT_FILENO))
-        o->format = POPLINER_FORMAT_TEXT;
     o->sweep = o->num_ipus.range.last > 0             ? &o->num_ipus.range
                : o->lists[LIST_LIMITS].range.last > 0 ? &o->lists[LIST_LIMITS].range
                                                       : NULL;
-    return status;
+    return status == POPLINER_OK ? settle_original(o, error) : status;
 }
 
 popliner_status options_check(options *o, popliner_error *error) {

@@ -86,10 +86,8 @@ static popliner_status make_section(session *s, const wanted_output *w,
     return popliner_section_text(s->analysis, section, model, certificate, format, text, error);
 }
 
-/* The stages of a split; of a file of costs what it tells of them. */
-static popliner_status make_stages(session *s, const wanted_output *w,
-                                   const popliner_certificate *certificate, popliner_format format,
-                                   char **text, popliner_error *error) {
+popliner_status outputs_stages(session *s, const popliner_certificate *certificate,
+                               popliner_format format, char **text, popliner_error *error) {
     static const popliner_certificate_form forms[] = {
         [POPLINER_FORMAT_TSV] = POPLINER_CERTIFICATE_TSV,
         [POPLINER_FORMAT_CSV] = POPLINER_CERTIFICATE_CSV,
@@ -97,7 +95,9 @@ static popliner_status make_stages(session *s, const wanted_output *w,
         [POPLINER_FORMAT_TEXT] = POPLINER_CERTIFICATE_ALIGNED,
     };
     if (s->analysis != NULL)
-        return make_section(s, w, certificate, format, text, error);
+        return popliner_section_text(s->analysis, POPLINER_SECTION_PLAN,
+                                     session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                     certificate, format, text, error);
     return popliner_certificate_text(certificate, forms[format], text, error);
 }
 
@@ -226,9 +226,9 @@ static popliner_status make(session *s, const wanted_output *w, const material *
     switch (what->kind) {
     case OUTPUT_SECTION:
     case OUTPUT_PLAN:
-        status = what->kind == OUTPUT_PLAN
-                     ? make_stages(s, w, m->certificate, table_format, text, error)
-                     : make_section(s, w, NULL, table_format, text, error);
+        status = what->kind == OUTPUT_PLAN && (int)format != FORMAT_PLOT
+                     ? outputs_stages(s, m->certificate, table_format, text, error)
+                     : make_section(s, w, m->certificate, table_format, text, error);
         if (status != POPLINER_OK || !is_screen)
             return status;
         return what->kind == OUTPUT_PLAN
@@ -423,10 +423,7 @@ static popliner_status print_answer(session *s, const material *m, char **made,
     const wanted_output *printed = options_printed(o);
     char *text = NULL;
     if (printed == NULL) {
-        /* changes are a table only if one is requested */
-        const popliner_format format =
-            m->action == COMPARE && !o->has_format ? POPLINER_FORMAT_TEXT : o->format;
-        popliner_status status = m->report.make(s, m->report.of, format, &text, error);
+        popliner_status status = m->report.make(s, m->report.of, o->format, &text, error);
         return status == POPLINER_OK ? session_print(text, error) : status;
     }
     if (!is_made_of(s, printed->what, m))

@@ -46,6 +46,10 @@ popliner_status outputs_of_profile(session *s, popliner_error *error);
  * unwritten. */
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error);
 
+/* Makes the table of the stages of a split. `format` is none for people. */
+popliner_status outputs_stages(session *s, const popliner_certificate *certificate,
+                               popliner_format format, char **text, popliner_error *error);
+
 /* Writes the page of the profile, or of session.page_costs, if one was requested and none was
  * written. It begins with the split of the certificate, or with the best one if that is NULL, and
  * shows the comparison if there is one. */

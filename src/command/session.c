@@ -333,9 +333,10 @@ static void on_step(void *user, const char *task, double seconds) {
 void session_begin(session *s) {
     s->names = names_of(&s->options);
     const options *o = &s->options;
-    log_begin(&s->log, o->quiet     ? POPLINER_LEVEL_WARNING
-                       : o->verbose ? POPLINER_LEVEL_DEBUG
-                                    : POPLINER_LEVEL_INFO);
+    log_begin(&s->log, o->verbose                    ? POPLINER_LEVEL_DEBUG
+                       : o->is_original && !o->quiet ? POPLINER_LEVEL_INFO
+                                                     : POPLINER_LEVEL_WARNING);
+    s->log.is_original = o->is_original;
     if (o->color != COLOUR_AUTO)
         s->log.is_coloured = o->color == COLOUR_ALWAYS;
     s->listener = (popliner_listener)POPLINER_LISTENER_INIT;

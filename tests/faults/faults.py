@@ -327,7 +327,7 @@ class Use:
     def without_warnings(self, log):
         """What is read for notes only may be missing, with a warning."""
         return [line for line in log if line in self.right.log or
-                not (line.startswith(b"WARNING ") and self.names_something(line))]
+                not (line.startswith(b"warning: ") and self.names_something(line))]
 
     def without_repeated(self, data):
         """JSON and pages repeat such warnings, before other messages."""
@@ -335,9 +335,9 @@ class Use:
                       lambda found: b"" if self.names_something(found[1]) else found[0], data)
 
     def complaints_of_log(self, is_memory, log):
-        if not log or not log[-1].startswith(b"ERROR "):
+        if not log or not log[-1].startswith(b"error: "):
             yield "no error"
-        elif sum(line.startswith(b"ERROR ") for line in log) > 1:
+        elif sum(line.startswith(b"error: ") for line in log) > 1:
             yield "more than one error"
         elif log[:-1] != self.right.log[:len(log) - 1]:
             yield "another log"

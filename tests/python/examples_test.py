@@ -27,7 +27,7 @@ def example(name, *arguments):
 
 def split_of(report, num_ipus):
     """What the command calls the best split."""
-    for line in common.log_of(report, "--solve", "--num-ipus", str(num_ipus)):
+    for line in common.log_of(report, "--solve", "--num-ipus", str(num_ipus), "-o", "popliner"):
         if line.startswith("SUCCESS: "):
             return line[len("SUCCESS: "):]
     raise AssertionError(f"no split of {report}")

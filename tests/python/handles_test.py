@@ -646,7 +646,7 @@ class WrongUsage(unittest.TestCase):
                     function()
         of_costs = popliner.Costs(3).solve()
         with self.assertRaises(popliner.UsageError):
-            of_costs.evaluation()
+            of_costs.evaluation_json()
         with self.assertRaises(popliner.UsageError):
             of_costs.verdict(0, 1)
 

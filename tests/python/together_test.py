@@ -63,7 +63,7 @@ class TogetherTest(unittest.TestCase):
                     for key in ("status", "objectives", "stages", "totals"):
                         self.assertEqual(together.answer.json()[key], told["answer"][key])
                     self.assertEqual(together.fits, told["fits"])
-                    self.assertEqual(together.tsv(), self.ask(*words))
+                    self.assertEqual(together.tsv(), self.ask(*words, "--format", "tsv"))
                     self.assertEqual(together.csv(), self.ask(*words, "--format", "csv"))
 
     def test_evaluating(self):
@@ -72,7 +72,7 @@ class TogetherTest(unittest.TestCase):
                 with self.subTest(options=options, split=split):
                     together = popliner.evaluate_together(self.analyses, split, **members)
                     words = ["--evaluate", split, *options]
-                    self.assertEqual(together.tsv(), self.ask(*words))
+                    self.assertEqual(together.tsv(), self.ask(*words, "--format", "tsv"))
                     self.assertEqual(together.json(),
                                      json.loads(self.ask(*words, "--format", "json")))
         self.assertEqual(together.names, ("inference", "training"))

@@ -190,8 +190,8 @@ class Answer(Plan, Owner):
 
     def text(self) -> str:
         """For reading, a fact a line: the proof, the bottleneck, why nothing fits. Of a given split
-        of a profile `evaluation()`."""
-        return self._form(CertificateForm.TEXT) or self.evaluation()
+        of a profile `report()`."""
+        return self._form(CertificateForm.TEXT) or self.report()
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it on a terminal: the verdict, the stages with bars, and
@@ -229,15 +229,12 @@ class Answer(Plan, Owner):
         return self._form(CertificateForm.TSV)
 
     def evaluation(self) -> str:
-        """The stages against their limits, for reading. Only of a profile."""
-        return self._evaluation(Format.TSV)
+        """The stages against their limits, as `report()` shows them."""
+        return self.report()
 
     def evaluation_json(self) -> List[Dict[str, Any]]:
-        """The same as a list. Only of a profile."""
-        return json.loads(self._evaluation(Format.JSON))
-
-    def _evaluation(self, format: Format) -> str:
-        return make_text(library.popliner_report_evaluation, self._held(), int(format))
+        """The stages against their limits as a list. Only of a profile."""
+        return json.loads(make_text(library.popliner_report_evaluation, self._held()))
 
     def add_message(self, message: str, level: Level = Level.WARNING) -> None:
         """Adds what you have to say of the answer to its messages, and so to its JSON and pages."""

@@ -45,8 +45,10 @@ def _tokens(text: str) -> int:
 
 
 def _say(level: Level, message: str) -> None:
+    if level < Level.WARNING:
+        return
     with contextlib.suppress(OSError):  # nobody reads it
-        os.write(2, f"{level.name:8}{clean(message)}\n".encode())
+        os.write(2, f"{level.name.lower()}: {clean(message)}\n".encode())
 
 
 def _members(a: argparse.Namespace) -> Dict[str, Any]:
