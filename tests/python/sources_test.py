@@ -558,6 +558,13 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual([unit.memory - 256 for unit in units(
             "deepseek32", ["attn_k_b"], **latent, **{"attention.indexer.key_length": 8})],
             [2 * 1024 * 2 * (48 + 8)])
+        # MiB of a sequence in logs: Qwen3.6 27B with three (llama.cpp 23792), and Qwen3.5 9B, whose
+        # checkpoints have little else (lmstudio-bug-tracker 1563)
+        for layers, inner, mib in ((48, 6144, 448.88 / 3), (24, 4096, 50.251)):
+            found = units("qwen35", ["ssm_conv1d"] * layers, **{
+                "ssm.conv_kernel": 4, "ssm.inner_size": inner, "ssm.state_size": 128,
+                "ssm.group_count": 16})
+            self.assertAlmostEqual(sum(unit.memory - 256 for unit in found) / 2 ** 21, mib, 2)
 
     def test_shards_of_gguf(self):
         pairs = dict(GGUF_PAIRS, **{"split.count": 2})
@@ -650,6 +657,15 @@ class Configurations(unittest.TestCase):
             with self.subTest(name):
                 table = self.read(MODELS[name][0], sequence=1024)
                 self.assertEqual(sum(unit.kv for unit in table.units), size)
+        # Qwen3.8 27B in vLLM: 32 KiB in fp8 (talos-argocd-proxmox 1995); its pictures change nothing
+        text = {"model_type": "qwen3_5_text", "hidden_size": 5120, "num_hidden_layers": 64,
+                "num_attention_heads": 24, "num_key_value_heads": 4, "head_dim": 256,
+                "intermediate_size": 17408, "vocab_size": 248320, "linear_num_value_heads": 48,
+                "linear_num_key_heads": 16, "linear_key_head_dim": 128,
+                "linear_value_head_dim": 128, "full_attention_interval": 4}
+        table = self.read({"model_type": "qwen3_5", "text_config": text, "vision_config": {}},
+                          kv_dtype="fp8")
+        self.assertEqual(sum(unit.kv for unit in table.units), 32 << 10)
 
     def test_flops_by_hand(self):
         """For each matrix that a token is multiplied with, twice its elements; for each head and

@@ -87,6 +87,8 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
     for message in best.messages if a.plan is not None else ():
         _say(message.level, message.text)
     status = 0 if best.fits else 1
+    if status and a.experts_on_host == "0" and any(it.startswith("Experts") for it in table.notes):
+        _say(Level.WARNING, "It may fit with --experts-on-host auto.")
     if a.plan is None:
         return status, best.text()
     text = best.emit(a.plan, message=_say)
