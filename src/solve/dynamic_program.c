@@ -362,7 +362,10 @@ popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {
-    program asked = {.problem = problem, .stop = stop, .goal = goal};
+    /* blocks of values are asked for any split */
+    program asked = {.problem = problem,
+                     .stop = stop,
+                     .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal};
     *is_stopped = false;
     return problem->max_stages < problem->min_stages
                ? POPLINER_OK

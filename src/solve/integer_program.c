@@ -254,6 +254,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
                        c->last_unit + 1 == s->problem->num_units
                    ? 0
                    : c->last_unit + 1;
+    case PL_GOAL_SMALLEST_SPREAD:
     case PL_GOAL_ANY:
         break;
     }

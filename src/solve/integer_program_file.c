@@ -107,7 +107,7 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
     bool is_spread = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_SPREAD;
     for (size_t a = 0; a < s->num_columns; ++a)
         s->program.columns[a].cost = 0.0;
-    if (goal != PL_GOAL_ANY) {
+    if (pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_SUM) {
         add_sum(w, goal);
         return POPLINER_OK;
     }

@@ -63,6 +63,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
          .words = "imbalance %",
          .better = "a smaller imbalance",
          .kind = PL_OBJECTIVE_SPREAD,
+         .goal = PL_GOAL_SMALLEST_SPREAD,
          .unit = PL_UNIT_BYTES,
          .is_grown = true},
     [POPLINER_OBJECTIVE_HEADROOM] =

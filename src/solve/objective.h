@@ -16,6 +16,7 @@ typedef enum pl_goal {
     PL_GOAL_FEWEST_CUT_BYTES,
     PL_GOAL_FEWEST_STAGES,
     PL_GOAL_EARLIEST_CUTS, /* see popliner/solver.h */
+    PL_GOAL_SMALLEST_SPREAD,
 } pl_goal;
 
 /* ---- the table ---- */
@@ -47,7 +48,7 @@ static inline pl_measure pl_measure_of_spread(bool is_of_cycles) {
 typedef enum pl_objective_kind {
     PL_OBJECTIVE_LARGEST, /* of a value that each IPU has; minimised by halving a limit */
     PL_OBJECTIVE_SUM,     /* minimised by a search with this goal */
-    PL_OBJECTIVE_SPREAD,  /* the imbalance: the difference of a value between IPUs */
+    PL_OBJECTIVE_SPREAD,  /* the imbalance: the difference of a value between IPUs; likewise */
 } pl_objective_kind;
 
 /* The unit of a value. A spread has the unit of its values. */
@@ -67,7 +68,7 @@ typedef struct pl_objective {
     const char *better;  /* what no split over these IPUs has, where it is proven */
     pl_objective_kind kind;
     pl_objective_unit unit;
-    pl_goal goal;       /* of a SUM */
+    pl_goal goal;       /* of a SUM or SPREAD */
     pl_measure measure; /* of a LARGEST */
     bool needs_cycles;  /* of costs */
     bool is_mapped;     /* fixed by a device map */

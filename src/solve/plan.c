@@ -76,6 +76,7 @@ bool pl_split_is_better(const pl_problem *problem, pl_goal goal, const pl_split 
         return split->num_stages < other->num_stages;
     case PL_GOAL_EARLIEST_CUTS:
         return compare_cuts(split, other) < 0;
+    case PL_GOAL_SMALLEST_SPREAD:
     case PL_GOAL_ANY:
         break;
     }
@@ -145,7 +146,8 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
 /* Finds the best split with at most the spread of the filter. */
 static popliner_status find_within_spread(const pl_windows_question *q, pl_split *best,
                                           bool *is_over, popliner_error *error) {
-    const uint64_t width = q->filter->max_spread;
+    uint64_t width = q->filter->max_spread;
+    const bool is_smallest = q->goal == PL_GOAL_SMALLEST_SPREAD;
     const bool of_cycles = q->filter->spread_is_of_cycles;
     pl_windows windows = PL_WINDOWS_INIT;
     pl_split split = {0};
@@ -159,15 +161,23 @@ static popliner_status find_within_spread(const pl_windows_question *q, pl_split
             status = pl_split_evaluate(q->problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || *is_over)
             break;
-        const bool is_better = pl_split_is_better(q->problem, q->goal, &split, best);
-        if (is_better && pl_objective_values_spread(&values, of_cycles) > width) {
+        const bool is_better =
+            split.num_stages > 0 &&
+            (is_smallest || pl_split_is_better(q->problem, q->goal, &split, best));
+        const uint64_t spread = pl_objective_values_spread(&values, of_cycles);
+        if (is_better && spread > width) {
             pl_windows_narrow(&windows, width, of_cycles ? values.cycles : values.peak_bytes);
             continue;
         }
         if (is_better)
             pl_split_move(best, &split);
-        if (q->goal == PL_GOAL_ANY && best->num_stages > 0)
+        if (best->num_stages > 0 &&
+            (q->goal == PL_GOAL_ANY || (is_smallest && is_better && spread == 0)))
             break;
+        if (is_smallest && is_better) {
+            width = spread - 1;
+            continue;
+        }
         pl_windows_skip(&windows, width);
     }
     pl_split_clear(&split);
@@ -176,11 +186,12 @@ static popliner_status find_within_spread(const pl_windows_question *q, pl_split
 
 popliner_status pl_windows_find(const pl_windows_question *question, pl_split *split, bool *is_over,
                                 popliner_error *error) {
-    const pl_limits *only = pl_filter_only_limits(question->filter);
+    const bool is_smallest = question->goal == PL_GOAL_SMALLEST_SPREAD;
+    const pl_limits *only = is_smallest ? NULL : pl_filter_only_limits(question->filter);
     popliner_status status = only != NULL
                                  ? question->find(question->user, only, split, is_over, error)
                                  : find_within_spread(question, split, is_over, error);
-    if (status != POPLINER_OK || *is_over)
+    if (status != POPLINER_OK || (*is_over && !is_smallest))
         pl_split_clear(split);
     return status;
 }

@@ -83,7 +83,7 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error);
 
-/* Finds the best split for the goal within limits. Sets *is_over if it could not end. */
+/* Finds the best split for the goal, any for the smallest spread, within limits. Sets *is_over if it could not end. */
 typedef popliner_status pl_windows_function(void *user, const pl_limits *limits, pl_split *split,
                                             bool *is_over, popliner_error *error);
 
@@ -96,8 +96,9 @@ typedef struct pl_windows_question {
     void *user;
 } pl_windows_question;
 
-/* Answers the question: with a max_spread it asks for one block of smallest values after another
- * (see pl_windows). *split must be empty, and stays empty if there is none, or if *is_over. Errors:
+/* Answers the question: with a max_spread, or for the smallest spread, it asks for one block of
+ * smallest values after another (see pl_windows). *split must be empty, and stays empty if there is
+ * none, or if *is_over; but it may have a small spread then, if that is the goal. Errors:
  * MEMORY, those of `find` and of pl_split_evaluate. */
 popliner_status pl_windows_find(const pl_windows_question *question, pl_split *split, bool *is_over,
                                 popliner_error *error);

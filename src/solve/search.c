@@ -286,42 +286,18 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* Minimises the spread where each stage has an IPU: searches for a smaller spread in one block of
- * smallest values after another. */
-static popliner_status minimise_spread(pl_search *search, popliner_error *error) {
-    bool of_cycles = search->filter.spread_is_of_cycles;
-    pl_windows windows = PL_WINDOWS_INIT;
+/* Minimises cut bytes, IPUs or the spread, which are goals of the dynamic program. */
+static popliner_status minimise_at_once(pl_search *search, popliner_objective objective,
+                                        uint64_t *bound, popliner_error *error) {
+    const uint64_t value = pl_search_value(search, objective);
+    pl_filter filter = search->filter;
     pl_split split = {0};
-    popliner_status status = POPLINER_OK;
-    uint64_t spread;
-    while (status == POPLINER_OK && !windows.is_over &&
-           (spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE)) > 0) {
-        pl_filter filter = search->filter;
-        pl_objective_values values = {0};
-        filter.limits = pl_windows_limits(&windows, spread - 1, &search->filter);
-        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, error);
-        if (status == POPLINER_OK && split.num_stages > 0)
-            status = pl_split_evaluate(search->problem, &split, &values, NULL, error);
-        if (status != POPLINER_OK || search->is_stopped)
-            break;
-        if (split.num_stages == 0)
-            pl_windows_skip(&windows, spread - 1);
-        else if (pl_objective_values_spread(&values, of_cycles) < spread)
-            status = keep(search, &split, error);
-        else
-            pl_windows_narrow(&windows, spread - 1, of_cycles ? values.cycles : values.peak_bytes);
-        pl_split_clear(&split);
-    }
-    pl_split_clear(&split);
-    return status;
-}
-
-/* Minimises cut bytes or IPUs, which are goals of the dynamic program. */
-static popliner_status minimise_sum(pl_search *search, popliner_objective objective,
-                                    uint64_t *bound, popliner_error *error) {
-    pl_split split = {0};
+    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && value == 0)
+        return POPLINER_OK;
+    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD)
+        filter = pl_filter_limited(&filter, objective, value - 1);
     popliner_status status =
-        pl_search_find(search, &search->filter, pl_objective_of(objective)->goal, &split, error);
+        pl_search_find(search, &filter, pl_objective_of(objective)->goal, &split, error);
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     if (!search->is_stopped)
@@ -398,15 +374,8 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
         return minimise_shared(search, objective, is_last, bound, error);
     if (search->uses_programs)
         return minimise_by_program(search, objective, bound, error);
-    switch (o->kind) {
-    case PL_OBJECTIVE_LARGEST:
-        return minimise_largest(search, objective, bound, error);
-    case PL_OBJECTIVE_SPREAD:
-        return minimise_spread(search, error);
-    case PL_OBJECTIVE_SUM:
-        break;
-    }
-    return minimise_sum(search, objective, bound, error);
+    return o->kind == PL_OBJECTIVE_LARGEST ? minimise_largest(search, objective, bound, error)
+                                           : minimise_at_once(search, objective, bound, error);
 }
 
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
@@ -419,9 +388,6 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         if (objective == POPLINER_OBJECTIVE_HEADROOM)
             bound = pl_problem_largest_lack(search->problem);
         status = minimise(search, objective, i + 1 == num_objectives, &bound, error);
-        if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && !search->is_stopped &&
-            !search->problem->is_shared)
-            bound = pl_search_value(search, objective);
         bool is_known = !search->is_stopped && !search->is_unproven;
         plan->values[plan->num_values++] = (popliner_plan_value){
             objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
