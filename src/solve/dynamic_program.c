@@ -362,7 +362,7 @@ popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {
-    /* blocks of values are asked for any split */
+    /* any split of a block of values will do */
     program asked = {.problem = problem,
                      .stop = stop,
                      .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal};

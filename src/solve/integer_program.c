@@ -103,34 +103,34 @@ static popliner_status lay_places(pl_integer_program *s, popliner_error *error) 
 /* The intervals on a way from the first unit to the last. More stages than any split has: none. */
 typedef struct collection {
     pl_integer_program *s;
-    pl_stage_ends ends; /* of the stages at a place */
-    size_t ends_place;
-    /* [places][units + 1]: the fewest stages with which others end before the unit, and this place
-     * is the next; and with which stages from here on reach the end of the chain */
+    pl_stage_ends *ends; /* [places]: of the stages at a place */
+    /* [places + 1][units + 1]: the fewest stages with which others end before the unit, and this
+     * place is the next; and with which stages from here on reach the end of the chain */
     size_t *before;
     size_t *after;
+    uint8_t *begins; /* [units]: scratch */
 } collection;
 
-/* Finds the stages that a place may have. */
-static const pl_place *visit(collection *c, size_t place, popliner_status *status,
-                             popliner_error *error) {
+/* Finds the stages that a place may have: of all units, or of those that stages before it reach. */
+static popliner_status find_ends(collection *c, size_t place, bool takes_all,
+                                 popliner_error *error) {
     const pl_integer_program *s = c->s;
+    const size_t n = s->problem->num_units;
     const pl_place *at = &s->places[place];
     const pl_stage_rule rule =
         pl_stage_rule_of(s->problem, &s->filter.limits, at->stage, at->to_end);
-    if (place != c->ends_place)
-        *status = pl_stage_ends_find(&c->ends, &rule, NULL, error);
-    c->ends_place = place;
-    return at;
+    for (size_t i = 0; i < n; ++i) /* where places are alike, stages reach them from themselves */
+        c->begins[i] = takes_all || at->next == place || c->before[place * (n + 1) + i] <= n;
+    return pl_stage_ends_find(&c->ends[place], &rule, c->begins, error);
 }
 
-/* True if a stage of the visited place may be first ... end - 1. Excludes cuts that alone exceed the
+/* True if a stage at a place may be first ... end - 1. Excludes cuts that alone exceed the
  * budget; up to the last of the fixed stages, allows only these. */
-static bool may_be(const collection *c, size_t first, size_t end) {
+static bool may_be(const collection *c, size_t place, size_t first, size_t end) {
     const pl_integer_program *s = c->s;
     const pl_split *fixed = s->fixed;
     size_t k = 0;
-    if (!pl_stage_ends_have(&c->ends, first, end) ||
+    if (!pl_stage_ends_have(&c->ends[place], first, end) ||
         (end < s->problem->num_units &&
          popliner_costs_cut(s->problem->costs, end) > s->filter.limits.max_cut_bytes))
         return false;
@@ -141,42 +141,36 @@ static bool may_be(const collection *c, size_t first, size_t end) {
     return first == fixed->first_units[k] && end == fixed->first_units[k + 1];
 }
 
-/* Returns the fewest stages after a stage at a place that has this end. */
-static size_t fewest_after(const collection *c, const pl_place *at, size_t end) {
-    const size_t n = c->s->problem->num_units;
-    if (end == n)
-        return at->ends ? 0 : n + 1;
-    return at->next < c->s->num_places ? c->after[at->next * (n + 1) + end] : n + 1;
-}
-
 /* Finds the fewest stages before and after each unit and place. */
 static popliner_status find_ways(collection *c, popliner_error *error) {
     const pl_integer_program *s = c->s;
     const size_t n = s->problem->num_units;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; i < s->num_places * (n + 1); ++i)
+    for (size_t i = 0; i < (s->num_places + 1) * (n + 1); ++i)
         c->before[i] = c->after[i] = n + 1;
-    for (size_t place = 0; place < s->num_places; ++place) {
-        const pl_place *at = visit(c, place, &status, error);
+    for (size_t place = 0; status == POPLINER_OK && place < s->num_places; ++place) {
+        const pl_place *at = &s->places[place];
+        const pl_stage_ends *ends = &c->ends[place];
         size_t *before = c->before + place * (n + 1);
+        size_t *next = c->before + at->next * (n + 1);
         before[0] = at->begins ? 0 : before[0];
+        status = find_ends(c, place, false, error);
         for (size_t i = 0; status == POPLINER_OK && at->next < s->num_places && i < n; ++i)
-            for (size_t end = c->ends.from[i]; before[i] <= n && end < c->ends.to[i]; ++end) {
-                size_t *next = &c->before[at->next * (n + 1) + end];
-                if (before[i] + 1 < *next && end < n && may_be(c, i, end))
-                    *next = before[i] + 1;
-            }
+            for (size_t end = ends->from[i]; before[i] <= n && end < ends->to[i]; ++end)
+                if (before[i] + 1 < next[end] && end < n && may_be(c, place, i, end))
+                    next[end] = before[i] + 1;
     }
-    for (size_t place = s->num_places; place-- > 0;) {
-        const pl_place *at = visit(c, place, &status, error);
+    for (size_t place = s->num_places; status == POPLINER_OK && place-- > 0;) {
+        const pl_place *at = &s->places[place];
+        const pl_stage_ends *ends = &c->ends[place];
         const size_t *before = c->before + place * (n + 1);
-        for (size_t i = n; status == POPLINER_OK && i-- > 0;)
-            for (size_t end = c->ends.from[i]; before[i] <= n && end < c->ends.to[i]; ++end) {
-                size_t *after = &c->after[place * (n + 1) + i];
-                const size_t rest = fewest_after(c, at, end);
-                if (rest + 1 < *after && may_be(c, i, end))
-                    *after = rest + 1;
-            }
+        const size_t *rest = c->after + at->next * (n + 1);
+        size_t *after = c->after + place * (n + 1);
+        after[n] = at->ends ? 0 : n + 1;
+        for (size_t i = n; i-- > 0;)
+            for (size_t end = ends->from[i]; before[i] <= n && end < ends->to[i]; ++end)
+                if ((end < n ? rest : after)[end] + 1 < after[i] && may_be(c, place, i, end))
+                    after[i] = (end < n ? rest : after)[end] + 1;
     }
     return status;
 }
@@ -186,16 +180,22 @@ static popliner_status collect(collection *c, bool takes_all, popliner_error *er
     pl_integer_program *s = c->s;
     const size_t n = s->problem->num_units;
     popliner_status status = POPLINER_OK;
-    for (size_t place = 0; place < s->num_places; ++place) {
-        const pl_place *at = visit(c, place, &status, error);
+    for (size_t place = 0; status == POPLINER_OK && place < s->num_places; ++place) {
+        const pl_place *at = &s->places[place];
+        const pl_stage_ends *ends = &c->ends[place];
+        const size_t *before = c->before + place * (n + 1);
+        const size_t *after = c->after + place * (n + 1);
+        const size_t *rest = c->after + at->next * (n + 1);
+        if (takes_all)
+            status = find_ends(c, place, true, error);
         for (size_t i = 0; status == POPLINER_OK && i < n; ++i)
-            for (size_t end = c->ends.from[i]; end < c->ends.to[i]; ++end) {
-                const size_t before = c->before[place * (n + 1) + i];
+            for (size_t end = takes_all || before[i] <= n ? ends->from[i] : n + 1;
+                 end < ends->to[i]; ++end) {
                 const bool is_on_way =
                     takes_all
                         ? (i > 0 || at->begins) && (end == n ? at->ends : at->next < s->num_places)
-                        : before + 1 + fewest_after(c, at, end) <= s->problem->max_stages;
-                if (!is_on_way || !may_be(c, i, end))
+                        : before[i] + 1 + (end < n ? rest : after)[end] <= s->problem->max_stages;
+                if (!is_on_way || !may_be(c, place, i, end))
                     continue;
                 if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1,
                              sizeof *s->columns))
@@ -209,11 +209,13 @@ static popliner_status collect(collection *c, bool takes_all, popliner_error *er
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
     pl_arrays arrays = {0}; /* scratch */
     popliner_status status = s->places == NULL ? lay_places(s, error) : POPLINER_OK;
-    const size_t size = s->num_places * (s->problem->num_units + 1);
-    collection c = {.s = s, .ends_place = SIZE_MAX};
+    const size_t size = (s->num_places + 1) * (s->problem->num_units + 1);
+    collection c = {.s = s};
     s->num_columns = 0;
+    c.ends = pl_arrays_new(&arrays, s->num_places, sizeof *c.ends);
     c.before = pl_arrays_new(&arrays, size, sizeof *c.before);
     c.after = pl_arrays_new(&arrays, size, sizeof *c.after);
+    c.begins = pl_arrays_new(&arrays, s->problem->num_units, sizeof *c.begins);
     if (status == POPLINER_OK && arrays.failed)
         status = pl_fail_memory(error, "the intervals of the integer program");
     if (status == POPLINER_OK)
@@ -222,7 +224,8 @@ popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error
         status = collect(&c, false, error);
     if (status == POPLINER_OK && s->num_columns == 0 && s->keeps_all)
         status = collect(&c, true, error);
-    pl_stage_ends_free(&c.ends);
+    for (size_t place = 0; c.ends != NULL && place < s->num_places; ++place)
+        pl_stage_ends_free(&c.ends[place]);
     pl_arrays_free(&arrays);
     return status;
 }

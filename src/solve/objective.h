@@ -48,7 +48,7 @@ static inline pl_measure pl_measure_of_spread(bool is_of_cycles) {
 typedef enum pl_objective_kind {
     PL_OBJECTIVE_LARGEST, /* of a value that each IPU has; minimised by halving a limit */
     PL_OBJECTIVE_SUM,     /* minimised by a search with this goal */
-    PL_OBJECTIVE_SPREAD,  /* the imbalance: the difference of a value between IPUs; likewise */
+    PL_OBJECTIVE_SPREAD,  /* the imbalance: the difference of a value between IPUs; as a SUM */
 } pl_objective_kind;
 
 /* The unit of a value. A spread has the unit of its values. */
