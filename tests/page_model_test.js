@@ -879,7 +879,8 @@ function checkTenPages(solves) {
     for (const [name, words] of tenPages()) {
         const data = makePage(words);
         const model = Model.read(data);
-        const regex = words.filter((word, i) => [word, words[i - 1]].includes('--layer-name-regex'));
+        const regex = words.filter((word, i) =>
+            [word, words[i - 1]].includes('--layer-name-regex'));
         stored = path.join(scratch, 'stored.popliner');
         fs.rmSync(stored, { force: true });
         execFileSync(popliner, ['-q', words[0], ...regex, '--save-to-file', stored],
@@ -927,7 +928,7 @@ async function main() {
         const name = words.join(' ');
         assert.ok(model.pipelines.length > 0);
         // a page of the library has no words of a command
-        assert.deepStrictEqual(Model.read(Object.assign({}, data, { words: null })).optionNames, {});
+        assert.deepStrictEqual(Model.read({ ...data, words: null }).optionNames, {});
         checkSplits(data, model, name);
         if (!solves)
             continue;

@@ -447,11 +447,13 @@ def main():
             have_both = check_verdicts(popliner, report, cuts) or have_both
             if takes_all or number == 0:
                 some = TABLES if takes_all else TABLES[::4]
-                check_stored(popliner, report, scratch, (["--output", "tiles"], ["--output", "layers"]))
+                check_stored(popliner, report, scratch, [["--output", "tiles"],
+                                                         ["--output", "layers"]])
                 check_refused(popliner, report, cuts.count("|") + 2)
                 check_replicas(popliner, report, scratch, some)
                 check_contradicting(popliner, report, scratch)
-    same("a stage that does not fit, and one that is not known to", cases.is_enough(have_both), True)
+    same("a stage that does not fit, and one that is not known to",
+         cases.is_enough(have_both), True)
 
 
 if __name__ == "__main__":

@@ -795,8 +795,8 @@ class Comparison:
         self.equal("rows", section, len(rows), len(own))
         for number, (row, other) in enumerate(zip(rows, own)):
             if number == 0:
-                self.equal("columns", section, sorted(set(row) - COMPARED_ELSEWHERE.get(section, set())),
-                           sorted(other))
+                elsewhere = COMPARED_ELSEWHERE.get(section, set())
+                self.equal("columns", section, sorted(set(row) - elsewhere), sorted(other))
             for column, value in other.items():
                 theirs = row.get(column, "no such column")
                 if isinstance(value, float):
