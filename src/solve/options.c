@@ -41,9 +41,11 @@ void popliner_solver_options_complete(popliner_solver_options *o, size_t num_uni
         o->num_ipus = most_stages < POPLINER_USUAL_IPUS ? most_stages : POPLINER_USUAL_IPUS;
 }
 
-/* True if the given limits differ; then all IPUs have one. The same for any number of IPUs. */
+/* True if the given limits differ, and all IPUs have one. */
 static bool have_own_limits(const popliner_solver_options *o) {
-    const bool has_plain = o->mem_per_tile > 0;
+    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
+    const bool is_unlimited = o->mem_per_tile >= POPLINER_PEAK_FORBIDDEN - 1;
+    const bool has_plain = o->mem_per_tile > 0 && !is_unlimited;
     uint64_t least = has_plain ? o->mem_per_tile : UINT64_MAX;
     uint64_t most = has_plain ? o->mem_per_tile : 0;
     for (size_t i = 0; o->ipu_limits != NULL && i < o->num_ipu_limits; ++i) {
@@ -51,7 +53,7 @@ static bool have_own_limits(const popliner_solver_options *o) {
         least = own < least ? own : least;
         most = own > most ? own : most;
     }
-    return most < POPLINER_PEAK_FORBIDDEN - 1 && least < most;
+    return least < most && (!is_unlimited || o->num_ipu_limits >= count);
 }
 
 /* Where IPUs differ the least peak leaves the large ones empty: the tokens that fit matter, or the
