@@ -143,7 +143,8 @@ async function checkVerdict(tab, told, line) {
         `${line}: ${buttons}`);
     const size = Math.ceil(least / 1024);
     assert.strictEqual(allow && allow.match(/^Allow (.*) per tile/)[1], !least ? undefined
-        : size < 10 ? `${size * 1024} B` : `${size} KiB`, `${line}: ${buttons}`);
+        : size < 10 ? `${size * 1024} B` : `${size.toFixed(size < 100 ? 1 : 0)} KiB`,
+    `${line}: ${buttons}`);
 }
 
 async function checkAnswers(tab, subject, statuses) {

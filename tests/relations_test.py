@@ -746,7 +746,7 @@ def main():
     parser.add_argument("--only", help="one relation")
     parser.add_argument("--number", type=int, help="so many cases, whatever the time")
     parser.add_argument("--seconds", type=float, default=cases.chosen(
-        5 * cases.BUDGET_SECONDS, 180, 1800))
+        5 * cases.BUDGET_SECONDS, 60, 1800))
     parser.add_argument("--case", help="a question")
     asked = parser.parse_args()
     seed = asked.seed or str(random.SystemRandom().randrange(10**6))
