@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char memory_for[] = "the checks of the profile";
-
 /* The largest number of regions whose text is parsed: about a hundredth of a second. */
 enum { MOST_REGIONS = 1 << 13 };
 
@@ -23,7 +21,7 @@ typedef struct side {
 } side;
 
 typedef struct checker {
-    const pl_reading *reading;
+    pl_reading *reading;
     pl_database *database;
     const popliner_profile *profile;
     pl_tally *exchanges;
@@ -43,7 +41,6 @@ typedef struct checker {
     size_t stride;         /* the text of every stride-th side is parsed */
     size_t num_sides;
     size_t regions_left;
-    pl_arrays arrays; /* own those by tile and by list */
 } checker;
 
 /* ---- Regions ---- */
@@ -186,13 +183,12 @@ static void check_host_copy(checker *c, pl_table_rows *t) {
             continue;
         while (first + count < host->count && host->entries[first + count].id == id)
             count++;
-        uint32_t *lists = pl_new_array(count, sizeof *lists);
+        uint32_t *lists = pl_reading_new(c->reading, count, sizeof *lists);
         for (size_t k = 0; lists != NULL && k < count; k++)
             lists[k] = host->entries[first + k].index;
         const side s = {side_names[i], c->by_tile[SENT + i], lists, count};
-        if (pl_outcome_has(&c->database->outcome, lists != NULL, memory_for))
+        if (lists != NULL)
             check_side(c, &s);
-        free(lists);
     }
 }
 
@@ -234,13 +230,13 @@ static void begin(checker *c) {
     const pl_id_map *targets = &c->reading->ids[PL_TABLE_REGIONS];
     size_t num_tiles = p->target.num_tiles;
     for (int i = SENT; i <= CODE; i++)
-        c->by_tile[i] = pl_arrays_new(&c->arrays, num_tiles, sizeof(uint64_t));
-    c->found = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->found);
-    c->code_bytes = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->code_bytes);
-    c->num_with_code = pl_arrays_new(&c->arrays, num_tiles, sizeof *c->num_with_code);
-    c->is_seen = pl_arrays_new(&c->arrays, p->num_lists, 1);
-    c->list_id = pl_arrays_new(&c->arrays, p->num_lists, sizeof *c->list_id);
-    if (!pl_outcome_has(&c->database->outcome, !c->arrays.failed, memory_for))
+        c->by_tile[i] = pl_reading_new(c->reading, num_tiles, sizeof(uint64_t));
+    c->found = pl_reading_new(c->reading, num_tiles, sizeof *c->found);
+    c->code_bytes = pl_reading_new(c->reading, num_tiles, sizeof *c->code_bytes);
+    c->num_with_code = pl_reading_new(c->reading, num_tiles, sizeof *c->num_with_code);
+    c->is_seen = pl_reading_new(c->reading, p->num_lists, 1);
+    c->list_id = pl_reading_new(c->reading, p->num_lists, sizeof *c->list_id);
+    if (!pl_database_is_well(c->database))
         return;
     for (size_t i = 0; i < targets->count; i++) {
         if (targets->entries == NULL)
@@ -272,12 +268,9 @@ void pl_exchange_checks_find(pl_reading *r, const pl_list_checks *lists, const p
         const size_t num_tiles = c.profile->target.num_tiles;
         memset(c.found, 0, num_tiles * sizeof *c.found);
         pl_tile_sums_add_category(c.profile, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, c.found);
-        pl_outcome_has(&r->database.outcome,
-                       pl_tally_compare_rest(&tallies[POPLINER_RELATION_EXCHANGE_CODE],
-                                             c.code_bytes, c.found, c.num_with_code, num_tiles,
-                                             "more than internalExchangeCode"),
-                       memory_for);
+        pl_reading_has(r, pl_tally_compare_rest(&tallies[POPLINER_RELATION_EXCHANGE_CODE],
+                                                c.code_bytes, c.found, c.num_with_code, num_tiles,
+                                                "more than internalExchangeCode"));
     }
-    pl_arrays_free(&c.arrays);
     sqlite3_finalize(c.regions);
 }

@@ -10,18 +10,31 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
+/* ---- Memory ---- */
+
+bool pl_reading_has(pl_reading *r, bool memory) {
+    return pl_outcome_has(&r->database.outcome, memory, "the profile");
+}
+
+void *pl_reading_new(pl_reading *r, size_t count, size_t item_size) {
+    void *items = pl_arrays_new(&r->arrays, count, item_size);
+    pl_reading_has(r, items != NULL);
+    return items;
+}
+
+bool pl_reading_grow(pl_reading *r, void *array, size_t *capacity, size_t num_needed,
+                     size_t item_size) {
+    return pl_reading_has(r, pl_arrays_grow(&r->arrays, array, capacity, num_needed, item_size));
+}
+
 static void free_reading(pl_reading *r) {
     for (size_t i = 0; i < PL_NUM_TABLES; i++)
         pl_id_map_free(&r->ids[i]);
-    for (size_t i = 0; i < PL_NUM_EXCHANGE_TABLES; i++)
-        free(r->exchanges[i].rows);
-    free(r->host[0].entries);
-    free(r->host[1].entries);
-    free(r->row_cycles);
-    free(r->set_cycles);
-    free(r->is_function);
+    pl_arrays_free(&r->arrays);
     pl_database_close(&r->database);
 }
+
+/* ---- Reading ---- */
 
 /* Returns the number of threads, limited to what the size of the file keeps busy. */
 static size_t useful_threads(const char *path, size_t num_threads) {

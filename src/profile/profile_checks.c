@@ -13,8 +13,6 @@
 /* Columns of memory_by_vertex_type; memory_by_compute_set has all but the last. */
 enum { NUM_STATE_PARTS = 5, NUM_VERTEX_PARTS };
 
-static const char what_for[] = "the checks of the profile";
-
 enum { NUM_KINDS = 3, NUM_TOTALS = 4 }; /* of memory; of PL_TABLE_GRAPH */
 
 /* Numbers by tile, up to NUM_TILE_SERIES; by step; and single ones. The compiler reports those that
@@ -86,14 +84,10 @@ typedef struct checker {
     uint64_t *series[NUM_SERIES]; /* NULL: unknown */
     uint64_t *entry_instances;    /* by entry of compute_set_vertex_type: sum over all tiles */
     uint64_t *type_instances;     /* by vertex type, for one compute set: recorded minus found */
-    pl_arrays arrays;             /* own these three */
 } checker;
 
-/* Returns numbers that are 0; NULL, with an error, if memory is short. */
-static uint64_t *new_numbers(checker *c, size_t count) {
-    uint64_t *numbers = pl_arrays_new(&c->arrays, count, sizeof(uint64_t));
-    pl_outcome_has(&c->database->outcome, numbers != NULL, what_for);
-    return numbers;
+static uint64_t *new_numbers(const checker *c, size_t count) {
+    return pl_reading_new(c->reading, count, sizeof(uint64_t));
 }
 
 /* ---- What the compiler reports ---- */
@@ -174,7 +168,7 @@ static void count_instances(checker *c) {
     c->entry_instances = new_numbers(c, p->num_compute_set_vertices);
     c->type_instances = new_numbers(c, p->num_vertex_types);
     uint64_t *sizes = new_numbers(c, p->target.num_tiles);
-    for (size_t i = 0; !c->arrays.failed && i < p->num_compute_set_vertices; i++) {
+    for (size_t i = 0; pl_database_is_well(c->database) && i < p->num_compute_set_vertices; i++) {
         pl_series instances = p->compute_set_vertex_instances[i];
         c->entry_instances[i] = pl_series_sum(p, instances);
         pl_series_add(p, instances, p->vertex_type_size_bytes[p->compute_set_vertex_type[i]],
@@ -204,7 +198,7 @@ static void sum_totals(checker *c) {
     enum { VERTICES, EDGES, VARIABLES, COMPUTE_SETS };
     const popliner_profile *p = c->profile;
     uint64_t *found = new_numbers(c, NUM_TOTALS);
-    if (found == NULL || c->arrays.failed)
+    if (!pl_database_is_well(c->database))
         return;
     const bool has[NUM_TOTALS] = {
         [VERTICES] = pl_database_has_table(c->database, "vertex_instances"),
@@ -308,7 +302,7 @@ static void check_categories(checker *c, bool has_offsets) {
     const popliner_profile *p = c->profile;
     const size_t num_tiles = p->target.num_tiles;
     const size_t num_rows = 2 * p->num_categories + NUM_KINDS;
-    pl_compared *compared = pl_arrays_new(&c->arrays, num_rows, sizeof *compared);
+    pl_compared *compared = pl_reading_new(c->reading, num_rows, sizeof *compared);
     uint64_t *told = new_numbers(c, num_rows * num_tiles);
     if (compared == NULL || told == NULL)
         return;
@@ -387,11 +381,10 @@ static void check_all(checker *c) {
     pl_program_checks_find(c->reading, has_categories ? &c->sums : NULL, c->tallies);
     check_rows(c);
     if (c->series[CODE] != NULL && c->series[SUM_VERTEX_CODE] != NULL)
-        pl_outcome_has(&c->database->outcome,
+        pl_reading_has(c->reading,
                        pl_tally_compare_rest(&c->tallies[POPLINER_RELATION_VERTEX_CODE],
                                              c->series[CODE], c->series[SUM_VERTEX_CODE], NULL,
-                                             p->target.num_tiles, "more than vertexCode"),
-                       what_for);
+                                             p->target.num_tiles, "more than vertexCode"));
     if (has_categories && p->num_category_parts > 0)
         check_categories(c, has_offsets);
     check_counts(c);
@@ -421,12 +414,10 @@ void pl_profile_find_checks(pl_reading *reading) {
                            (uint64_t)profile->num_categories * profile->target.num_tiles,
                            4 * sizeof(uint64_t));
     if (pl_database_is_well(database) &&
-        pl_outcome_has(&database->outcome,
-                       pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums), what_for)) {
+        pl_reading_has(reading, pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums))) {
         check_all(&c);
         if (pl_database_is_well(database))
-            pl_outcome_has(&database->outcome, keep(&c, profile), what_for);
+            pl_reading_has(reading, keep(&c, profile));
     }
-    pl_arrays_free(&c.arrays);
     pl_tile_sums_free(&c.sums);
 }

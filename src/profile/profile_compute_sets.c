@@ -58,8 +58,7 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
     }
     if (more < 0)
         pl_rows_fail(rows, column, "is damaged: it ends inside a number or a run");
-    if (!pl_outcome_has(&database->outcome, end_list(p, &r->list_room.starts),
-                        "the variables of compute sets"))
+    if (!pl_reading_has(r, end_list(p, &r->list_room.starts)))
         return;
     /* a run of a few bytes may name all variables, in each of many lists */
     pl_database_take_bytes(database, "the variables of compute sets",
@@ -96,8 +95,7 @@ static void count_exchange_lists(pl_reading *r) {
     if (code != SQLITE_DONE)
         pl_database_fail(&r->database, "reading exchange_regions");
     sqlite3_finalize(statement);
-    pl_outcome_has(&r->database.outcome, memory && reserve_variables(p, &r->list_room.variables, 0),
-                   "the variables of exchanges");
+    pl_reading_has(r, memory && reserve_variables(p, &r->list_room.variables, 0));
     pl_id_map_sort(targets);
 }
 
@@ -140,9 +138,9 @@ static void read_exchange_lists(pl_reading *r) {
     pl_scan_open(&scan);
     if (scan.found && pl_database_is_well(&r->database))
         count_exchange_lists(r);
-    e.next = pl_new_array(p->num_lists, sizeof *e.next);
-    e.list = pl_new_array(scan.num_pieces, sizeof *e.list);
-    if (pl_outcome_has(outcome, e.next != NULL && e.list != NULL, "the variables of exchanges"))
+    e.next = pl_reading_new(r, p->num_lists, sizeof *e.next);
+    e.list = pl_reading_new(r, scan.num_pieces, sizeof *e.list);
+    if (pl_database_is_well(&r->database))
         pl_scan_run(&scan);
     for (size_t list = first; pl_database_is_well(&r->database) && list < p->num_lists; list++)
         if (e.next[list] != p->list_start[list + 1])
@@ -150,8 +148,6 @@ static void read_exchange_lists(pl_reading *r) {
                             "%s: table exchange_regions has fewer rows than were counted; the "
                             "file is damaged",
                             r->database.path);
-    free(e.next);
-    free(e.list);
     pl_scan_close(&scan);
 }
 
@@ -163,7 +159,7 @@ static void read_instances(pl_reading *r) {
     uint32_t *starts = pl_new_array(p->num_compute_sets + 1, sizeof *starts);
     uint32_t current = 0; /* the compute set whose vertices are being read */
     p->compute_set_vertices_start = starts;
-    if (!pl_outcome_has(&r->database.outcome, starts != NULL, "the compute sets"))
+    if (!pl_reading_has(r, starts != NULL))
         return;
     pl_table_rows t = pl_table_open(r, PL_TABLE_VERTICES);
     while (pl_table_next(&t)) {
@@ -198,10 +194,8 @@ void pl_profile_read_compute_sets(pl_reading *r) {
     pl_table_rows t = pl_table_open(r, PL_TABLE_COMPUTE_SETS);
     while (pl_table_next(&t)) {
         read_list(&t.rows, VARIABLES, r);
-        if (pl_outcome_has(&r->database.outcome,
-                           pl_grow(&r->set_cycles, &r->set_cycles_capacity, t.place + 1,
-                                   sizeof *r->set_cycles),
-                           "the compute sets"))
+        if (pl_reading_grow(r, &r->set_cycles, &r->set_cycles_capacity, t.place + 1,
+                            sizeof *r->set_cycles))
             r->set_cycles[t.place] = pl_reading_cycles(r, &t.rows, CYCLES);
     }
     read_instances(r);

@@ -43,8 +43,7 @@ static void read_steps(execution *x) {
         if (program == PL_NONE && !pl_rows_is_null(&t.rows, PROGRAM))
             x->num_senseless++; /* but syncs between programs have none */
         const pl_string type = keep_type(x, pl_rows_text(&t.rows, TYPE));
-        pl_outcome_has(&x->reading->database.outcome, type != PL_NONE,
-                       "the steps of the execution");
+        pl_reading_has(x->reading, type != PL_NONE);
         p->execution_program[t.place] = program;
         p->execution_type_name[t.place] = type;
     }
@@ -66,9 +65,7 @@ static void read_ipus(execution *x) {
     popliner_profile *p = x->profile;
     uint64_t *starts = pl_new_array(p->num_execution_steps + 1, sizeof *starts);
     p->execution_ipus_start = starts;
-    if (!pl_outcome_has(&x->reading->database.outcome, starts != NULL,
-                        "the steps of the execution") ||
-        p->num_execution_steps == 0)
+    if (!pl_reading_has(x->reading, starts != NULL) || p->num_execution_steps == 0)
         return;
     pl_table_rows t = pl_table_open(x->reading, PL_TABLE_EXECUTED_IPUS);
     while (pl_table_next(&t)) {
@@ -101,10 +98,8 @@ static void read_runs(execution *x) {
     while (pl_table_next(&t)) {
         const uint64_t num_steps = t.values[NUM_STEPS];
         /* one more item, for the end of the last run's steps */
-        if (!pl_outcome_has(
-                &x->reading->database.outcome,
-                pl_grow(&p->run_first_step, &capacity, t.place + 2, sizeof *p->run_first_step),
-                "the runs"))
+        if (!pl_reading_has(x->reading, pl_grow(&p->run_first_step, &capacity, t.place + 2,
+                                                sizeof *p->run_first_step)))
             continue;
         const uint64_t first_step = t.place > 0 ? p->run_first_step[t.place] : 0;
         const uint64_t steps_left = p->num_execution_steps - first_step;
@@ -165,10 +160,8 @@ void pl_profile_read_cycles(pl_reading *r) {
         }
         if (got < 0)
             pl_rows_fail(&t.rows, RUNS, "is damaged: it ends inside a number or a run");
-        if (pl_outcome_has(&r->database.outcome,
-                           pl_grow(&r->row_cycles, &r->row_cycles_capacity, t.place + 1,
-                                   sizeof *r->row_cycles),
-                           "the cycles of the programs"))
+        if (pl_reading_grow(r, &r->row_cycles, &r->row_cycles_capacity, t.place + 1,
+                            sizeof *r->row_cycles))
             r->row_cycles[t.place] = pl_rows_is_null(&t.rows, RUNS) ? UINT64_MAX
                                      : most < max_cycles            ? most
                                                                     : max_cycles;
@@ -196,12 +189,12 @@ uint64_t pl_reading_cycles(pl_reading *r, pl_rows *rows, int column) {
 
 /* Replaces all estimates if anything was measured: the two must not be mixed. A program gets the
  * mean of its executions, each with the cycles of its slowest IPU. */
-static void measure_programs(popliner_profile *p, pl_outcome *outcome) {
-    uint64_t *cycles = pl_new_array(p->num_programs, sizeof *cycles);
-    uint64_t *executions = pl_new_array(p->num_programs, sizeof *executions);
+static void measure_programs(pl_reading *r) {
+    popliner_profile *p = r->profile;
+    uint64_t *cycles = pl_reading_new(r, p->num_programs, sizeof *cycles);
+    uint64_t *executions = pl_reading_new(r, p->num_programs, sizeof *executions);
+    const bool is_well = pl_database_is_well(&r->database);
     bool is_measured = false;
-    const bool is_well =
-        pl_outcome_has(outcome, cycles != NULL && executions != NULL, "the steps of the execution");
     for (size_t step = 0; is_well && step < p->num_execution_steps; step++) {
         uint32_t program = p->execution_program[step];
         if (program == PL_NONE ||
@@ -216,8 +209,6 @@ static void measure_programs(popliner_profile *p, pl_outcome *outcome) {
         p->program_cycles[i] = ran ? (cycles[i] + executions[i] / 2) / executions[i] : 0;
         p->program_cycles_source[i] = ran ? POPLINER_CYCLES_MEASURED : POPLINER_CYCLES_NONE;
     }
-    free(cycles);
-    free(executions);
 }
 
 /* ---- The whole execution ---- */
@@ -240,7 +231,7 @@ void pl_profile_read_execution(pl_reading *r) {
                 "The runs have %llu steps in total, but %zu are recorded: steps may count in the "
                 "wrong run.",
                 (unsigned long long)x.num_run_steps, profile->num_execution_steps);
-    measure_programs(profile, &r->database.outcome);
+    measure_programs(r);
     /* nothing uses the repeats without cycles */
     if (pl_profile_cycles_source(profile) == POPLINER_CYCLES_NONE)
         profile->num_timed_programs = 0;

@@ -17,9 +17,7 @@ static void read_exchanges(pl_reading *r, pl_table_number number) {
             .code = pl_read_runs(r->profile, &t.rows, CODE),
             .lists = {(uint32_t)t.values[SOURCE], (uint32_t)t.values[DESTINATION]},
             .cycles = pl_reading_cycles(r, &t.rows, CYCLES)};
-        if (pl_outcome_has(&r->database.outcome,
-                           pl_grow(&exchanges->rows, &exchanges->capacity, t.place + 1, sizeof row),
-                           "the exchanges"))
+        if (pl_reading_grow(r, &exchanges->rows, &exchanges->capacity, t.place + 1, sizeof row))
             exchanges->rows[t.place] = row;
     }
 }
@@ -29,11 +27,8 @@ static void read_host_lists(pl_reading *r, pl_table_number number, pl_host_lists
     enum { ID, LIST };
     pl_table_rows t = pl_table_open(r, number);
     while (pl_table_next(&t)) {
-        if (t.values[LIST] != PL_NONE &&
-            pl_outcome_has(
-                &r->database.outcome,
-                pl_grow(&host->entries, &host->capacity, host->count + 1, sizeof *host->entries),
-                "the host exchanges"))
+        if (t.values[LIST] != PL_NONE && pl_reading_grow(r, &host->entries, &host->capacity,
+                                                         host->count + 1, sizeof *host->entries))
             host->entries[host->count++] = (pl_id_entry){t.values[ID], (uint32_t)t.values[LIST]};
     }
     if (host->count > 0)
@@ -47,8 +42,9 @@ typedef struct reader {
     pl_reading *reading;
     popliner_profile *profile;
     uint8_t *types; /* by row of the types: popliner_program_type */
+    size_t types_capacity;
     pl_string *type_names;
-    size_t type_capacity;
+    size_t names_capacity;
     size_t list_capacity;
     size_t fed_capacity;
     size_t child_capacity;
@@ -89,11 +85,10 @@ static void read_types(reader *r) {
     while (pl_table_next(&t)) {
         const char *text = pl_rows_text(&t.rows, 1);
         const pl_string name = pl_profile_add_string(r->profile, text);
-        const pl_column_room room[] = {PL_COLUMN_ROOM(r->types), PL_COLUMN_ROOM(r->type_names)};
-        if (!pl_outcome_has(&r->reading->database.outcome,
-                            name != PL_NONE &&
-                                pl_grow_columns(room, 2, &r->type_capacity, t.place + 1),
-                            "the program types"))
+        if (!pl_reading_has(r->reading, name != PL_NONE) ||
+            !pl_reading_grow(r->reading, &r->types, &r->types_capacity, t.place + 1, 1) ||
+            !pl_reading_grow(r->reading, &r->type_names, &r->names_capacity, t.place + 1,
+                             sizeof name))
             continue;
         r->types[t.place] = (uint8_t)type_of_name(text);
         r->type_names[t.place] = name;
@@ -102,8 +97,7 @@ static void read_types(reader *r) {
 
 static void read_functions(pl_reading *r) {
     enum { PROGRAM = 1 };
-    r->is_function = pl_new_array(r->profile->num_programs, 1);
-    pl_outcome_has(&r->database.outcome, r->is_function != NULL, "the programs");
+    r->is_function = pl_reading_new(r, r->profile->num_programs, 1);
     pl_table_rows t = pl_table_open(r, PL_TABLE_FUNCTIONS);
     while (pl_table_next(&t))
         r->is_function[t.values[PROGRAM]] = 1;
@@ -202,7 +196,7 @@ static void resolve_variant(reader *r, const pl_rows *rows, size_t i, uint64_t v
     default:
         break;
     }
-    pl_outcome_has(&rows->database->outcome, memory, "the programs");
+    pl_reading_has(r->reading, memory);
 }
 
 /* Adds the children in a column of the current row. */
@@ -224,7 +218,7 @@ static void add_children(reader *r, pl_rows *rows, int column) {
         const bool memory = p->num_program_children < PL_NONE - 1 &&
                             pl_grow(&p->program_child, &r->child_capacity,
                                     p->num_program_children + 1, sizeof *p->program_child);
-        if (pl_outcome_has(&rows->database->outcome, memory, "the programs"))
+        if (pl_reading_has(r->reading, memory))
             p->program_child[p->num_program_children++] = child;
     }
 }
@@ -256,10 +250,9 @@ static void read_programs(reader *r) {
     const size_t count = p->num_timed_programs = p->num_programs;
     p->program_children_start = pl_new_array(count + 1, sizeof *p->program_children_start);
     p->program_lists_start = pl_new_array(count + 1, sizeof *p->program_lists_start);
-    pl_outcome_has(outcome,
-                   pl_profile_allocate(p, &p->num_timed_programs) &&
-                       p->program_children_start != NULL && p->program_lists_start != NULL,
-                   "the programs");
+    pl_reading_has(r->reading, pl_profile_allocate(p, &p->num_timed_programs) &&
+                                   p->program_children_start != NULL &&
+                                   p->program_lists_start != NULL);
     pl_table_rows t = pl_table_open(r->reading, PL_TABLE_PROGRAMS);
     while (t.num_rows < count && pl_table_next(&t))
         take_program(r, &t);
@@ -301,6 +294,4 @@ void pl_profile_read_programs(pl_reading *reading) {
     read_host_lists(reading, PL_TABLE_TO_HOST, &reading->host[0]);
     read_programs(&r);
     read_steps(reading);
-    free(r.types);
-    free(r.type_names);
 }

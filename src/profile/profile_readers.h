@@ -96,7 +96,17 @@ typedef struct pl_reading {
     uint64_t *set_cycles; /* of each compute set; UINT64_MAX: unknown */
     size_t set_cycles_capacity;
     uint8_t *is_function; /* by program: the body of a function */
+    pl_arrays arrays;     /* own these, and what readers and checks need for a while */
 } pl_reading;
+
+/* Return memory that the reading owns, all 0, or grow it like pl_grow. NULL or false, with an error,
+ * if memory is short. */
+void *pl_reading_new(pl_reading *reading, size_t count, size_t item_size);
+bool pl_reading_grow(pl_reading *reading, void *array, size_t *capacity, size_t num_needed,
+                     size_t item_size);
+
+/* Fails for the profile unless there was memory. True if nothing has failed, now or before. */
+bool pl_reading_has(pl_reading *reading, bool memory);
 
 /* Reads the cycles of the current row in a list of ids of PL_TABLE_CYCLES, one for each IPU: the
  * slowest IPU of the part counts. UINT64_MAX if they are unknown. */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char memory_for[] = "the checks of the profile";
-
 /* ---- The roots ---- */
 
 typedef struct program_list {
@@ -16,17 +14,15 @@ typedef struct program_list {
     size_t capacity;
 } program_list;
 
-/* Reads the roots, in the order of their ids. Free the programs. */
+/* Reads the roots, in the order of their ids. */
 static program_list read_roots(pl_reading *r) {
     enum { ID, PROGRAM };
     program_list list = {0};
     pl_table_rows t = pl_table_open(r, PL_TABLE_ROOTS);
     while (pl_table_next(&t)) {
         if (t.values[ID] != UINT64_MAX && t.values[PROGRAM] != UINT64_MAX &&
-            pl_outcome_has(
-                &r->database.outcome,
-                pl_grow(&list.programs, &list.capacity, list.count + 1, sizeof *list.programs),
-                memory_for))
+            pl_reading_grow(r, &list.programs, &list.capacity, list.count + 1,
+                            sizeof *list.programs))
             list.programs[list.count++] =
                 pl_id_map_find(&r->ids[PL_TABLE_PROGRAM_IDS], t.values[PROGRAM]);
     }
@@ -117,20 +113,18 @@ static bool is_nesting_told(pl_database *database, const popliner_profile *p) {
 
 static void check_step_order(pl_reading *r, const program_list *roots, pl_tally *t) {
     const popliner_profile *p = r->profile;
-    pl_arrays arrays = {0};
     if (p->num_steps == 0 || !is_nesting_told(&r->database, p))
         return;
     step_walk w = {
         .profile = p,
         .roots = roots,
         .is_function = r->is_function,
-        .open = pl_arrays_new(&arrays, p->num_steps, sizeof *w.open),
-        .is_open = pl_arrays_new(&arrays, p->num_steps, 1),
-        .num_inside = pl_arrays_new(&arrays, p->num_steps, sizeof *w.num_inside),
+        .open = pl_reading_new(r, p->num_steps, sizeof *w.open),
+        .is_open = pl_reading_new(r, p->num_steps, 1),
+        .num_inside = pl_reading_new(r, p->num_steps, sizeof *w.num_inside),
     };
-    if (pl_outcome_has(&r->database.outcome, !arrays.failed, memory_for))
+    if (pl_database_is_well(&r->database))
         walk_steps(&w, t);
-    pl_arrays_free(&arrays);
 }
 
 /* ---- Relation 20 ---- */
@@ -226,33 +220,32 @@ static void check_control_code(pl_reading *r, const program_list *roots, const p
                                pl_tally *t) {
     const popliner_profile *p = r->profile;
     size_t num_tiles = p->target.num_tiles;
-    pl_arrays arrays = {0};
     if (!pl_database_has_column(&r->database, "programs", "control_code_bytes_by_tile"))
         return;
     control_code c = {
         .profile = p,
-        .own = pl_arrays_new(&arrays, num_tiles, sizeof *c.own),
-        .children = pl_arrays_new(&arrays, num_tiles, sizeof *c.children),
-        .is_child = pl_arrays_new(&arrays, p->num_programs, 1),
-        .is_executed = pl_arrays_new(&arrays, p->num_compute_sets, 1),
+        .own = pl_reading_new(r, num_tiles, sizeof *c.own),
+        .children = pl_reading_new(r, num_tiles, sizeof *c.children),
+        .is_child = pl_reading_new(r, p->num_programs, 1),
+        .is_executed = pl_reading_new(r, p->num_compute_sets, 1),
     };
-    if (pl_outcome_has(&r->database.outcome, !arrays.failed, memory_for)) {
+    if (pl_database_is_well(&r->database)) {
         check_programs(&c, t);
         if (sums != NULL)
             check_roots(&c, roots, sums, t);
     }
-    pl_arrays_free(&arrays);
 }
 
 /* ---- Relations 19 and 21 ---- */
 
-/* Prepares the checks of the lists; false if memory is short. */
-static bool begin_lists(const popliner_profile *p, pl_list_checks *lists, pl_arrays *arrays) {
-    lists->is_never_named = pl_arrays_new(arrays, p->num_categories, sizeof(bool));
-    lists->step = pl_arrays_new(arrays, p->num_lists, sizeof *lists->step);
-    lists->seen = pl_arrays_new(arrays, p->num_classes, sizeof *lists->seen);
-    if (arrays->failed)
-        return false;
+/* Prepares the checks of the lists. */
+static void begin_lists(pl_reading *r, pl_list_checks *lists) {
+    const popliner_profile *p = r->profile;
+    lists->is_never_named = pl_reading_new(r, p->num_categories, sizeof(bool));
+    lists->step = pl_reading_new(r, p->num_lists, sizeof *lists->step);
+    lists->seen = pl_reading_new(r, p->num_classes, sizeof *lists->seen);
+    if (!pl_database_is_well(&r->database))
+        return;
     for (size_t i = 0; i < p->num_categories; i++)
         lists->is_never_named[i] =
             pl_category_is_never_named(pl_profile_string(p, p->category_name[i]));
@@ -264,7 +257,6 @@ static bool begin_lists(const popliner_profile *p, pl_list_checks *lists, pl_arr
         for (uint32_t i = p->program_lists_start[program]; i < end; i++)
             lists->step[p->program_list[i]] = (uint32_t)step;
     }
-    return true;
 }
 
 static bool lives_at(const popliner_profile *p, uint32_t class_index, uint32_t step) {
@@ -314,16 +306,13 @@ static void check_lists(pl_reading *r, const pl_tile_sums *sums, pl_tally *talli
     enum { MOST_LOOKS = 1 << 20 }; /* more would take longer than all other checks */
     const popliner_profile *p = r->profile;
     pl_list_checks lists = {.profile = p, .every = p->num_list_variables / MOST_LOOKS + 1};
-    pl_arrays arrays = {0};
     pl_tally *t = &tallies[POPLINER_RELATION_COMPUTE_SETS];
-    if (pl_outcome_has(&r->database.outcome, begin_lists(p, &lists, &arrays), memory_for)) {
-        for (size_t set = 0; set < p->num_compute_sets; set++) {
-            pl_tally_begin(t, "compute set", set);
-            pl_list_check(&lists, (uint32_t)set, t, NULL);
-        }
-        pl_exchange_checks_find(r, &lists, sums, tallies);
+    begin_lists(r, &lists);
+    for (size_t set = 0; pl_database_is_well(&r->database) && set < p->num_compute_sets; set++) {
+        pl_tally_begin(t, "compute set", set);
+        pl_list_check(&lists, (uint32_t)set, t, NULL);
     }
-    pl_arrays_free(&arrays);
+    pl_exchange_checks_find(r, &lists, sums, tallies);
 }
 
 void pl_program_checks_find(pl_reading *r, const pl_tile_sums *sums, pl_tally *tallies) {
@@ -332,5 +321,4 @@ void pl_program_checks_find(pl_reading *r, const pl_tile_sums *sums, pl_tally *t
     check_step_order(r, &roots, &tallies[POPLINER_RELATION_STEP_ORDER]);
     check_control_code(r, &roots, sums, &tallies[POPLINER_RELATION_CONTROL_CODE]);
     check_lists(r, sums, tallies);
-    free(roots.programs);
 }

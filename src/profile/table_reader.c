@@ -140,7 +140,7 @@ static uint64_t read_first(pl_rows *rows, int column) {
 static uint64_t read_text(pl_table_rows *t, int column) {
     const pl_string text =
         pl_profile_add_string(t->reading->profile, pl_rows_text(&t->rows, column));
-    pl_outcome_has(&t->reading->database.outcome, text != PL_NONE, "the profile");
+    pl_reading_has(t->reading, text != PL_NONE);
     return text;
 }
 
@@ -244,7 +244,7 @@ pl_table_rows pl_table_open(pl_reading *r, pl_table_number number) {
         if (c->into != 0)
             memory = memory && pl_profile_allocate(r->profile, t.fields[i].count);
     }
-    pl_outcome_has(&r->database.outcome, memory, "the profile");
+    pl_reading_has(r, memory);
     t.rows = pl_rows_open(&r->database, table);
     return t;
 }
@@ -259,8 +259,7 @@ static void take_row(pl_table_rows *t) {
     t->place = t->count != NULL ? *t->count : t->num_rows;
     t->target = UINT64_MAX;
     if (t->count != NULL)
-        pl_outcome_has(outcome, pl_profile_reserve(r->profile, t->count, &t->capacity),
-                       "the profile");
+        pl_reading_has(r, pl_profile_reserve(r->profile, t->count, &t->capacity));
     for (size_t i = 0; i < t->num_columns && !t->is_skipped; i++) {
         t->values[i] = read_value(t, (int)i);
         if (outcome->status != POPLINER_OK)
@@ -271,10 +270,8 @@ static void take_row(pl_table_rows *t) {
     if (t->is_skipped)
         return;
     if (has_id)
-        pl_outcome_has(outcome,
-                       pl_id_map_add(&r->ids[t->number], t->values[0],
-                                     t->target == UINT64_MAX ? t->place : (size_t)t->target),
-                       "the profile");
+        pl_reading_has(r, pl_id_map_add(&r->ids[t->number], t->values[0],
+                                        t->target == UINT64_MAX ? t->place : (size_t)t->target));
     t->num_rows++;
     if (t->count != NULL)
         ++*t->count;
@@ -317,9 +314,7 @@ static void add_absence(pl_reading *r, const pl_table *table, const pl_column *c
                  "Table %s of the profile has no column %s (%s). Do not trust %s.", table->name,
                  column->name, column->tells, column->untrusted);
     pl_string text = pl_profile_add_string(p, sentence);
-    if (pl_outcome_has(&r->database.outcome,
-                       text != PL_NONE && pl_profile_reserve(p, &p->num_absences, &r->capacity),
-                       "the profile"))
+    if (pl_reading_has(r, text != PL_NONE && pl_profile_reserve(p, &p->num_absences, &r->capacity)))
         p->absence[p->num_absences++] = text;
 }
 
