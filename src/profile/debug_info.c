@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/debug_info.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,7 +202,10 @@ static bool number_contexts(const pl_debug_info *info, const uint8_t *is_needed,
 /* Returns the new index of a context, which may be PL_NONE. Ancestors of a needed context are
  * needed. */
 static uint32_t new_place(const pl_debug_info *info, const pl_id_map *contexts, uint32_t context) {
-    return context == PL_NONE ? PL_NONE : pl_id_map_find(contexts, info->context_id[context]);
+    const uint32_t place =
+        context == PL_NONE ? PL_NONE : pl_id_map_find(contexts, info->context_id[context]);
+    assert(context == PL_NONE || place != PL_NONE);
+    return place;
 }
 
 /* Moves the needed contexts and their details to the front, and marks the names that they use.
@@ -227,8 +231,8 @@ static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_
         uint32_t details = info->context_details[i];
         if (is_needed[i] == 0)
             continue;
-        /* the details are in the order of their contexts */
         if (details != PL_NONE) {
+            assert(details >= num_details); /* they are in the order of their contexts */
             info->details[num_details] = info->details[details];
             details = (uint32_t)num_details++;
         }
@@ -256,7 +260,7 @@ static void keep_names(pl_debug_info *info, uint32_t *new_name) {
         size_t size = strlen(name) + 1;
         if (new_name[i] == 0)
             continue;
-        /* names are stored in order, so this never overwrites a later one */
+        assert(length <= info->name_offset[i]); /* names are stored in order */
         memmove(info->name_bytes + length, name, size);
         info->name_offset[count] = length;
         new_name[i] = count++;

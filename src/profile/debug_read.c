@@ -17,41 +17,25 @@
 
 /* ---- Callbacks of libcbor ---- */
 
-static void on_uint8(void *user, uint8_t number) {
-    pl_debug_on_number(user, number);
-}
+#define ON_NUMBER(name, type)                                                                      \
+    static void name(void *user, type number) {                                                    \
+        pl_debug_on_number(user, number);                                                          \
+    }
+#define ON_OTHER(name, type)                                                                       \
+    static void name(void *user, type value) {                                                     \
+        (void)value;                                                                               \
+        pl_debug_on_other(user);                                                                   \
+    }
 
-static void on_uint16(void *user, uint16_t number) {
-    pl_debug_on_number(user, number);
-}
-
-static void on_uint32(void *user, uint32_t number) {
-    pl_debug_on_number(user, number);
-}
-
-static void on_uint64(void *user, uint64_t number) {
-    pl_debug_on_number(user, number);
-}
-
-static void on_negative8(void *user, uint8_t number) {
-    (void)number;
-    pl_debug_on_other(user);
-}
-
-static void on_negative16(void *user, uint16_t number) {
-    (void)number;
-    pl_debug_on_other(user);
-}
-
-static void on_negative32(void *user, uint32_t number) {
-    (void)number;
-    pl_debug_on_other(user);
-}
-
-static void on_negative64(void *user, uint64_t number) {
-    (void)number;
-    pl_debug_on_other(user);
-}
+ON_NUMBER(on_uint8, uint8_t)
+ON_NUMBER(on_uint16, uint16_t)
+ON_NUMBER(on_uint32, uint32_t)
+ON_NUMBER(on_uint64, uint64_t)
+ON_OTHER(on_negative8, uint8_t)
+ON_OTHER(on_negative16, uint16_t)
+ON_OTHER(on_negative32, uint32_t)
+ON_OTHER(on_negative64, uint64_t)
+ON_OTHER(on_boolean, bool)
 
 /* In Poplar's model of values numbers are doubles, so whole ones may be stored as floats. */
 static void on_double(void *user, double number) {
@@ -63,11 +47,6 @@ static void on_double(void *user, double number) {
 
 static void on_float(void *user, float number) {
     on_double(user, (double)number);
-}
-
-static void on_boolean(void *user, bool value) {
-    (void)value;
-    pl_debug_on_other(user);
 }
 
 static void on_string(void *user, cbor_data bytes, size_t length) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/profile_data.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,7 @@ void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t f
     uint64_t length;
     while (pl_runs_next(&runs, &value, &length) > 0) {
         uint64_t amount = value * factor;
+        assert(length <= profile->target.num_tiles - tile);
         for (size_t end = tile + length; tile < end; tile++)
             by_tile[tile] += amount;
     }

@@ -3,6 +3,7 @@
  * known file has rows of an execution, so invalid rows never make a profile unreadable.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ static void read_ipus(execution *x) {
             continue;
         }
         /* both tables are read in the order of the steps */
+        assert(step + 1 == p->num_execution_steps || starts[step + 2] == 0);
         starts[step + 1]++;
         p->execution_ipu[t.place] = t.values[IPU] == UINT64_MAX ? 0 : limit(t.values[IPU]);
         p->execution_active_tiles[t.place] = limit(t.values[ACTIVE_TILES]);

@@ -2,6 +2,7 @@
  * and reads the compiler's own account of memory: by tile, and by category and tile.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,7 @@ static void compare_replicas(popliner_profile *p, const pl_part *part) {
 /* ---- Restricting a profile to the part ---- */
 
 static void keep_items(void *items, size_t first, size_t end, size_t item_size) {
+    assert(first <= end);
     memmove(items, (char *)items + first * item_size, (end - first) * item_size);
 }
 

@@ -1,6 +1,7 @@
 /* Reads exchanges, programs, what each program touches, and the liveness steps.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,7 @@ static void resolve_variant(reader *r, const pl_rows *rows, size_t i, uint64_t v
                          "is not in table program_type_on_tile_execute: the program executes no "
                          "known compute set");
         /* the lists of the compute sets come first and in their order */
+        assert(p->program_compute_set[i] == PL_NONE || p->program_compute_set[i] < p->num_lists);
         memory = add_list(r, p->program_compute_set[i]);
         if (p->program_compute_set[i] != PL_NONE)
             p->program_cycles[i] = reading->set_cycles[p->program_compute_set[i]];

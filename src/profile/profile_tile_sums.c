@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/checks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,7 @@ static void add_classes(const popliner_profile *p, worker *w, size_t count,
     for (size_t i = 0; i < count; i++) {
         uint32_t c = w->tile_classes[i];
         uint64_t bytes = w->tile_class_bytes[c];
+        assert(bytes > 0); /* each class of the tile is listed once */
         w->tile_class_bytes[c] = 0;
         w->class_bytes[c] += bytes;
         if (p->class_always_live[c]) {
@@ -214,6 +216,7 @@ static void add_classes(const popliner_profile *p, worker *w, size_t count,
             *peak_step = (uint32_t)step;
         }
     }
+    assert(bytes + w->change_bytes[p->num_steps] == 0); /* ranges end at the last step */
     memset(w->change_bytes, 0, (p->num_steps + 1) * sizeof *w->change_bytes);
     *most_bytes = (uint64_t)most;
 }

@@ -99,70 +99,44 @@ static void tell_tile_memory(const popliner_profile *p, size_t tile, item *told)
     };
 }
 
-/* Returns the popliner_by_tile of the i-th part of a category's account: columns are read in this
- * order. */
-static int part_of(int i) {
-    return POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED + i;
-}
+#define SERIES(array, count, name)                                                                 \
+    { offsetof(popliner_profile, array), offsetof(popliner_profile, count), name }
 
-/* Returns the parts of a category's account; NULL if there is none. */
-static const pl_series *category_parts(const popliner_profile *p, size_t category) {
-    return p->num_category_parts == 0 ? NULL
-                                      : p->category_memory + category * PL_NUM_CATEGORY_PARTS;
-}
+/* The series of each popliner_by_tile, by item. The parts of a category's account, which are the
+ * first of them, are consecutive for each category. */
+static const struct {
+    size_t array;
+    size_t count;
+    const char *items;
+} by_tile_rows[] = {
+    [POPLINER_BY_TILE_CATEGORY] = SERIES(category_memory, num_categories, "categories"),
+    [POPLINER_BY_TILE_VERTEX_CODE] = SERIES(vertex_type_code, num_vertex_types, "vertex types"),
+    [POPLINER_BY_TILE_VERTICES] = SERIES(compute_set_vertex_instances, num_compute_set_vertices,
+                                         "types of vertices in its compute sets"),
+    [POPLINER_BY_TILE_CONTROL_CODE] = SERIES(program_control_code, num_programs, "programs"),
+    [POPLINER_BY_TILE_EXCHANGE_CODE] = SERIES(program_exchange_code, num_programs, "programs"),
+};
 
 popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_tile what,
                                          size_t index, uint64_t *by_tile, popliner_error *error) {
-    const pl_series *all = NULL; /* NULL for categories, which have several parts */
-    size_t count = 0;
-    const char *name = "";
-    switch (what) {
-    case POPLINER_BY_TILE_CATEGORY:
-    case POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED:
-    case POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED:
-    case POPLINER_BY_TILE_INTERLEAVED_NON_OVERLAPPED:
-    case POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED:
-    case POPLINER_BY_TILE_OVERFLOWED_NON_OVERLAPPED:
-    case POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED:
-        count = p->num_categories;
-        name = "categories";
-        break;
-    case POPLINER_BY_TILE_VERTEX_CODE:
-        all = p->vertex_type_code;
-        count = p->num_vertex_types;
-        name = "vertex types";
-        break;
-    case POPLINER_BY_TILE_VERTICES:
-        all = p->compute_set_vertex_instances;
-        count = p->num_compute_set_vertices;
-        name = "types of vertices in its compute sets";
-        break;
-    case POPLINER_BY_TILE_CONTROL_CODE:
-        all = p->program_control_code;
-        count = p->num_programs;
-        name = "programs";
-        break;
-    case POPLINER_BY_TILE_EXCHANGE_CODE:
-        all = p->program_exchange_code;
-        count = p->num_programs;
-        name = "programs";
-        break;
-    default:
+    const int part = (int)what - POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED;
+    const bool is_part = part >= 0 && part < PL_NUM_CATEGORY_PARTS;
+    const size_t row = is_part ? POPLINER_BY_TILE_CATEGORY : (size_t)what;
+    const size_t num_parts = row == POPLINER_BY_TILE_CATEGORY ? PL_NUM_CATEGORY_PARTS : 1;
+    const pl_series *series;
+    size_t count;
+    if (row >= sizeof by_tile_rows / sizeof *by_tile_rows || by_tile_rows[row].items == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_by_tile", (int)what);
-    }
-    popliner_status status = pl_walk_check_index(index, count, name, error);
+    memcpy(&series, (const char *)p + by_tile_rows[row].array, sizeof series);
+    memcpy(&count, (const char *)p + by_tile_rows[row].count, sizeof count);
+    popliner_status status = pl_walk_check_index(index, count, by_tile_rows[row].items, error);
     if (status != POPLINER_OK)
         return status;
     memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
-    if (all != NULL) {
-        pl_series_add(p, all[index], 1, by_tile);
+    if (num_parts > 1 && p->num_category_parts == 0) /* there is no account */
         return POPLINER_OK;
-    }
-    const pl_series *parts = category_parts(p, index);
-    for (int i = 0; parts != NULL && i < PL_NUM_CATEGORY_PARTS; i++) {
-        if (what == POPLINER_BY_TILE_CATEGORY || (int)what == part_of(i))
-            pl_series_add(p, parts[i], 1, by_tile);
-    }
+    for (size_t i = is_part ? (size_t)part : 0; i < (is_part ? (size_t)part + 1 : num_parts); i++)
+        pl_series_add(p, series[index * num_parts + i], 1, by_tile);
     return POPLINER_OK;
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/database.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,7 @@ static void read_piece(const pl_scan *scan, pl_database *database, size_t piece,
 }
 
 static pl_database *connection_of(const pl_scan *scan, size_t worker) {
+    assert(worker <= scan->database->num_helpers);
     return worker == 0 ? scan->database : &scan->database->helpers[worker - 1];
 }
 
