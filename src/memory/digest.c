@@ -25,20 +25,38 @@ uint32_t pl_digest_counting(const pl_digest *digest, uint64_t variable, bool is_
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
+/* Gives a set its row, unless it has one. */
+static void add_row(pl_digest_inputs *inputs, uint32_t set) {
+    if (set == 0 || inputs->row_of_set[set] != PL_NONE)
+        return;
+    inputs->row_of_set[set] = (uint32_t)inputs->num_rows;
+    inputs->set_of_row[inputs->num_rows++] = set;
+}
+
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const pl_unit_usage *usage = &digest->pass_usage->usage;
     const size_t num_tiles = p->target.num_tiles;
+    memset(inputs->row_of_set, 0xff, usage->sets.count * sizeof *inputs->row_of_set);
+    for (uint32_t program = 0; program < p->num_programs; program++)
+        add_row(inputs, usage->program_set[program]);
+    for (uint32_t set = 0; set < p->num_compute_sets; set++)
+        add_row(inputs, usage->compute_set_set[set]);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        inputs->set_bytes[group] =
+            pl_arrays_new(&inputs->arrays, inputs->num_rows * num_tiles, sizeof(uint64_t));
+    if (inputs->arrays.failed)
+        return;
     for (uint32_t program = 0; program < p->num_programs; program++)
         if (usage->program_set[program] != 0)
             pl_add_program_code(p, program, inputs->set_bytes,
-                                usage->program_set[program] * num_tiles);
+                                inputs->row_of_set[usage->program_set[program]] * num_tiles);
     for (uint32_t set = 0; set < p->num_compute_sets; set++)
         if (usage->compute_set_set[set] != 0)
             pl_add_vertex_state(digest->chain->model, p, set,
                                 inputs->set_bytes[PL_VERTEX_STATE] +
-                                    usage->compute_set_set[set] * num_tiles);
+                                    inputs->row_of_set[usage->compute_set_set[set]] * num_tiles);
 }
 
 /* Adds the current unit to the vertex types of a compute set, on their tiles. */
@@ -106,31 +124,58 @@ static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
 
 /* ---- Sets ------------------------------------------------------------------------------------ */
 
-/* Adds sets to those of the digest. Members that are no units of the chain do not count. */
-static void add_sets(pl_digest *digest, const pl_unit_sets *sets, size_t first) {
-    const size_t words = digest->set_words;
-    for (size_t set = 1; set < sets->count; set++) {
-        uint64_t *bits = digest->set_bits + (first + set) * words;
-        assert(sets->rest[set] < set);
-        memcpy(bits, digest->set_bits + (first + sets->rest[set]) * words, words * sizeof *bits);
+/* Makes a set one of those of the digest. Members that are no units of the chain do not count. */
+static void add_set(pl_digest *digest, const pl_unit_sets *sets, uint32_t set, size_t number) {
+    uint64_t *bits = digest->set_bits + number * digest->set_words;
+    for (; set != 0; set = sets->rest[set])
         if (sets->last_unit[set] < digest->chain->num_units)
             bits[sets->last_unit[set] / 64] |= UINT64_C(1) << sets->last_unit[set] % 64;
+}
+
+/* Numbers the sets of types that some tile has anew, from first_type_set on: most sets are only
+ * parts of others. Their sets are in set_of_number, whose count is returned. */
+static uint32_t number_type_sets(pl_digest_inputs *inputs, size_t num_type_sets, uint32_t *number,
+                                 uint32_t *set_of_number) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < num_type_sets; i++) {
+        uint32_t *set = &inputs->type_set[i];
+        if (*set == 0)
+            continue;
+        if (number[*set] == 0) {
+            set_of_number[count] = *set;
+            number[*set] = inputs->first_type_set + count++;
+        }
+        *set = number[*set];
     }
+    return count;
 }
 
 static void find_sets(pl_digest *digest, pl_digest_inputs *inputs) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_unit_sets *passing_sets = &digest->passing.sets;
     const pl_unit_sets *pass_sets = &digest->pass_usage->usage.sets;
-    inputs->first_type_set = (uint32_t)digest->passing.sets.count;
-    inputs->first_pass_set = inputs->first_type_set + (uint32_t)inputs->type_sets.count;
+    pl_arrays own = {0};
+    uint32_t *number = pl_arrays_new(&own, inputs->type_sets.count, sizeof *number);
+    uint32_t *type_sets = pl_arrays_new(&own, inputs->type_sets.count, sizeof *type_sets);
+    uint32_t num_type_sets = 0;
+    inputs->first_type_set = (uint32_t)passing_sets->count;
+    if (!own.failed)
+        num_type_sets =
+            number_type_sets(inputs, p->num_vertex_types * p->target.num_tiles, number, type_sets);
+    inputs->first_pass_set = inputs->first_type_set + num_type_sets;
     digest->num_sets = inputs->first_pass_set + pass_sets->count;
     digest->set_words = digest->chain->num_units / 64 + 1;
     digest->set_bits =
         pl_arrays_new(&digest->arrays, digest->num_sets * digest->set_words, sizeof(uint64_t));
-    if (digest->set_bits == NULL)
-        return;
-    add_sets(digest, &digest->passing.sets, 0);
-    add_sets(digest, &inputs->type_sets, inputs->first_type_set);
-    add_sets(digest, pass_sets, inputs->first_pass_set);
+    if (digest->set_bits != NULL) {
+        for (uint32_t set = 1; set < passing_sets->count; set++)
+            add_set(digest, passing_sets, set, set);
+        for (uint32_t i = 0; i < num_type_sets; i++)
+            add_set(digest, &inputs->type_sets, type_sets[i], inputs->first_type_set + i);
+        for (uint32_t set = 1; set < pass_sets->count; set++)
+            add_set(digest, pass_sets, set, inputs->first_pass_set + set);
+    }
+    pl_arrays_end(&own, &inputs->arrays);
 }
 
 /* ---- A digest -------------------------------------------------------------------------------- */
@@ -153,9 +198,9 @@ static void find_inputs(pl_digest *digest) {
     const size_t num_tiles = p->target.num_tiles;
     pl_digest_inputs *inputs = digest->inputs;
     pl_arrays *own = &inputs->arrays;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        inputs->set_bytes[group] =
-            pl_arrays_new(own, digest->pass_usage->usage.sets.count * num_tiles, sizeof(uint64_t));
+    const size_t num_sets = digest->pass_usage->usage.sets.count;
+    inputs->row_of_set = pl_arrays_new(own, num_sets, sizeof *inputs->row_of_set);
+    inputs->set_of_row = pl_arrays_new(own, num_sets, sizeof *inputs->set_of_row);
     inputs->type_set = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint32_t));
     inputs->type_code_bytes = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint64_t));
     inputs->runs = pl_arrays_new(own, p->num_steps, sizeof *inputs->runs);
@@ -209,6 +254,11 @@ void pl_digest_finish(pl_digest *digest) {
         pl_arrays_free(&digest->inputs->arrays);
     free(digest->inputs);
     digest->inputs = NULL;
+}
+
+void pl_digest_drop_tile(pl_digest *digest, size_t tile) {
+    free(digest->tiles[tile].block);
+    digest->tiles[tile] = (pl_digest_tile){0};
 }
 
 void pl_digest_free(pl_digest *digest) {

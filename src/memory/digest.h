@@ -127,6 +127,9 @@ void pl_digest_work_free(pl_digest_work *work);
  * short. O(variables of the tile + steps). */
 bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile);
 
+/* Frees a tile, which can be made again. */
+void pl_digest_drop_tile(pl_digest *digest, size_t tile);
+
 /* Allocates the lists of a tile, whose numbers are set. False if memory is short. */
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
 

@@ -162,13 +162,13 @@ static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile)
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
     for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        for (uint32_t set = 1; set < digest->pass_usage->usage.sets.count; set++)
-            add_sum(work, digest->passing.touching[set], group,
-                    inputs->set_bytes[group][set * num_tiles + tile]);
+        for (size_t row = 0; row < inputs->num_rows; row++)
+            add_sum(work, digest->passing.touching[inputs->set_of_row[row]], group,
+                    inputs->set_bytes[group][row * num_tiles + tile]);
     for (size_t type = 0; type < p->num_vertex_types; type++)
         if (inputs->type_set[type * num_tiles + tile] != 0)
-            add_sum(work, inputs->first_type_set + inputs->type_set[type * num_tiles + tile],
-                    PL_VERTEX_CODE, inputs->type_code_bytes[type * num_tiles + tile]);
+            add_sum(work, inputs->type_set[type * num_tiles + tile], PL_VERTEX_CODE,
+                    inputs->type_code_bytes[type * num_tiles + tile]);
 }
 
 static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {

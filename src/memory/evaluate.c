@@ -199,7 +199,7 @@ struct pl_row {
     arrivals sums;
     arrivals parts;
     arrivals segments;
-    uint64_t *live_bytes; /* [steps], by segment */
+    uint64_t *live_bytes; /* [steps + units], by segment */
     uint8_t *is_own;      /* [steps], by segment: it has a unit of the stage */
     pass_peak peaks[NUM_PASSES];
     uint64_t sum_bytes[PL_NUM_SUMS];
@@ -207,6 +207,9 @@ struct pl_row {
     uint64_t stash_bytes;
     uint64_t own_stash_bytes;
     uint64_t apart_bytes;
+    struct {
+        uint64_t bytes[PL_NUM_SUMS];
+    } * each_sum_bytes; /* [num_units]; only for units alone */
 };
 
 void pl_row_free(pl_row *row) {
@@ -227,7 +230,7 @@ pl_row *pl_row_new(const pl_evaluation *evaluation) {
     arrivals *const all[] = {&row->sums, &row->parts, &row->segments};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->start = pl_arrays_new(own, num_units + 3, sizeof *all[i]->start);
-    row->live_bytes = pl_arrays_new(own, num_steps, sizeof *row->live_bytes);
+    row->live_bytes = pl_arrays_new(own, num_steps + num_units, sizeof *row->live_bytes);
     row->is_own = pl_arrays_new(own, num_steps, 1);
     row->arriving_stash_bytes = pl_arrays_new(own, num_units, sizeof(uint64_t));
     if (!own->failed)
@@ -240,10 +243,17 @@ pl_row *pl_row_new(const pl_evaluation *evaluation) {
 static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) {
     const uint64_t *bits = digest->set_bits + set * digest->set_words;
     const size_t num_units = digest->chain->num_units;
-    size_t unit = first;
-    while (unit < num_units && (bits[unit / 64] >> unit % 64 & 1) == 0)
-        unit = bits[unit / 64] >> unit % 64 == 0 ? (unit / 64 + 1) * 64 : unit + 1;
-    return (uint32_t)(unit < num_units ? unit : num_units);
+    for (size_t unit = first; unit < num_units; unit = (unit / 64 + 1) * 64) {
+        uint64_t word = bits[unit / 64] >> unit % 64;
+        if (word == 0)
+            continue;
+        for (; (word & 0xff) == 0; word >>= 8)
+            unit += 8;
+        for (; (word & 1) == 0; word >>= 1)
+            unit++;
+        return (uint32_t)unit;
+    }
+    return (uint32_t)num_units;
 }
 
 /* A list of a tile whose items begin with a set or a unit at the same place in each. */
@@ -283,6 +293,12 @@ static void sort_arrivals(pl_row *row, const item_list *list, arrivals *sorted) 
         sorted->order[sorted->start[arrives[i] + 1]++] = (uint32_t)i;
 }
 
+static void sort_segments(pl_row *row, const pl_digest_tile *tile) {
+    const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
+                                offsetof(pl_digest_segment, unit), true};
+    sort_arrivals(row, &segments, &row->segments);
+}
+
 bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     const pl_digest *digest = row->evaluation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
@@ -291,14 +307,12 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
                             offsetof(pl_digest_sum, set), false};
     const item_list parts = {tile->parts, tile->num_parts, sizeof *tile->parts,
                              offsetof(pl_digest_part, set), false};
-    const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
-                                offsetof(pl_digest_segment, unit), true};
     assert(tile->block != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
     sort_arrivals(row, &sums, &row->sums);
     sort_arrivals(row, &parts, &row->parts);
-    sort_arrivals(row, &segments, &row->segments);
+    sort_segments(row, tile);
     if (row->arrays.failed)
         return false;
     for (size_t i = 0; i < tile->num_segments; i++)
@@ -359,4 +373,75 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
     *stash = (pl_tile_stash){row->stash_bytes, row->stash_bytes > row->own_stash_bytes
                                                    ? row->stash_bytes - row->own_stash_bytes
                                                    : 0};
+}
+
+/* ---- Each unit alone ------------------------------------------------------------------------- */
+
+/* Returns the first place in order[first ... end - 1], which ascends, of a segment that is not
+ * before this one. */
+static uint32_t place_from(const uint32_t *order, uint32_t first, uint32_t end, uint32_t segment) {
+    while (first < end) {
+        const uint32_t middle = first + (end - first) / 2;
+        if (order[middle] < segment)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/* Adds the parts of a tile to changes of the live bytes at the segments of each unit: those of unit
+ * u begin u places after row->segments.start[u], as there is one more place after each. */
+static void add_parts(const pl_row *row, const pl_digest_tile *tile, uint64_t *change_bytes) {
+    const pl_digest *digest = row->evaluation->digest;
+    const arrivals *segments = &row->segments;
+    for (size_t i = 0; i < tile->num_parts; i++) {
+        const pl_digest_part *part = &tile->parts[i];
+        for (uint32_t unit = arrival_of(digest, part->set, 0); unit < digest->chain->num_units;
+             unit = arrival_of(digest, part->set, unit + 1)) {
+            const uint32_t first = segments->start[unit];
+            const uint32_t end = segments->start[unit + 1];
+            change_bytes[place_from(segments->order, first, end, part->first_segment) + unit] +=
+                part->bytes;
+            change_bytes[place_from(segments->order, first, end, part->end_segment) + unit] -=
+                part->bytes;
+        }
+    }
+}
+
+bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
+    static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
+    const pl_evaluation *evaluation = row->evaluation;
+    const pl_digest *digest = evaluation->digest;
+    const pl_digest_tile *tile = &digest->tiles[number];
+    const size_t num_units = digest->chain->num_units;
+    uint64_t *change_bytes = row->live_bytes;
+    row->first_unit = 0;
+    if (row->each_sum_bytes == NULL)
+        row->each_sum_bytes = pl_arrays_new(&row->arrays, num_units, sizeof *row->each_sum_bytes);
+    sort_segments(row, tile);
+    if (row->arrays.failed)
+        return false;
+    memset(change_bytes, 0, (tile->num_segments + num_units) * sizeof *change_bytes);
+    add_parts(row, tile, change_bytes);
+    memset(row->each_sum_bytes, 0, num_units * sizeof *row->each_sum_bytes);
+    for (size_t i = 0; i < tile->num_sums; i++)
+        for (uint32_t unit = arrival_of(digest, tile->sums[i].set, 0); unit < num_units;
+             unit = arrival_of(digest, tile->sums[i].set, unit + 1))
+            row->each_sum_bytes[unit].bytes[tile->sums[i].sum] += tile->sums[i].bytes;
+    for (size_t unit = 0; unit < num_units; unit++) {
+        pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
+        uint64_t live_bytes = 0;
+        for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++) {
+            const pl_digest_segment *segment = &tile->segments[row->segments.order[k]];
+            live_bytes += change_bytes[k + unit];
+            raise_peak(
+                &peaks[row->segments.order[k] < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
+                segment, segment->bytes + live_bytes);
+        }
+        results[unit].steady = steady_of(evaluation, number, row->each_sum_bytes[unit].bytes,
+                                         tile->units[unit].apart_bytes);
+        find_peaks(peaks, no_buffers, &results[unit]);
+    }
+    return true;
 }

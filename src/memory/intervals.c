@@ -71,7 +71,7 @@ typedef struct tile_work {
     const pl_interval_options *options;
     pl_estimation estimation;
     pl_digest *digest; /* of the estimation, to which tiles are added */
-    pl_table_wishes wishes;
+    pl_table_request request;
     pl_tile_need *tile_needs; /* or NULL */
     worker *workers;
     popliner_costs *costs; /* the calling thread fills cuts and cycles */
@@ -94,7 +94,7 @@ static void begin_worker(const tile_work *t, worker *w) {
         return;
     w->digest_work = pl_digest_work_new(t->digest);
     w->row = pl_row_new(&t->estimation.evaluation);
-    pl_stage_table_begin(&w->table, &t->estimation, t->meter->chain->num_units, &t->wishes);
+    pl_stage_table_begin(&w->table, &t->estimation, t->meter->chain->num_units, &t->request);
     w->table.tile_needs = t->tile_needs;
     w->table.arrays.failed = w->table.arrays.failed || w->digest_work == NULL || w->row == NULL;
 }
@@ -218,7 +218,7 @@ static popliner_status measure_stages(tile_work *t, pl_stage_table *table, popli
     const size_t *start = chain->unit_operations_start;
     const size_t num_tiles = chain->profile->target.num_tiles;
     bool *failed = &t->meter->arrays.failed;
-    pl_stage_table_begin(table, &t->estimation, chain->num_units, &t->wishes);
+    pl_stage_table_begin(table, &t->estimation, chain->num_units, &t->request);
     table->tile_needs = t->tile_needs;
     pl_estimation_complete(t->meter, &t->estimation);
     for (size_t first = 0; !*failed && first < chain->num_units; first++) {
@@ -322,13 +322,13 @@ static pl_stage_details *make_details(const tile_work *t, pl_stage_table *table)
 /* Begins measuring with a meter. */
 static void begin_work(tile_work *t, bool with_details) {
     const bool is_full = t->meter->popliner == NULL;
-    t->wishes = (pl_table_wishes){
+    t->request = (pl_table_request){
         .with_details = with_details,
         .need = t->options->need,
         .max_bytes = with_details || !is_full ? UINT64_MAX : t->options->max_bytes,
     };
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        t->wishes.needs[need] = with_details || need == (int)t->options->need;
+        t->request.needs[need] = with_details || need == (int)t->options->need;
     /* details are of pipelines of any length */
     pl_estimation_find(t->meter, &t->options->pipeline,
                        with_details ? SIZE_MAX : t->options->pipeline.max_stages, &t->estimation);

@@ -31,23 +31,23 @@ static size_t most_copies(const pl_estimation *estimation, popliner_need need, b
 }
 
 void pl_stage_table_begin(pl_stage_table *table, const pl_estimation *estimation, size_t num_units,
-                          const pl_table_wishes *wishes) {
+                          const pl_table_request *request) {
     const size_t num_intervals = pl_triangle_size(num_units);
     pl_arrays *own = &table->arrays;
     table->estimation = estimation;
     table->num_units = num_units;
-    table->wishes = *wishes;
+    table->request = *request;
     table->allowed_end = pl_arrays_new(own, num_units, sizeof *table->allowed_end);
-    if (wishes->needs[POPLINER_NEED_MOST] && estimation->rule.has_needs)
+    if (request->needs[POPLINER_NEED_MOST] && estimation->rule.has_needs)
         table->spreads = pl_arrays_new(own, num_intervals, sizeof *table->spreads);
-    if (wishes->with_details)
+    if (request->with_details)
         table->sums = pl_new_array(num_intervals, sizeof *table->sums);
-    own->failed = own->failed || (wishes->with_details && table->sums == NULL);
+    own->failed = own->failed || (request->with_details && table->sums == NULL);
     for (int need = 0; !own->failed && need < POPLINER_NUM_NEEDS; need++)
-        if (wishes->needs[need])
+        if (request->needs[need])
             own->failed = !pl_peak_envelope_begin(
                 &table->largest[need], num_intervals,
-                most_copies(estimation, (popliner_need)need, wishes->with_details));
+                most_copies(estimation, (popliner_need)need, request->with_details));
     for (size_t unit = 0; !own->failed && unit < num_units; unit++)
         table->allowed_end[unit] = num_units;
 }
@@ -131,17 +131,17 @@ static void add_sums(pl_stage_table *table, const entry *e, const pl_need_line *
  * when a stage grows. */
 static bool is_too_much(const pl_stage_table *table, const entry *e) {
     const pl_estimation *estimation = table->estimation;
-    const popliner_need need = table->wishes.need;
-    if (table->wishes.max_bytes == UINT64_MAX ||
+    const popliner_need need = table->request.need;
+    if (table->request.max_bytes == UINT64_MAX ||
         (need == POPLINER_NEED_LEAST &&
          estimation->evaluation.digest->tiles[e->tile].has_unexplained))
         return false;
     const pl_stage_tile plain = {e->measured->steady, e->measured->plain, e->measured->plain};
     const pl_tile_stash kept = {e->stash->bytes, 0};
     return pl_stage_tile_need(estimation, need, e->layout, &plain, e->stash).bytes >
-               table->wishes.max_bytes &&
+               table->request.max_bytes &&
            pl_stage_tile_need(estimation, need, e->layout, &plain, &kept).bytes >
-               table->wishes.max_bytes;
+               table->request.max_bytes;
 }
 
 void pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_unit, size_t tile,
@@ -158,7 +158,7 @@ void pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
         const bool is_expected = need == POPLINER_NEED_EXPECTED;
-        if (!table->wishes.needs[need] &&
+        if (!table->request.needs[need] &&
             (!is_expected || (table->sums == NULL && table->tile_needs == NULL)))
             continue;
         const pl_need_line line = pl_stage_tile_need(estimation, need, layout, measured, stash);
@@ -170,7 +170,7 @@ void pl_stage_table_add(pl_stage_table *table, size_t first_unit, size_t last_un
                                measured->steady.all_code_bytes};
         if (need == POPLINER_NEED_MOST && table->spreads != NULL)
             pl_need_spread_add(&table->spreads[interval], &line);
-        if (table->wishes.needs[need])
+        if (table->request.needs[need])
             add_need(table, need, &e, &line);
     }
 }
@@ -190,7 +190,7 @@ void pl_stage_table_merge(pl_stage_table *table, const pl_stage_table *other) {
     for (size_t i = 0; table->spreads != NULL && i < num_intervals; i++)
         pl_need_spread_join(&table->spreads[i], &other->spreads[i]);
     for (int need = 0; !table->arrays.failed && need < POPLINER_NUM_NEEDS; need++)
-        if (table->wishes.needs[need])
+        if (table->request.needs[need])
             table->arrays.failed =
                 !pl_peak_envelope_merge(&table->largest[need], &other->largest[need]);
 }

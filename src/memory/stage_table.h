@@ -34,19 +34,19 @@ pl_stage_tile_peak(const pl_estimation *estimation, popliner_need need, const pl
 }
 
 /* The numbers to compute of each stage. */
-typedef struct pl_table_wishes {
+typedef struct pl_table_request {
     bool needs[POPLINER_NUM_NEEDS];
     bool with_details;  /* also sums over the tiles, and copies of any schedule */
     popliner_need need; /* that is limited */
     uint64_t max_bytes; /* beyond it the need of a tile does not matter; UINT64_MAX: never */
-} pl_table_wishes;
+} pl_table_request;
 
 /* The tiles that one thread added. Zero-initialise; free with pl_stage_table_free. */
 typedef struct pl_stage_table {
     pl_arrays arrays; /* own `spreads` and `allowed_end`; after a failure, sums are incomplete */
     const pl_estimation *estimation;
     size_t num_units;
-    pl_table_wishes wishes;
+    pl_table_request request;
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the wanted needs */
     pl_detail_sums *sums;                         /* only with details; owned */
     pl_need_spread *spreads;                      /* only if NEED_MOST is wanted */
@@ -59,7 +59,7 @@ typedef struct pl_stage_table {
 /* Begins a table. Like the functions below, sets table->arrays.failed if memory is short, and does
  * nothing then. */
 void pl_stage_table_begin(pl_stage_table *table, const pl_estimation *estimation, size_t num_units,
-                          const pl_table_wishes *wishes);
+                          const pl_table_request *request);
 void pl_stage_table_free(pl_stage_table *table);
 
 /* Adds a tile with this layout to the stage first_unit ... last_unit, or ends allowed_end there. */
