@@ -28,17 +28,17 @@ static void given_stages_recompute_what_is_said(void **state) {
         answers[i] = json_loads(run.out, 0, NULL);
         assert_non_null(answers[i]);
     }
-    assert_null(json_object_get(JSON_AT(answers[0], "0"), "recompute"));
-    assert_string_equal(json_string_value(JSON_AT(answers[2], "1", "recompute")), "full");
+    assert_null(json_object_get(JSON_AT(answers[0], "stages", "0"), "recompute"));
+    assert_string_equal(json_string_value(JSON_AT(answers[2], "stages", "1", "recompute")), "full");
     for (size_t stage = 0; stage < 2; stage++)
         for (size_t i = 2; i < 4; i++) {
             const char *place = stage == 0 ? "0" : "1";
             const json_t *same = answers[(i == 2) == (stage == 0) ? 0 : 1];
             const json_t *other = answers[(i == 2) == (stage == 0) ? 1 : 0];
-            assert_true(NUMBER_AT(answers[i], place, "tile_bytes") ==
-                        NUMBER_AT(same, place, "tile_bytes"));
-            assert_true(NUMBER_AT(answers[i], place, "tile_bytes") !=
-                        NUMBER_AT(other, place, "tile_bytes"));
+            assert_true(NUMBER_AT(answers[i], "stages", place, "need_bytes") ==
+                        NUMBER_AT(same, "stages", place, "need_bytes"));
+            assert_true(NUMBER_AT(answers[i], "stages", place, "need_bytes") !=
+                        NUMBER_AT(other, "stages", place, "need_bytes"));
         }
     for (size_t i = 0; i < 4; i++)
         json_decref(answers[i]);

@@ -121,7 +121,7 @@ def check_comparison(document, path, whole, tests, split, options):
             if part != "accumulators":
                 names = ("layout", "passing", "buffers")
                 own = [*options, "--effects", ",".join(set(names) - {part})]
-            need = tests.json(whole, "--evaluate", split, *own)[ipu]["tile_bytes"]
+            need = tests.json(whole, "--evaluate", split, *own)["stages"][ipu]["peak"]["bytes"]
             require(math.isclose(percent, 100 * (need / end["max"] - 1), abs_tol=1e-9), part, ipu)
 
 

@@ -134,17 +134,20 @@ class Comparison:
             solving += ["--num-ipus", str(len(cuts) + 1)]
         own = self.model.evaluate(cuts, *settings.arguments, device_map,
                                   with_needs=self.has_effects)
-        theirs = json.loads(self.run("--evaluate", split, *options) or "[]")
+        theirs = json.loads(self.run("--evaluate", split, *options) or '{"stages": []}')["stages"]
         self.equal("stages", where, len(theirs), len(own))
         ipus = device_map or range(len(own))
         for one, other, ipu in zip(theirs, own, ipus):
             stage = f"{where}: {other['from']} to {other['to']}"
             self.equal("units", stage, (one["unit_from"], one["unit_to"]),
                        (other["from"], other["to"]))
-            for name in ("total_bytes", "tile", "tile_bytes", "tile_parts", "step"):
-                self.equal(name, stage, one[name], other[name])
-            self.equal("headroom_bytes", stage, one["headroom_bytes"],
-                       self.model.bytes_per_tile - other["tile_bytes"])
+            self.equal("total_mem", stage, one["mem"]["total_mem"], other["total_bytes"])
+            for name, value in (("tile", other["tile"]), ("step", other["step"]),
+                                ("bytes", other["tile_bytes"]), *other["tile_parts"].items()):
+                self.equal(f"peak {name}", stage, one["peak"][name], value)
+            self.equal("fits", stage, (one["need_bytes"], one["limit_bytes"], one["fits"]),
+                       (other["tile_bytes"], self.model.bytes_per_tile,
+                        other["tile_bytes"] <= self.model.bytes_per_tile))
             if self.has_effects:
                 for name, need in other["needs"].items():
                     self.equal(name, stage, one["needs"][name], need)
@@ -153,7 +156,7 @@ class Comparison:
             if "passing" not in settings.effects:
                 units = [unit for stage, place in zip(self.stages(cuts), ipus) if place == ipu
                          for unit in stage]
-                self.equal("largest_variables", stage, one["largest_variables"],
+                self.equal("largest_variables", stage, one["peak"]["largest_variables"],
                            self.model.largest_variables(units, other["tile"], other["step"],
                                                         settings.schedule, settings.accumulators))
         if device_map:

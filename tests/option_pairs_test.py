@@ -503,7 +503,7 @@ class Profile:
             options = {"memory-model": "popliner", **options}
         self.options = {key: options[key] for key in FINDS_LAYERS + ("memory-model",)
                         if key in options}
-        whole = self.ask(["--evaluate=whole"])[0]
+        whole = self.ask(["--evaluate=whole"])["stages"][0]
         layers = self.ask(["--solve", "--num-ipus=1", "--mem-per-tile=1G"])["stages"][0]["layers"]
         self.options = {key: options[key] for key in FINDS_LAYERS + MEASURES if key in options}
         self.names = list(layers)
@@ -535,10 +535,10 @@ class Profile:
             words.append("--device-map=" + ",".join(map(str, devices)))
         if request.micro_batches is not None and "copies" in {**self.options, **options}:
             words.append(f"--micro-batches={request.micro_batches}")
-        return self.ask(words, **options)
+        return self.ask(words, **options)["stages"]
 
     def needs(self, request, cuts, **options):
-        return [(stage.get("needs") or {}).get(self.need, stage["tile_bytes"])
+        return [(stage.get("needs") or {}).get(self.need, stage["peak"]["bytes"])
                 for stage in self.evaluate(request, cuts, **options)]
 
     @staticmethod

@@ -393,7 +393,7 @@ def check_verdicts(popliner, report, cuts):
 
     def evaluate(split, status, *more):
         options = ["-q", "--evaluate", split, "--format", "json", *more]
-        return json.loads(run(popliner, report, *options, status=status)[0])
+        return json.loads(run(popliner, report, *options, status=status)[0])["stages"]
 
     text, log = run(popliner, report, "--solve", "--num-ipus", "1", "--format", "json",
                     *LARGE, status=(1,))

@@ -663,8 +663,8 @@ def change_of_answer(popliner, *folders):
         answers = [run(popliner, folder, "--evaluate", split, "--format", "json").stdout
                    for folder in folders]
         if all(answers):
-            for one, other in zip(*map(json.loads, answers)):
-                largest = max(largest, abs(other["tile_bytes"] / one["tile_bytes"] - 1))
+            for one, other in zip(*(json.loads(answer)["stages"] for answer in answers)):
+                largest = max(largest, abs(other["need_bytes"] / one["need_bytes"] - 1))
     return largest
 
 

@@ -183,7 +183,7 @@ static popliner_status make_evaluation(void *user, char **text, popliner_error *
     s.options.mem_per_tile = 2000;
     popliner_status status = create_certificate(&certificate, error);
     if (status == POPLINER_OK)
-        status = popliner_report_evaluation(certificate, text, error);
+        status = popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, text, error);
     free_certificate(certificate);
     return status;
 }

@@ -68,7 +68,7 @@ class Root:
         own = {name: list(chain) for name, chain in self.chains.items()}
         if "popliner" in pipeline:  # this model knows neither head nor tail
             for name in NAMES:
-                answer = json.loads(self.alone(name, pipeline, ("--evaluate", "whole")))[0]
+                answer = json.loads(self.alone(name, pipeline, ("--evaluate", "whole")))["stages"][0]
                 none = [("None", "unlayered")] * (answer["unit_from"] == "None")
                 own[name] = none + [(unit, "layer") for unit in self.layers(name)]
         every = []
@@ -87,7 +87,7 @@ class Root:
 
 def need(stage, pipeline):
     if "popliner" in pipeline:
-        return stage["tile_bytes"]
+        return stage["peak"]["bytes"]
     return stage["needs"]["at_most_bytes" if "at-most" in pipeline else "expected_bytes"]
 
 
@@ -104,7 +104,7 @@ def every_split(root, pipeline, num_ipus, min_layers):
                 continue
             cuts = tuple(units[place - 1][0] for place in places)
             yield places, cuts, {name: json.loads(root.alone(
-                name, pipeline, ("--evaluate", "|".join(cuts) or "whole"))) for name in NAMES}
+                name, pipeline, ("--evaluate", "|".join(cuts) or "whole")))["stages"] for name in NAMES}
 
 
 def limits_of(told, pipeline, stage):
@@ -154,11 +154,11 @@ def look(answer, root, pipeline, cuts, told, limit, own_limit, where):
         own = json.loads(json.dumps(told[name]))
         for stages in (own, report["stages"]):
             for stage in stages:  # of the limit, which the other run did not have
-                for key in ("headroom_bytes", "fits"):
+                for key in ("limit_bytes", "fits"):
                     stage.pop(key)
                 for key in ("verdict", "verdict_fitted", "verdict_given", "margin_bytes",
                             "margin_spreads"):
-                    stage.get("needs", {}).pop(key, None)
+                    (stage["needs"] or {}).pop(key, None)
         check(own == report["stages"], (where, name, own, report["stages"]))
     for number, stage in enumerate(answer["stages"]):
         most = limits_of(told, pipeline, number)

@@ -181,14 +181,14 @@ def check_evaluation(text, stages, what):
     for row, stage in zip(rows, stages):
         check(f" {grouped(stage['needs']['expected_bytes'])} " in row, what, row)
         check(stage["needs"]["verdict"] in row, what, row)
-    tight = max(stages, key=lambda stage: stage["tile_bytes"])
+    tight = max(stages, key=lambda stage: stage["need_bytes"])
     check(rows[stages.index(tight)][0] == ">", what, text)
-    check(f"{grouped(tight['tile_bytes'])} of " in " ".join(text.split()), what, text)
-    is_too_large = tight["headroom_bytes"] < 0
+    check(f"{grouped(tight['need_bytes'])} of " in " ".join(text.split()), what, text)
+    is_too_large = not tight["fits"]
     check(("Bottleneck" in text) == is_too_large, what, text)
     if is_too_large:
-        check_parts(text, tight["tile_bytes"], tight["tile_bytes"] + tight["headroom_bytes"],
-                    tight["tile_parts"], tight["largest_variables"], what)
+        check_parts(text, tight["need_bytes"], tight["limit_bytes"], tight["peak"],
+                    tight["peak"]["largest_variables"], what)
 
 
 def check_diagnosis(text, found, what):
@@ -294,7 +294,7 @@ def check_numbers(popliner, report):
             check_solve(text, answer, limit, locale == "C", (width, question))
     for cuts in cases.within_budget(("1|3|5", "3", "0|1|2", "4|6")):
         question = ["--evaluate", cuts, "--schedule", "popart"]
-        stages = json.loads(in_pipe([popliner, report, *question, "--format", "json"]))
+        stages = json.loads(in_pipe([popliner, report, *question, "--format", "json"]))["stages"]
         for width in cases.within_budget((60, 80, 100)):
             text, _, _ = on_terminal([popliner, report, "-q", *question], width, NO_COLOR="1")
             check_evaluation(text, stages, (width, question))
@@ -311,7 +311,7 @@ def check_needs(popliner, report):
     for need, words in (("expected", ""), ("at-most", "at most "), ("at-least", "at least ")):
         command = [popliner, report, *EVALUATE, "--need", need]
         key = need.replace("-", "_") + "_bytes"
-        told = json.loads(in_pipe(command + ["--format", "json"]))
+        told = json.loads(in_pipe(command + ["--format", "json"]))["stages"]
         most = max(stage["needs"][key] for stage in told)
         shown = on_terminal(command, 100)[0]
         check(f" stage 0, with {words}{grouped(most)} of 638,976 bytes." in ESCAPES.sub("", shown),
@@ -321,7 +321,7 @@ def check_needs(popliner, report):
 def check_overview(popliner, report):
     """The overview holds the whole model against the limit that was given, as --evaluate does."""
     command = [popliner, report, "-q"]
-    whole = json.loads(in_pipe([*command, "--evaluate", "whole", "--format", "json"]))[0]
+    whole = json.loads(in_pipe([*command, "--evaluate", "whole", "--format", "json"]))["stages"][0]
     need, verdicts = whole["needs"]["expected_bytes"], set()
     for limit in (need // 2, need - 1, need, 2 * need):
         verdicts.add(verdict_of(whole, limit))
@@ -440,7 +440,7 @@ def check_rankings(popliner, report):
     whole = json.loads(in_pipe([popliner, report, "-q", "--output", "layers", "--format", "json"]))
     cuts = ",".join(row["unit"] for row in whole["rows"][:-1])
     stages = json.loads(in_pipe([popliner, report, "-q", "--evaluate", cuts, "--effects", "none",
-                                 "--format", "json"]))
+                                 "--format", "json"]))["stages"]
     page = os.path.join(os.path.dirname(report), "rankings.html")
     for table, by, name in cases.within_budget((("layers", "largest_tile_bytes", "unit"),
                                                 ("tiles", "live_bytes", "tile"))):
@@ -453,7 +453,7 @@ def check_rankings(popliner, report):
             text, _, _ = on_terminal(command + (own if limit < 638976 else []), 100, NO_COLOR="1")
             share = f" of {grouped(limit)} bytes ({100 * most[by] / limit:.0f} %), without gaps."
             words = (f"is the fullest: it has {grouped(most[by])}{share}" if table == "tiles" else
-                     f"is the largest: it needs {grouped(stages[most['index']]['tile_bytes'])} bytes "
+                     f"is the largest: it needs {grouped(stages[most['index']]['need_bytes'])} bytes "
                      "on its fullest tile. All bytes here are without layout, ")
             shown = " ".join(text.split("\n\n")[0].split())
             check(shown.startswith(f"{what} {most[name]} {words}".strip()), most, words, text)
@@ -485,7 +485,7 @@ def verdict_of_split(popliner, report, question, row, limit):
         return "none fits"
     words = [word for word in question if word.startswith("--schedule") or word == "popart"]
     stages = json.loads(in_pipe([popliner, report, "-q", "--evaluate", cuts_of(row["split"]),
-                                 "--mem-per-tile", str(limit), *words, "--format", "json"]))
+                                 "--mem-per-tile", str(limit), *words, "--format", "json"]))["stages"]
     return max((verdict_of(stage, limit) for stage in stages), key=VERDICTS.index)
 
 
@@ -764,7 +764,7 @@ def check_together(popliner, report, other, scratch):
     rows = [line.split("\t") for line in in_pipe([*command, "--format", "tsv"]).splitlines()]
     cuts = ",".join(row[3] for row in rows[1:-1])
     stages = [json.loads(in_pipe([popliner, path, "-q", "--evaluate", cuts, *own, "--format",
-                                  "json"])) for path in (report, other)]
+                                  "json"]))["stages"] for path in (report, other)]
     needs = [[stage["needs"]["expected_bytes"] for stage in each] for each in stages]
     verdicts = {stage["needs"]["verdict"] for each in stages for stage in each}
     verdict = "Fits" if verdicts == {"fits"} else "Likely fits"

@@ -950,7 +950,8 @@ class Comparison:
         cut = "|".join(split[:-1]) or "whole"
         how = [option for pair in zip(options[::2], options[1::2]) if pair[0] != "--num-ipus"
                for option in pair]
-        told = json.loads(self.run("--evaluate", cut, *how, "--format", "json") or "[]")
+        told = json.loads(self.run("--evaluate", cut, *how, "--format", "json") or
+                          '{"stages": []}')["stages"]
         again = self.section("plan", "--evaluate", cut, *how)
         self.equal("stages evaluated", cut, len(again), len(told))
         for row, other, stage in zip(again, rows, told):
@@ -960,8 +961,8 @@ class Comparison:
             self.equal("evaluate's", cut, (row["from"], row["to"], row["total_bytes"],
                                            row["largest_tile"], row["largest_tile_bytes"],
                                            row["peak_step"]),
-                       (stage["unit_from"], stage["unit_to"], stage["total_bytes"], stage["tile"],
-                        stage["tile_bytes"], stage["step"]))
+                       (stage["unit_from"], stage["unit_to"], stage["mem"]["total_mem"],
+                        stage["peak"]["tile"], stage["peak"]["bytes"], stage["peak"]["step"]))
 
     def outputs(self, sections):
         """All of them written by one run are what they are one by one."""

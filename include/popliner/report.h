@@ -67,13 +67,6 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error);
 
-/* Writes the stages of a certificate with the limits that it was made for: total, fullest tile, the
- * step of its peak, headroom, and the five largest variables there; for stages on one IPU, the
- * memory of all of them. A JSON array; popliner_screen_answer is for reading. With a device map it
- * has the IPU of each stage. Errors: also USAGE for a certificate without a profile. */
-popliner_status popliner_report_evaluation(const popliner_certificate *certificate, char **text,
-                                           popliner_error *error);
-
 /* Writes a diagnosis as a JSON object; popliner_screen_diagnosis is for reading. `max_rows` limits
  * the unattributed variables at each place, and the parts of each. */
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis, size_t max_rows,
@@ -139,7 +132,7 @@ typedef struct popliner_together {
 
 /* Writes a row for each stage: its limit, the peak memory in each report, and whether it fits. As
  * JSON one object, as docs/reports.schema.json describes it: also each report's stages as in
- * popliner_report_evaluation, and the answer. The caller frees *text. Errors: USAGE (struct_size;
+ * POPLINER_CERTIFICATE_JSON, and the answer. The caller frees *text. Errors: USAGE (struct_size;
  * evaluations with another number of stages, or without a profile), MEMORY. O(stages * reports). */
 popliner_status popliner_report_together(const popliner_together *together, popliner_format format,
                                          char **text, popliner_error *error);

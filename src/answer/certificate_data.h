@@ -127,6 +127,9 @@ pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage);
 /* The member `fits`; null where it is not known. */
 void pl_certificate_put_fit(pl_fit fit, pl_json *json);
 
+/* Writes "stages", with all that is known of each. */
+void pl_certificate_put_stages(const pl_certificate *certificate, pl_json *json);
+
 /* The most that an IPU may need. */
 uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu);
 

@@ -243,10 +243,16 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = c->is_measured ? &c->details[i] : NULL;
     const uint64_t cycles_divisor = c->input.cycles_per_time_unit;
+    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
     pl_put_open(json, NULL, '{');
     pl_put_number(json, "ipu", stage->ipu);
     if (stage->num_replicas > 0)
         pl_put_number(json, "replicas", stage->num_replicas);
+    pl_put_text(json, "unit_from", c->input.unit_names[stage->first_unit]);
+    pl_put_text(json, "unit_to", c->input.unit_names[stage->last_unit]);
+    put_known(json, "limit_bytes", limit_bytes < PL_NO_LIMIT, limit_bytes, 1);
+    pl_put_number(json, "need_bytes", d != NULL ? d->need_bytes[c->input.need] : stage->peak_bytes);
+    pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
     put_layers(c, stage, json);
     put_nodes(c, stage, json);
     put_stage(c, i, json);
@@ -262,6 +268,13 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     put_peak(c, d, json);
     if (c->plan.choices != NULL)
         pl_put_text(json, "recompute", c->plan.choices[i]);
+    pl_put_close(json);
+}
+
+void pl_certificate_put_stages(const pl_certificate *c, pl_json *json) {
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        put_full_stage(c, i, json);
     pl_put_close(json);
 }
 
@@ -553,10 +566,7 @@ void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_
     pl_put_text(json, "time_unit", c->input.time_unit);
     pl_certificate_objectives_json(c, json);
     put_totals(c, json);
-    pl_put_open(json, "stages", '[');
-    for (size_t i = 0; i < plan->num_stages; i++)
-        put_full_stage(c, i, json);
-    pl_put_close(json);
+    pl_certificate_put_stages(c, json);
     pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
     pl_certificate_infeasibility_json(c, json);
     pl_report_messages_json(&c->messages, json);

@@ -1,4 +1,4 @@
-/* The stages of a plan against their limits, also of one plan for several profiles.
+/* The stages of one plan for several profiles, against their limits.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -10,58 +10,6 @@
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "popliner/report.h"
-
-static void put_stage(const pl_certificate *c, size_t number, pl_json *json) {
-    const popliner_plan_stage *stage = &c->plan.stages[number];
-    const popliner_stage_detail *d = &c->details[number];
-    const pl_chain *chain = c->input.chain;
-    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
-    pl_put_open(json, NULL, '{');
-    pl_put_text(json, "unit_from", chain->labels[stage->first_unit]);
-    pl_put_text(json, "unit_to", chain->labels[stage->last_unit]);
-    pl_put_text(json, "layer_from", pl_chain_layer_name(chain, stage->first_unit));
-    pl_put_text(json, "layer_to", pl_chain_layer_name(chain, stage->last_unit));
-    pl_put_number(json, "total_bytes", d->total_bytes);
-    pl_put_number(json, "tile", d->tile);
-    pl_put_number(json, "tile_bytes", d->tile_bytes);
-    pl_put_number(json, "step", d->step);
-    pl_put_open(json, "tile_parts", '{');
-    pl_report_tile_parts_json(d, json);
-    pl_put_close(json);
-    pl_put_signed(json, "headroom_bytes", (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
-    pl_certificate_put_fit(pl_certificate_fit_of(c, number), json);
-    pl_report_variables_json(d, json);
-    if (c->input.chain->model->follows_account) {
-        pl_report_needs_json(d, limit_bytes, json);
-        pl_report_memory_json(d, true, &c->input.pipeline, json);
-    }
-    if (c->options.options.num_mapped_stages > 0)
-        pl_put_number(json, "ipu", stage->ipu);
-    if (c->plan.choices != NULL)
-        pl_put_text(json, "recompute", c->plan.choices[number]);
-    pl_put_close(json);
-}
-
-static void put_evaluation(const pl_certificate *certificate, const char *key, pl_json *json) {
-    pl_put_open(json, key, '[');
-    for (size_t i = 0; i < certificate->plan.num_stages; i++)
-        put_stage(certificate, i, json);
-    pl_put_close(json);
-}
-
-popliner_status popliner_report_evaluation(const popliner_certificate *callers, char **result,
-                                           popliner_error *error) {
-    const pl_certificate *certificate = (const pl_certificate *)callers;
-    *result = NULL;
-    if (!certificate->is_measured)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "stages whose costs are of no profile have no details");
-    pl_text text = {0};
-    put_evaluation(certificate, NULL, &(pl_json){.text = &text});
-    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
-}
-
-/* ---- one split of several profiles ---- */
 
 static const pl_certificate *evaluation_of(const popliner_together *t, size_t report) {
     return pl_certificate_of(t->evaluations[report]);
@@ -157,7 +105,7 @@ static void put_report(const popliner_together *t, size_t report, pl_json *json)
     if (t->num_stages == 0)
         pl_put_texts(json, "stages", NULL, 0);
     else
-        put_evaluation(evaluation_of(t, report), "stages", json);
+        pl_certificate_put_stages(evaluation_of(t, report), json);
     pl_put_close(json);
 }
 

@@ -415,15 +415,17 @@ typedef struct solved {
     const request *request;
     const popliner_certificate *certificate;
     const popliner_costs *costs; /* NULL: there are none */
+    bool is_given;               /* the split was */
 } solved;
 
-/* The answer for people, as an object, or as a table of stages. */
+/* The answer for people, as an object, or as a table of stages; of a split that was given or of one
+ * that was found. */
 static popliner_status make_answer(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const solved *own = of;
     if (format == POPLINER_FORMAT_TEXT)
-        return screen_answer(s, own->request, own->certificate, own->costs,
-                             options_fix_cuts(&s->options), text, error);
+        return screen_answer(s, own->request, own->certificate, own->costs, own->is_given, text,
+                             error);
     return format == POPLINER_FORMAT_JSON
                ? popliner_certificate_text(own->certificate, POPLINER_CERTIFICATE_JSON, text, error)
                : outputs_stages(s, own->certificate, format, text, error);
@@ -451,18 +453,25 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
     return status == POPLINER_OK ? remark_no_layers(s, r, certificate, costs, error) : status;
 }
 
+popliner_status answer_output(session *s, unsigned action, const request *r,
+                              const popliner_certificate *certificate, const popliner_costs *costs,
+                              popliner_error *error) {
+    const solved own = {r, certificate, costs, action == EVALUATE || options_fix_cuts(&s->options)};
+    return outputs_of_answer(s,
+                             &(material){.action = action,
+                                         .report = {make_answer, &own},
+                                         .certificate = certificate,
+                                         .num_units = r->num_units,
+                                         .request = action == SOLVE ? r : NULL,
+                                         .costs = costs},
+                             error);
+}
+
 popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error) {
-    const solved own = {r, certificate, costs};
-    const material m = {.action = SOLVE,
-                        .report = {make_answer, &own},
-                        .certificate = certificate,
-                        .num_units = r->num_units,
-                        .request = r,
-                        .costs = costs};
     /* the report says it */
     s->log.is_mute = screen_is_used(s);
     popliner_status status = answer_tell(s, r, certificate, costs, error);
     s->log.is_mute = false;
-    return status == POPLINER_OK ? outputs_of_answer(s, &m, error) : status;
+    return status == POPLINER_OK ? answer_output(s, SOLVE, r, certificate, costs, error) : status;
 }

@@ -70,6 +70,11 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
                                const popliner_costs *costs, popliner_error *error);
 
+/* Prints and writes all that is made of the split of an action, SOLVE or EVALUATE. */
+popliner_status answer_output(session *s, unsigned action, const request *r,
+                              const popliner_certificate *certificate, const popliner_costs *costs,
+                              popliner_error *error);
+
 /* Tells the log of the answer, and prints and writes all that is made of it. `costs` (NULL: there
  * are none) are those of its integer program. */
 popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,

@@ -475,22 +475,6 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
     return status;
 }
 
-/* The parts of an evaluation. */
-typedef struct evaluated {
-    const request *request;
-    const popliner_certificate *certificate;
-} evaluated;
-
-static popliner_status make_evaluation(session *s, const void *of, popliner_format format,
-                                       char **text, popliner_error *error) {
-    const evaluated *own = of;
-    return format == POPLINER_FORMAT_TEXT
-               ? screen_answer(s, own->request, own->certificate, NULL, true, text, error)
-           : format == POPLINER_FORMAT_JSON
-               ? popliner_report_evaluation(own->certificate, text, error)
-               : outputs_stages(s, own->certificate, format, text, error);
-}
-
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     given_split split = {0};
     popliner_certificate *certificate = NULL;
@@ -506,14 +490,8 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     }
     if (status == POPLINER_OK)
         status = measure_split(s, &split, &certificate, error);
-    const evaluated own = {&split.request, certificate};
     if (status == POPLINER_OK)
-        status = outputs_of_answer(s,
-                                   &(material){.action = EVALUATE,
-                                               .report = {make_evaluation, &own},
-                                               .certificate = certificate,
-                                               .num_units = split.request.num_units},
-                                   error);
+        status = answer_output(s, EVALUATE, &split.request, certificate, NULL, error);
 done:
     popliner_certificate_free(certificate);
     split_free(&split);

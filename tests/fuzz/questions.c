@@ -268,7 +268,8 @@ static void check_split(asking *a, const popliner_request *request,
         FUZZ_CHECK(evaluation->details[i].need_bytes[request->need] == plan->stages[i].peak_bytes);
     }
     char *text;
-    if (is_answered(a, popliner_report_evaluation(evaluation, &text, a->error)))
+    if (is_answered(
+            a, popliner_certificate_text(evaluation, POPLINER_CERTIFICATE_JSON, &text, a->error)))
         add_text(a, text);
     popliner_certificate_free(evaluation);
 }

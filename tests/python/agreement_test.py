@@ -168,7 +168,7 @@ class Profiles(unittest.TestCase):
             self.assertEqual(answer.text(), answer.evaluation())
             self.assertEqual(answer.evaluation_json(),
                              json.loads(run(self.report, "--evaluate", split, *options, "--format",
-                                            "json")))
+                                            "json"))["stages"])
             again = self.analysis.evaluate(answer.first_units, **members)
             self.assertEqual(again.json_text(), answer.json_text())
         whole = self.analysis.evaluate("whole")

@@ -646,8 +646,6 @@ class WrongUsage(unittest.TestCase):
                     function()
         of_costs = popliner.Costs(3).solve()
         with self.assertRaises(popliner.UsageError):
-            of_costs.evaluation_json()
-        with self.assertRaises(popliner.UsageError):
             of_costs.verdict(0, 1)
 
     def test_copies_and_pickles(self):

@@ -233,8 +233,8 @@ class Answer(Plan, Owner):
         return self.report()
 
     def evaluation_json(self) -> List[Dict[str, Any]]:
-        """The stages against their limits as a list. Only of a profile."""
-        return json.loads(make_text(library.popliner_report_evaluation, self._held()))
+        """The stages as a list: those of `json()`."""
+        return self.json()["stages"]
 
     def add_message(self, message: str, level: Level = Level.WARNING) -> None:
         """Adds what you have to say of the answer to its messages, and so to its JSON and pages."""
